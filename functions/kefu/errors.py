@@ -1,0 +1,132 @@
+"""Every error Kefu shows to a client, with the one shape and status it has.
+
+KefuError
+├── InvalidRequest          400  the body is wrong; says which part
+│   └── ContextTooLong      400  the conversation does not fit the model, even trimmed
+├── OriginNotAllowed        403  a page outside the allow-list asked
+├── NotFound                404
+├── MethodNotAllowed        405
+├── BodyTimeout             408  the body stopped half way
+├── UnsupportedMediaType    415
+├── RateLimited             429  a limit or every key says: later
+├── UpstreamUnavailable     503  nobody can answer now
+└── GatewayTimeout          504  the model was silent for too long
+
+UpstreamFault               what an `Upstream` raises; the relay turns it into one of the above
+├── HostUnreachable         refused, reset before an answer, no such host
+├── CertificateRejected     TLS failed: no other key can help
+└── ConnectionLost          cut after the headers
+
+StoreUnavailable            a store did not answer, or not in time
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KefuError(Exception):
+    """An error a client may see. `message` never holds a key, a URL or an upstream's words."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    type: ClassVar[str] = "server_error"
+    retryable: ClassVar[bool] = False
+    """Whether the same request may succeed later, unchanged."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        retry_after: int | None = None,
+        should_retry: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.retry_after = retry_after
+        """Seconds until a new try makes sense."""
+        self.should_retry = should_retry
+        """Sent as `x-should-retry`: False stops the official clients' own retries."""
+
+
+class InvalidRequest(KefuError):
+    status = 400
+    code = "invalid_request"
+    type = "invalid_request_error"
+
+
+class ContextTooLong(InvalidRequest):
+    code = "context_length_exceeded"
+
+
+class OriginNotAllowed(KefuError):
+    status = 403
+    code = "origin_not_allowed"
+    type = "invalid_request_error"
+
+
+class NotFound(KefuError):
+    status = 404
+    code = "not_found"
+    type = "invalid_request_error"
+
+
+class MethodNotAllowed(KefuError):
+    status = 405
+    code = "method_not_allowed"
+    type = "invalid_request_error"
+
+
+class BodyTimeout(KefuError):
+    status = 408
+    code = "request_timeout"
+    type = "invalid_request_error"
+    retryable = True
+
+
+class UnsupportedMediaType(KefuError):
+    status = 415
+    code = "unsupported_media_type"
+    type = "invalid_request_error"
+
+
+class RateLimited(KefuError):
+    status = 429
+    code = "rate_limit_exceeded"
+    type = "rate_limit_error"
+    retryable = True
+
+
+class UpstreamUnavailable(KefuError):
+    status = 503
+    code = "upstream_service_unavailable"
+    retryable = True
+
+
+class GatewayTimeout(KefuError):
+    status = 504
+    code = "gateway_timeout"
+    type = "timeout_error"
+    retryable = True
+
+
+class UpstreamFault(Exception):
+    """The connection to the model failed; not the key's fault."""
+
+
+class HostUnreachable(UpstreamFault):
+    """Refused, reset before an answer, or no such host: another try may succeed."""
+
+
+class CertificateRejected(UpstreamFault):
+    """The TLS handshake failed: every key would meet the same certificate."""
+
+
+class ConnectionLost(UpstreamFault):
+    """The connection ended without a proper end of the response."""
+
+
+class StoreUnavailable(Exception):
+    """A store failed or took longer than it may."""

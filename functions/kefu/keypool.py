@@ -1,0 +1,118 @@
+"""Which API key is tried next, and which ones rest until when.
+
+Pure: `KeyPool` looks at a view of the cooldowns and a time, and answers. Fetching the view and
+writing cooldowns is the `CooldownStore`'s work, trying keys is the relay's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType, Protocol
+
+from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
+
+Fingerprint = NewType("Fingerprint", str)
+
+MAX_COOLDOWN = 3600.0
+"""Seconds. No upstream's word keeps a key away for longer."""
+
+CLOCK_SLACK = 60.0
+"""Seconds by which the clocks of two instances may differ."""
+
+
+def fingerprint(secret: str) -> Fingerprint:
+    """The 12 hex digits by which a key is known in logs, stores and panels."""
+    digest = hmac.new(b"kefu key fingerprint", secret.encode(), hashlib.sha256).hexdigest()
+    return Fingerprint(digest[:12])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    secret: str = field(repr=False)
+    fingerprint: Fingerprint
+
+    @classmethod
+    def of(cls, secret: str) -> ApiKey:
+        return cls(secret, fingerprint(secret))
+
+
+class Reason(StrEnum):
+    """Why a key rests."""
+
+    RATE_LIMITED = "rate_limited"
+    FAILING = "failing"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Cooldown:
+    until: float
+    """Unix time in seconds."""
+    reason: Reason
+
+
+Cooldowns = Mapping[Fingerprint, Cooldown]
+
+
+class CooldownStore(Protocol):
+    """Cooldowns shared by everyone who uses the same keys."""
+
+    async def cooldowns(self) -> Cooldowns:
+        """The known cooldowns, past ones perhaps among them: callers compare the time."""
+        ...
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        """Rest a key; of two overlapping cooldowns the later deadline stays, with its reason.
+
+        Idempotent. Atomic against other writers. Returns the view after the write.
+        """
+        ...
+
+
+class KeyPool:
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
+        self._turn = itertools.count(1)
+        self._last_used = dict.fromkeys((key.fingerprint for key in self.keys), 0)
+
+    def active(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
+        """The keys that may be tried, least recently used first."""
+        free = [key for key in self.keys if _left(cooldowns, key, now) <= 0]
+        return sorted(free, key=lambda key: self._last_used[key.fingerprint])
+
+    def used(self, key: ApiKey) -> None:
+        """Note that a key is being tried, so that others come before it next time."""
+        self._last_used[key.fingerprint] = next(self._turn)
+
+    def exhausted(self, cooldowns: Cooldowns, now: float) -> KefuError:
+        """What to tell a client when no key is active."""
+        if not self.keys:
+            return UpstreamUnavailable("No API key is configured.", should_retry=False)
+        resting = {key: _left(cooldowns, key, now) for key in self.keys}
+        valid = [k for k in self.keys if cooldowns[k.fingerprint].reason is not Reason.INVALID]
+        wait = max(1, math.ceil(min(resting[key] for key in valid or self.keys)))
+        if any(cooldowns[key.fingerprint].reason is Reason.RATE_LIMITED for key in valid):
+            return RateLimited(
+                "Too many requests right now. Please wait a moment.",
+                retry_after=wait,
+                should_retry=False,
+            )
+        return UpstreamUnavailable(
+            "The AI service is unavailable. Please try again later.",
+            retry_after=wait,
+            should_retry=False,
+        )
+
+
+def _left(cooldowns: Cooldowns, key: ApiKey, now: float) -> float:
+    """Seconds a key still rests; <= 0: it is active."""
+    cooldown = cooldowns.get(key.fingerprint)
+    left = cooldown.until - now if cooldown else 0.0
+    # Nobody writes a deadline that far away: a clock jumped, and must not rest a key for ever.
+    return left if left <= MAX_COOLDOWN + CLOCK_SLACK else 0.0

@@ -1,0 +1,57 @@
+"""How much one visitor, and the whole site, may ask: rate limits and a daily token budget.
+
+The rate limit is GCRA (the leaky bucket as a meter): one number per bucket, the *theoretical
+arrival time*, says exactly who may pass and how long the others wait. A refused request costs
+nothing. The budget is reserved before the model is called and settled afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`requests` in `period` seconds, all of which may come at once."""
+
+    requests: int
+    period: float
+
+    @property
+    def interval(self) -> float:
+        """Seconds one request takes to drain."""
+        return self.period / self.requests
+
+
+def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
+    """GCRA: `(new theoretical arrival, seconds to wait)`; a wait of 0 means: may pass.
+
+    `arrival` is the bucket's stored time, None for a fresh one.
+    Source: ITU-T I.371, "virtual scheduling algorithm".
+    """
+    start = max(arrival or 0.0, now)
+    # A microsecond of slack: `period - interval` in floats must not refuse the last of a burst.
+    wait = start - now - (rate.period - rate.interval)
+    if wait > 1e-6:
+        return start, wait
+    return start + rate.interval, 0.0
+
+
+class LimitStore(Protocol):
+    """Counters shared by every process and instance of one site."""
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        """Let one request pass, or say in how many seconds it may (> 0). Atomic; see `admit`."""
+        ...
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> bool:
+        """Add `amount` to a budget unless that takes it over `limit`. Atomic.
+
+        Budgets are named by their day, so an old one may be forgotten after two days.
+        """
+        ...
+
+    async def settle(self, budget: str, difference: int) -> None:
+        """Correct a reservation by what was really used (negative gives back)."""
+        ...

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Pins, with hashes, what pyproject.toml asks for. No file names a registry's host.
+set -eu
+cd "$(dirname "$0")/.."
+pin() {
+  out=requirements/$1.txt
+  shift
+  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@" --output-file "$out"
+}
+echo uv | pin uv -
+pin server pyproject.toml --extra server
+pin dev pyproject.toml --extra aws --extra tokens --group dev
+pin clients --group clients
+pin model --group model --no-deps
