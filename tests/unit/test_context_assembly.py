@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.context import Message, build_llm_messages
+from kefu.tokens import estimate_message_tokens
+
+
+def user(content: str) -> Message:
+    return Message("user", content)
+
+
+def assistant(content: str) -> Message:
+    return Message("assistant", content)
+
+
+LETTERS = [user("AAAA"), assistant("BBBB"), user("CCCC"), assistant("DDDD")]
+
+
+def contents(messages: list[Message]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def test_a_conversation_within_budget_is_assembled_whole() -> None:
+    """S1."""
+    history = [user("介绍林默"), assistant("林默是28岁侦探")]
+    built = build_llm_messages("<identity>AI</identity>", history, "他的性格？", 10000)
+    assert built == [
+        Message("system", "<identity>AI</identity>"),
+        Message("user", "介绍林默"),
+        Message("assistant", "林默是28岁侦探"),
+        Message("user", "他的性格？"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        (-1, ["S", "E"]),
+        (0, ["S", "E"]),
+        (1, ["S", "E"]),
+        (2, ["S", "E"]),
+        (3, ["S", "DDDD", "E"]),
+        (4, ["S", "CCCC", "DDDD", "E"]),
+        (5, ["S", "BBBB", "CCCC", "DDDD", "E"]),
+        (6, ["S", "AAAA", "BBBB", "CCCC", "DDDD", "E"]),
+    ],
+)
+def test_the_oldest_messages_go_first_until_the_total_fits(budget: int, kept: list[str]) -> None:
+    """S2, X1, X3: a total equal to the budget fits."""
+    built = build_llm_messages("S", LETTERS, "E", budget)
+    assert contents(built) == kept
+    assert built[0].role == "system"
+    assert built[-1] == user("E")
+
+
+def test_an_empty_history_leaves_system_and_current() -> None:
+    """S3."""
+    built = build_llm_messages("system text", [], "你好", 10000)
+    assert built == [Message("system", "system text"), Message("user", "你好")]
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1, 10), (3, 3), (5, 2), (10, 1), (11, 0)])
+def test_what_is_left_beside_system_and_current_goes_to_the_newest(size: int, kept: int) -> None:
+    """S4: 100 + 50 tokens stay, a budget of 160 leaves room for 10."""
+    system, current = "s" * 400, "c" * 200
+    history = [Message("assistant" if i % 2 else "user", str(i).ljust(size * 4)) for i in range(10)]
+    built = build_llm_messages(system, history, current, 160)
+    assert built == [Message("system", system), *history[10 - kept :], user(current)]
+
+
+def test_system_and_current_stay_even_over_budget() -> None:
+    """X1, S4: then not even a message that takes no room is kept beside them."""
+    built = build_llm_messages("s" * 400, [user("x"), assistant("")], "c" * 200, 149)
+    assert contents(built) == ["s" * 400, "c" * 200]
+
+
+def test_an_empty_system_prompt_keeps_its_place() -> None:
+    """X1: the order does not depend on the contents."""
+    assert contents(build_llm_messages("", LETTERS[:2], "", 2)) == ["", "AAAA", "BBBB", ""]
+
+
+def test_inputs_are_left_alone() -> None:
+    history = list(LETTERS)
+    build_llm_messages("S", history, "E", 3)
+    assert history == LETTERS
+
+
+texts = st.text(max_size=40)
+histories = st.lists(st.builds(Message, st.sampled_from(["user", "assistant"]), texts), max_size=12)
+
+
+@given(texts, histories, texts, st.integers(-5, 120))
+def test_the_longest_end_of_the_history_that_fits_is_kept(
+    system: str, history: list[Message], current: str, budget: int
+) -> None:
+    """X1, stated the slow way: drop the oldest while the total is over and there is one."""
+    expected = [Message("system", system), *history, user(current)]
+    while sum(estimate_message_tokens(m.content) for m in expected) > budget and len(expected) > 2:
+        del expected[1]
+    assert build_llm_messages(system, history, current, budget) == expected

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.context import STRATEGIES, Message, Window, truncate_v1
+from kefu.tokens import utf16_length
+
+
+def system(size: int) -> Message:
+    return Message("system", "s" * size)
+
+
+def user(size: int, letter: str = "u") -> Message:
+    return Message("user", letter * size)
+
+
+def assistant(size: int, letter: str = "a") -> Message:
+    return Message("assistant", letter * size)
+
+
+def pair(size: int, letter: str) -> list[Message]:
+    """A question and its answer of `size` characters together."""
+    return [user(size // 2, letter), assistant(size - size // 2, letter.upper())]
+
+
+def total(messages: Sequence[Message]) -> int:
+    return sum(utf16_length(message.content) for message in messages)
+
+
+def test_exactly_6000_characters_are_left_untouched() -> None:
+    """X5, C11."""
+    messages = [system(100), *pair(2000, "p"), *pair(2000, "q"), user(1900)]
+    assert total(messages) == 6000
+    assert truncate_v1(messages) == Window(tuple(messages), ())
+
+
+def test_one_character_more_removes_the_oldest_turn() -> None:
+    """X5, C11."""
+    messages = [system(100), *pair(2000, "p"), *pair(2000, "q"), user(1901)]
+    assert truncate_v1(messages) == Window(
+        (messages[0], *messages[3:]), dropped=(messages[1], messages[2])
+    )
+
+
+def test_8600_characters_become_4600() -> None:
+    """X5: system 100, four pairs of 2000, a question of 500."""
+    messages = [system(100), *(m for p in "abcd" for m in pair(2000, p)), user(500)]
+    assert total(messages) == 8600
+    window = truncate_v1(messages)
+    assert total(window.messages) == 4600
+    assert window == Window((messages[0], *messages[5:]), dropped=tuple(messages[1:5]))
+
+
+def test_a_cut_that_lands_on_exactly_6000_goes_one_turn_further() -> None:
+    """X5: the total has to get below."""
+    messages = [system(100), *pair(1000, "p"), *pair(2000, "q"), *pair(3000, "r"), user(900)]
+    assert total(messages) - 1000 == 6000
+    window = truncate_v1(messages)
+    assert window == Window((messages[0], *messages[5:]), dropped=tuple(messages[1:5]))
+
+
+def test_a_leading_greeting_goes_with_the_first_turn() -> None:
+    """X5."""
+    messages = [system(100), assistant(50, "g"), *pair(3000, "p"), *pair(2500, "q"), user(400)]
+    window = truncate_v1(messages)
+    assert window == Window((messages[0], *messages[4:]), dropped=tuple(messages[1:4]))
+
+
+def test_a_greeting_alone_before_the_current_message_goes() -> None:
+    """X5: nothing but the system prompt and the current message is protected."""
+    messages = [system(100), assistant(3000, "g"), user(3000)]
+    window = truncate_v1(messages)
+    assert window == Window((messages[0], messages[2]), dropped=(messages[1],))
+
+
+def test_system_and_current_message_stay_even_if_they_are_too_long() -> None:
+    """X5, C11."""
+    messages = [system(7000), *pair(10, "p"), user(8000)]
+    window = truncate_v1(messages)
+    assert window == Window((messages[0], messages[3]), dropped=(messages[1], messages[2]))
+
+
+def test_a_question_left_without_an_answer_is_a_turn_of_its_own() -> None:
+    messages = [user(3000, "p"), user(3000, "q"), assistant(500), user(400)]
+    window = truncate_v1(messages)
+    assert window == Window(tuple(messages[1:]), dropped=(messages[0],))
+
+
+def test_what_follows_the_current_message_stays_with_it() -> None:
+    """A turn that is being worked on, tool results and all, is the current one."""
+    messages = [*pair(2000, "p"), user(500), assistant(4000), Message("tool", "t" * 4000)]
+    window = truncate_v1(messages)
+    assert window == Window(tuple(messages[2:]), dropped=tuple(messages[:2]))
+
+
+def test_a_conversation_without_a_user_has_no_turn_to_drop() -> None:
+    messages = [system(10), assistant(7000)]
+    assert truncate_v1(messages) == Window(tuple(messages), ())
+
+
+def test_characters_are_those_javascript_counts() -> None:
+    """X5: an emoji is two; 3,000 of them are exactly 6,000."""
+    messages = [user(1), assistant(1), Message("user", "😀" * 2999)]
+    assert truncate_v1(messages).dropped == ()
+    messages[1] = assistant(2)
+    assert truncate_v1(messages).dropped == tuple(messages[:2])
+
+
+def test_no_messages_make_an_empty_window() -> None:
+    assert truncate_v1([]) == Window(())
+
+
+roles = st.sampled_from(["system", "user", "assistant", "tool"])
+conversations = st.lists(
+    st.builds(Message, roles, st.text(st.sampled_from("a你😀"), max_size=30)), max_size=14
+)
+
+
+def slowly(messages: list[Message], limit: int) -> list[Message]:
+    """The rule of the specification, word for word."""
+    kept = list(messages)
+    if total(kept) <= limit:
+        return kept
+    while total(kept) >= limit:
+        movable = [i for i, message in enumerate(kept) if message.role != "system"]
+        users = [i for i in movable if kept[i].role == "user"]
+        if not users:
+            return kept
+        # The oldest turn with what stands before it; of the last turn only what stands before it.
+        end = users[1] if len(users) > 1 else users[0]
+        going = {i for i in movable if i < end}
+        if not going:
+            return kept
+        kept = [message for i, message in enumerate(kept) if i not in going]
+        if len(users) == 1:
+            return kept
+    return kept
+
+
+@given(conversations, st.integers(0, 200))
+def test_v1_follows_the_rule_on_any_conversation(messages: list[Message], limit: int) -> None:
+    """X5: and what is dropped and what is kept are together all there was, in order."""
+    window = truncate_v1(messages, limit)
+    assert list(window.messages) == slowly(messages, limit)
+    kept, dropped = list(window.messages), list(window.dropped)
+    for message in messages:
+        (kept if kept and kept[0] is message else dropped).pop(0)
+    assert kept == dropped == []
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(messages=conversations, limit=st.integers(0, 200))
+def test_no_strategy_loses_the_system_prompt_or_the_current_message(
+    name: str, messages: list[Message], limit: int
+) -> None:
+    """X10."""
+    kept = STRATEGIES[name](messages, limit).messages
+    assert [m for m in messages if m.role == "system"] == [m for m in kept if m.role == "system"]
+    current = [m for m in messages if m.role == "user"][-1:]
+    assert [m for m in kept if m.role == "user"][-1:] == current
+
+
+def seconds(messages: list[Message]) -> float:
+    """Of this thread's own work, the best of several runs: load only ever adds to it."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.thread_time()
+        truncate_v1(messages)
+        best = min(best, time.thread_time() - start)
+    return best
+
+
+SHAPES: dict[str, Callable[[int], list[Message]]] = {
+    "two-huge-messages": lambda size: [*pair(size, "你"), user(10)],
+    "many-tiny-turns": lambda size: [user(64)] * (size // 64),
+    "one-long-turn": lambda size: [assistant(64)] * (size // 64) + [user(9000)],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_no_faster_than_the_input(shape: str) -> None:
+    """T31: twice a MiB takes about twice as long; a quadratic step would take four times."""
+    small, large = SHAPES[shape](2**20), SHAPES[shape](2**21)
+    assert seconds(large) < 3 * seconds(small)
