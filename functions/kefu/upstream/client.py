@@ -1,0 +1,110 @@
+"""The one HTTP client: `POST {base}/chat/completions` over aiohttp, a pool of warm connections.
+
+Why aiohttp and not httpx: docs/decisions/0005-http-client.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_IDLE = 15.0
+"""Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
+
+
+class HttpUpstream:
+    """An `Upstream` at one base URL. Loads aiohttp with its first use, not with its import."""
+
+    def __init__(self, base_url: str) -> None:
+        self._url = base_url.rstrip("/") + "/chat/completions"
+        self._session: aiohttp.ClientSession | None = None
+
+    async def warm(self) -> None:
+        """Load the HTTP library off the event loop, before the first request needs it."""
+        await asyncio.to_thread(__import__, "aiohttp")
+        self._open()
+
+    def _open(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(_note_reuse)
+        self._session = aiohttp.ClientSession(
+            # No limit here: admission happens before, and a queue inside would look like silence.
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept": "text/event-stream", "Accept-Encoding": "identity"},
+            skip_auto_headers=("User-Agent",),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            trace_configs=[trace],
+        )
+        return self._session
+
+    async def send(self, body: bytes, secret: str) -> HttpResponse:
+        connection = SimpleNamespace(reused=False)
+        try:
+            return await self._post(body, secret, connection)
+        except HostUnreachable:
+            if not connection.reused:
+                raise
+            # The server had closed an idle connection just then: not a fault, and not answered.
+            return await self._post(body, secret, SimpleNamespace(reused=False))
+
+    async def _post(self, body: bytes, secret: str, connection: SimpleNamespace) -> HttpResponse:
+        import aiohttp
+
+        session = self._session or self._open()
+        headers = {"Content-Type": "application/json"}
+        if secret:
+            headers["Authorization"] = f"Bearer {secret}"
+        try:
+            response = await session.post(
+                self._url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                trace_request_ctx=connection,
+            )
+        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+            raise CertificateRejected(type(error).__name__) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise HostUnreachable(type(error).__name__) from error
+        return HttpResponse(response)
+
+    async def aclose(self) -> None:
+        if self._session:
+            await self._session.close()
+
+
+async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:
+    context.trace_request_ctx.reused = True
+
+
+class HttpResponse:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.headers.items()}
+
+    async def read(self, timeout: float) -> bytes:
+        import aiohttp
+
+        try:
+            # Cancelling readany() loses nothing: bytes stay in the reader's buffer.
+            async with asyncio.timeout(timeout):
+                return await self._response.content.readany()
+        except TimeoutError:
+            raise
+        except (aiohttp.ClientError, OSError) as error:
+            raise ConnectionLost(type(error).__name__) from error
+
+    def close(self) -> None:
+        self._response.close()
