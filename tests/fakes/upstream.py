@@ -1,0 +1,159 @@
+"""A model's server on loopback that does what a test scripted, and keeps a journal.
+
+Its HTTP is its own, so that it can misbehave at the level of bytes. It runs in a thread with its
+own event loop; `script`, `calls` and the rest may be used from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from tests.fakes.behaviours import Behaviour, answer
+from tests.fakes.upstream_connection import Call, Connection
+
+
+@dataclass(slots=True)
+class _Rule:
+    key: str
+    asking: str
+    behaviours: tuple[Behaviour, ...]
+    used: int = 0
+
+    def matches(self, call: Call) -> bool:
+        return self.key in ("*", call.key) and self.asking in call.question
+
+    def next(self) -> Behaviour:
+        """In the scripted order; the last one again and again."""
+        behaviour = self.behaviours[min(self.used, len(self.behaviours) - 1)]
+        self.used += 1
+        return behaviour
+
+
+class ScriptedUpstream:
+    """`with ScriptedUpstream() as upstream:` gives a running server on a free port."""
+
+    def __init__(
+        self,
+        *,
+        listener: socket.socket | None = None,
+        tls: ssl.SSLContext | None = None,
+        send_buffer: int | None = None,
+    ) -> None:
+        self._socket = listener or reserved_port()
+        self._tls = tls
+        self._send_buffer = send_buffer
+        self._lock = threading.Lock()
+        self._rules: dict[tuple[str, str], _Rule] = {}
+        self._journal: list[Call] = []
+        self._open: set[Connection] = set()
+        self._started = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), name="upstream", daemon=True
+        )
+        self.connections = 0
+        """How many were begun; with TLS: hellos, so that refused certificates count."""
+        if tls is not None:
+            tls.sni_callback = self._hello
+        scheme = "https" if tls else "http"
+        self.base_url = f"{scheme}://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+
+    @property
+    def journal(self) -> list[Call]:
+        with self._lock:
+            return list(self._journal)
+
+    def calls(self, asking: str = "") -> list[Call]:
+        """The calls, in their order, whose question holds `asking`."""
+        return [call for call in self.journal if asking in call.question]
+
+    def keys(self, asking: str = "") -> list[str]:
+        return [call.key for call in self.calls(asking)]
+
+    def script(self, key: str, *behaviours: Behaviour, asking: str = "") -> None:
+        """What to do with requests that carry `key` ("*": any) and whose question holds `asking`.
+
+        In their order, the last one repeats. A rule that names more of the request goes first.
+        """
+        with self._lock:
+            self._rules[key, asking] = _Rule(key, asking, behaviours)
+
+    async def until(self, holds: Callable[[], bool], timeout: float = 2.0) -> bool:
+        """Wait until something is true of the journal; the answer says whether it became so."""
+        end = time.monotonic() + timeout
+        while not holds():
+            if time.monotonic() > end:
+                return False
+            await asyncio.sleep(0.005)
+        return True
+
+    async def asked(self, asking: str = "", count: int = 1, timeout: float = 3.0) -> Call:
+        """The `count`-th call with this question, as soon as it is there."""
+        assert await self.until(lambda: len(self.calls(asking)) >= count, timeout), "no such call"
+        return self.calls(asking)[count - 1]
+
+    def start(self) -> Self:
+        self._thread.start()
+        assert self._started.wait(5)
+        return self
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._thread.join(5)
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopped = asyncio.Event()
+        server = await self._loop.create_server(
+            lambda: Connection(self, self._send_buffer), sock=self._socket, ssl=self._tls
+        )
+        self._started.set()
+        await self._stopped.wait()
+        server.close()
+        for connection in list(self._open):
+            connection.cut()
+        await asyncio.sleep(0)
+
+    def opened(self, connection: Connection) -> None:
+        self._open.add(connection)
+        if self._tls is None:
+            self.connections += 1
+
+    def closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+
+    def _hello(self, *_: object) -> None:
+        self.connections += 1
+
+    def choose(self, call: Call) -> Behaviour:
+        with self._lock:
+            self._journal.append(call)
+            found = [rule for rule in self._rules.values() if rule.matches(call)]
+            found.sort(key=lambda rule: (bool(rule.asking), rule.key != "*"))
+            return found[-1].next() if found else answer()
+
+
+def reserved_port() -> socket.socket:
+    """A bound socket that does not listen: connecting to it is refused, and stays so."""
+    reserved = socket.socket()
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
