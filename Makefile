@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
+WIDGET_SOURCES := $(shell find widget/src widget/build.mjs -type f 2>/dev/null)
+CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name) 2>/dev/null)))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -26,9 +28,76 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@
 
-setup: .venv/dev ## install what development needs (again: changes nothing)
+.venv-clients/ready: .venv/installer requirements/clients.txt
+	@echo "Installing the OpenAI clients that the door is tried with (about 250 MB, once) ..."
+	$(PYTHON) -m venv .venv-clients
+	$(BIN)/uv pip install --quiet --python .venv-clients/bin/python --require-hashes -r requirements/clients.txt
+	@touch $@
+
+widget/node_modules/ready: widget/package.json widget/package-lock.json
+	@command -v npm >/dev/null || \
+	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
+	@echo "Installing what builds the widget ..."
+	cd widget && npm ci --no-progress --loglevel=error
+	@touch $@
+
+$(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
+	cd widget && npm run --silent build
+	@touch $@
+
+setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (again: changes nothing)
+
+run: .venv/server $(WIDGET)/chat-widget.js ## start Kefu with its demo page (ARGS="--port 8080")
+	@exec $(BIN)/python -m kefu serve $(ARGS)
+
+check: setup ## format, lint, types and import contracts: seconds
+	@echo "== Format and lint"
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	cd widget && npm run --silent check
+	@echo "== Types"
+	$(BIN)/mypy
+	@echo "== Import contracts"
+	$(BIN)/lint-imports --no-logo
+
+test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
+	@echo "== Python tests"
+	$(BIN)/pytest
+	@echo "== Widget tests"
+	cd widget && npm test --silent
+ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)
+	cd widget && npm run --silent test:browser
+else
+	@echo "Skipped: the widget's browser tests need Chromium. Try: make parts"
+endif
+
+ifeq ($(CI),true)
+check: parts
+endif
+
+parts: .venv/dev .venv-clients/ready browser ## fetch the heavy parts some tests need
+	$(BIN)/python -m tests.parts.fetch all
+
+browser:
+ifeq ($(CHROMIUM),)
+	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
+	  { echo "The browser tests need Chromium. Please install it, on Debian: apt-get install chromium" >&2; exit 1; }
+	@echo "Installing Chromium for the browser tests ..."
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+endif
+
+bench: setup ## measure; figures go to benchmarks/results/
+	$(BIN)/python -m benchmarks $(ARGS)
+
+format: setup ## put every file into its form, mend what can be mended
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+	cd widget && npm run --silent format
+
+docs: .venv/server ## write the generated pages of docs/ anew
+	$(BIN)/python docs/generate.py
 
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup lock
+.PHONY: help setup run check test parts browser bench format docs lock

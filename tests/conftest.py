@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 
+AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
+
 CI = os.environ.get("CI") == "true"
 
-# The first examples of a slow machine must not fail a test for being slow.
+# The first examples on a slow machine must not fail a test for being slow.
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("default"), max_examples=500)
 settings.load_profile("ci" if CI else "default")
 
 CONFIGURING = ("KEFU_", "LONGCAT_", "AWS_")
-HOME_LIKE = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+HOME_LIKE = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """None of the developer's own settings, for the tests and for the processes they start."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in list(os.environ):
+            if name.startswith(CONFIGURING) or name in HOME_LIKE:
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(autouse=True)
-def clean_slate(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary home and none of the developer's own settings, for the test and its children."""
-    for name in [name for name in os.environ if name.startswith(CONFIGURING)]:
-        monkeypatch.delenv(name)
-    for name in HOME_LIKE:
-        monkeypatch.delenv(name, raising=False)
-    home = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(home))
-    return home
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home of the test's own."""
+    path = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(path))
+    return path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _with_nothing_missing((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _with_nothing_missing((yield))
+
+
+def _with_nothing_missing(report: AnyReport) -> AnyReport:
+    """With CI=true a skip is a failure: whatever is absent there was to be fetched."""
+    if CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"CI=true allows no skip. {reason}"
+    return report
