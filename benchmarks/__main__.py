@@ -1,0 +1,120 @@
+"""`python -m benchmarks [NAME ...] [--quick] [--json FILE]`: measured in one run, side by side.
+
+Contenders take turns (A B A B ...), so that a machine that slows down slows them all; every value
+is the median of its repetitions and stands with its ratio to the bare passthrough's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import relay
+from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
+from benchmarks.imports import PEER as IMPORT_PEER
+from benchmarks.imports import imports
+from benchmarks.processes import ROOT, Load, Server, raise_file_limit
+from benchmarks.report import save, table
+
+NAMES = {
+    "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
+    "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
+    "imports": "import time of the service",
+    "litellm": "LiteLLM's proxy against the passthrough (default where it is installed)",
+    "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    rounds: int
+    chunks: int
+    seconds: float
+    thousand_rounds: int
+    import_rounds: int
+
+
+FULL = Effort(rounds=5, chunks=2000, seconds=4, thousand_rounds=3, import_rounds=11)
+QUICK = Effort(rounds=2, chunks=400, seconds=2, thousand_rounds=1, import_rounds=5)
+
+
+def compare(bench: relay.Bench, contenders: Sequence[Contender], effort: Effort) -> None:
+    with bench.serving(contenders) as doors:
+        relay.warm(bench, doors)
+        relay.first_chunk(bench, doors, 2 * effort.rounds)
+        relay.saturation(bench, doors, max(2, effort.rounds - 2), effort.chunks)
+        relay.paced(bench, doors, max(1, effort.rounds - 2), effort.seconds)
+        relay.resident(bench, doors)
+
+
+def contenders(names: Sequence[str]) -> list[Contender]:
+    chosen = [BASELINE]
+    if "relay" in names:
+        chosen += [KEFU, KEFU_MEMORY]
+    if "litellm" in names and LITELLM.PROGRAM.exists():
+        chosen.append(LITELLM)
+    if "clients" in names:
+        chosen += TRIALS
+    return chosen
+
+
+def measure(names: Sequence[str], effort: Effort) -> dict[str, relay.Row]:
+    raise_file_limit()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "benchmarks.upstream"]
+        upstream, load = Server(command, {}, Path(folder, "upstream.log")), Load()
+        bench = relay.Bench(Path(folder), upstream, load)
+        try:
+            if set(names) & {"relay", "litellm", "clients"}:
+                compare(bench, contenders(names), effort)
+            if "thousand" in names:
+                relay.thousand(bench, [BASELINE, KEFU], effort.thousand_rounds, 5)
+        finally:
+            load.stop()
+            upstream.stop()
+    return bench.rows
+
+
+def main() -> int:
+    lines = "\n".join(f"  {name:9} {text}" for name, text in NAMES.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=lines,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *NAMES])
+    parser.add_argument("--quick", action="store_true", help="under a minute, rougher")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="default: benchmarks/results/")
+    arguments = parser.parse_args()
+    names = arguments.names or [name for name in NAMES if name != "clients"]
+    effort = QUICK if arguments.quick else FULL
+    rows, tables = measured(names, effort)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    save(rows, arguments.json or ROOT / f"benchmarks/results/{stamp}.json")
+    print("\n\n".join(tables))
+    if "litellm" in names and not LITELLM.PROGRAM.exists():
+        print("\n" + LITELLM.INSTALL)
+    lost = sum(sum(row.get("lost", []) + row.get("missing", [])) for row in rows.values())
+    return 1 if lost else 0
+
+
+def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row], list[str]]:
+    rows: dict[str, relay.Row] = {}
+    tables = []
+    if set(names) - {"imports"}:
+        rows |= measure(names, effort)
+        tables.append(table(rows, PEER))
+    if "imports" in names:
+        seen = imports(effort.import_rounds)
+        rows |= seen
+        tables.append(table(seen, IMPORT_PEER))
+    return rows, tables
+
+
+if __name__ == "__main__":
+    sys.exit(main())

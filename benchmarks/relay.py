@@ -1,0 +1,165 @@
+"""The figures of a relay: what it adds to a stream, what it costs, what it can carry."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.contenders import Contender
+from benchmarks.load import Figures, Job
+from benchmarks.processes import Load, Server, cpu_seconds, resident_bytes
+from benchmarks.upstream import OVERHEAD
+
+Row = dict[str, list[float]]
+"""Figure -> its repetitions."""
+
+
+@dataclass
+class Bench:
+    """The upstream, the load, and the contenders' servers of one run."""
+
+    folder: Path
+    upstream: Server
+    load: Load
+    rows: dict[str, Row] = field(default_factory=dict)
+
+    @property
+    def upstream_url(self) -> str:
+        return f"http://127.0.0.1:{self.upstream.port}/v1"
+
+    def note(self, name: str, **figures: float) -> None:
+        row = self.rows.setdefault(name, {})
+        for figure, value in figures.items():
+            row.setdefault(figure, []).append(value)
+
+    @contextmanager
+    def serving(self, contenders: Sequence[Contender]) -> Iterator[list[tuple[Contender, Server]]]:
+        with ExitStack() as stack:
+            pairs = []
+            for contender in contenders:
+                server = contender.start(self.upstream_url, self.folder)
+                stack.callback(server.stop)
+                pairs.append((contender, server))
+            yield pairs
+
+    def ask(
+        self,
+        door: tuple[Contender, Server] | None,
+        message: str,
+        *,
+        streams: int = 1,
+        requests: int = 1,
+        ramp: float = 0.0,
+        gaps: bool = False,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Figures:
+        """`door` None: straight to the upstream."""
+        job = Job(
+            port=door[1].port if door else self.upstream.port,
+            path=door[0].path if door else "/v1/chat/completions",
+            headers=dict(door[0].headers) if door else {},
+            message=message,
+            streams=streams,
+            requests=requests,
+            ramp=ramp,
+            gaps=gaps,
+            timeout=90,
+        )
+        return self.load.run(job, meanwhile)
+
+
+Doors = Sequence[tuple[Contender, Server]]
+
+
+def warm(bench: Bench, doors: Doors) -> None:
+    for door in doors:
+        figures = bench.ask(door, "bench:flat:20", streams=20, requests=5)
+        if figures["lost"]:
+            raise RuntimeError(f"{door[0].name} does not answer: {figures['problem']}")
+
+
+def first_chunk(bench: Bench, doors: Doors, rounds: int, requests: int = 60) -> None:
+    """Added time to the first chunk; each round asks the upstream itself too."""
+    for streams, figure in ((1, "first_chunk_ms"), (20, "first_chunk_20_ms")):
+        for _ in range(rounds):
+            full = requests if streams == 1 else max(5, requests // 4)
+            direct = bench.ask(None, "bench:flat:3", streams=streams, requests=full)
+            for door in doors:
+                each = max(5, int(full * door[0].dose))
+                seen = bench.ask(door, "bench:flat:3", streams=streams, requests=each)
+                added = seen["first"]["p50"] - direct["first"]["p50"]
+                bench.note(door[0].name, **{figure: added, "lost": seen["lost"]})
+
+
+def saturation(bench: Bench, doors: Doors, rounds: int, chunks: int, streams: int = 50) -> None:
+    """How many chunks a second pass when nothing but the server holds them back."""
+    for _ in range(rounds):
+        for door in doors:
+            asked = int(chunks * door[0].dose)
+            seen = bench.ask(door, f"bench:flat:{asked}", streams=streams)
+            missing = streams * (asked + OVERHEAD) - seen["events"]
+            rate = seen["events"] / seen["elapsed"]
+            bench.note(door[0].name, chunks_per_s=rate, lost=seen["lost"], missing=missing)
+
+
+def paced(bench: Bench, doors: Doors, rounds: int, seconds: float, streams: int = 100) -> None:
+    """The everyday load, 30 chunks a second each: what it costs, and how evenly it flows."""
+    chunks = int(seconds * 30)
+    for _ in range(rounds):
+        for door in doors:
+            before = cpu_seconds(door[1].pid)
+            asked = int(streams * door[0].dose)
+            message = f"bench:paced:{chunks}:33"
+            seen = bench.ask(door, message, streams=asked, ramp=0.5, gaps=True)
+            cpu = 1000 * (cpu_seconds(door[1].pid) - before) / max(1, seen["events"] / 1000)
+            bench.note(
+                door[0].name,
+                cpu_ms_per_1000=cpu,
+                gap_p99_ms=seen["gap"].get("p99", 0.0),
+                lost=seen["lost"],
+                missing=asked * (chunks + OVERHEAD) - seen["events"],
+            )
+
+
+def resident(bench: Bench, doors: Doors) -> None:
+    for door in doors:
+        bench.note(door[0].name, rss_mb=resident_bytes(door[1].pid) / 1e6)
+
+
+def thousand(
+    bench: Bench, contenders: Sequence[Contender], rounds: int, seconds: int, streams: int = 1000
+) -> None:
+    """1,000 slow streams at once. A fresh process each time, or its memory would not grow."""
+    for _ in range(rounds):
+        for contender in contenders:
+            with bench.serving([contender]) as doors:
+                warm(bench, doors)
+                seen, growth = held(bench, doors[0], f"bench:paced:{seconds}:1000", streams)
+            bench.note(
+                contender.name,
+                kb_per_stream=growth / 1000 / streams,
+                gap_p99_1000_ms=seen["gap"].get("p99", 0.0),
+                lost=seen["lost"],
+                missing=streams * (seconds + OVERHEAD) - seen["events"],
+            )
+
+
+def held(
+    bench: Bench, door: tuple[Contender, Server], message: str, streams: int
+) -> tuple[Figures, int]:
+    """What was seen, and by how many bytes the server grew."""
+    pid = door[1].pid
+    time.sleep(0.5)
+    sizes = [resident_bytes(pid)]
+    seen = bench.ask(
+        door,
+        message,
+        streams=streams,
+        ramp=2.0,
+        gaps=True,
+        meanwhile=lambda: sizes.append(resident_bytes(pid)),
+    )
+    return seen, max(sizes) - sizes[0]

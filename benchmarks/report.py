@@ -1,0 +1,73 @@
+"""The table at the end of a run, and the same figures as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.relay import Row
+
+
+@dataclass(frozen=True)
+class Figure:
+    key: str
+    title: str
+    digits: int = 1
+
+
+FIGURES = (
+    Figure("first_chunk_ms", "added time to first chunk, ms", 2),
+    Figure("first_chunk_20_ms", "the same, 20 asking at once, ms"),
+    Figure("chunks_per_s", "50 streams flat out, chunks/s (more is better)", 0),
+    Figure("cpu_ms_per_1000", "CPU per 1,000 chunks at 100 x 30/s, ms"),
+    Figure("gap_p99_ms", "  gap between chunks there, p99, ms (sent every 33)"),
+    Figure("rss_mb", "memory after that load, MB"),
+    Figure("kb_per_stream", "1,000 streams: memory a stream, KB"),
+    Figure("gap_p99_1000_ms", "  gap between chunks there, p99, ms (sent every 1000)", 0),
+    Figure("import_ms", "import, ms", 0),
+    Figure("lost", "streams lost, all runs together", 0),
+    Figure("missing", "chunks missing, all runs together", 0),
+)
+SUMS = {"lost", "missing"}
+
+
+def medians(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
+    return {
+        name: {key: sum(v) if key in SUMS else median(v) for key, v in row.items()}
+        for name, row in rows.items()
+    }
+
+
+def table(rows: Mapping[str, Row], peer: str) -> str:
+    """One line a figure, one column a contender; after each value its ratio to the peer's."""
+    values = medians(rows)
+    names = sorted(values, key=lambda name: name != peer)
+    width = max(18, *(len(name) + 2 for name in names))
+    lines = [" " * 54 + "".join(name.rjust(width) for name in names)]
+    for figure in FIGURES:
+        if any(figure.key in values[name] for name in names):
+            base = values.get(peer, {}).get(figure.key, 0.0)
+            cells = (cell(values[name].get(figure.key), base, figure) for name in names)
+            lines.append(figure.title.ljust(54) + "".join(c.rjust(width) for c in cells))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def cell(value: float | None, base: float, figure: Figure) -> str:
+    if value is None:
+        return "-"
+    shown = f"{value:,.{figure.digits}f}"
+    if figure.key in SUMS:
+        return shown
+    return f"{shown} {value / base:6.2f}x" if base > 0 else f"{shown}        "
+
+
+def save(rows: Mapping[str, Row], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"python": platform.python_version(), "cpus": os.cpu_count()}
+    content = {"machine": machine, "medians": medians(rows), "repetitions": rows}
+    path.write_text(json.dumps(content, indent=1) + "\n")
