@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_generated_pages_are_what_the_source_makes_of_them() -> None:
+    """Run `make docs` after a change of the settings."""
+    child = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
+
+
+def test_the_settings_page_names_every_setting_once() -> None:
+    from kefu.settings import Settings
+
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    for field in Settings.model_fields.values():
+        assert page.count(f"| `{field.alias}` |") == (0 if field.exclude else 1)
