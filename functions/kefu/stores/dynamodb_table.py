@@ -1,0 +1,171 @@
+"""One DynamoDB table, called from worker threads: connecting, faults, conditional updates.
+
+boto3 is loaded by a worker thread on first use: it costs half a second of work that a cold start
+must not wait for. Importing this module does not load it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from kefu.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import (
+        AttributeValueTypeDef,
+        UniversalAttributeValueTypeDef,
+        UpdateItemInputTypeDef,
+    )
+
+    Item = Mapping[str, AttributeValueTypeDef]
+    Values = dict[str, UniversalAttributeValueTypeDef]
+
+T = TypeVar("T")
+
+THREADS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The key of one item."""
+
+    pk: str
+    sk: str
+
+    def key(self) -> Values:
+        return {"pk": {"S": self.pk}, "sk": {"S": self.sk}}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an update does to an item: a DynamoDB update expression and its values by name."""
+
+    expression: str
+    condition: str | None
+    names: Mapping[str, str]
+    values: Values
+
+
+class Table:
+    """A call is tried twice at most, each for a second. `run` raises StoreUnavailable."""
+
+    def __init__(self, name: str, endpoint: str | None) -> None:
+        self.name = name
+        self._endpoint = endpoint
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
+        self._connecting = threading.Lock()
+        self._client: DynamoDBClient | None = None
+
+    def start(self, work: Callable[[DynamoDBClient], object]) -> None:
+        """Begin a call that nobody waits for, and whose failure does not matter."""
+        self._threads.submit(self._call, work)
+
+    async def run(self, work: Callable[[DynamoDBClient], T]) -> T:
+        try:
+            call = self._threads.submit(self._call, work)
+        except RuntimeError as error:
+            raise StoreUnavailable("DynamoDB: the store is closed") from error
+        return await asyncio.wrap_future(call)
+
+    def close(self) -> None:
+        """Give up the connections; calls under way end by their own time limits."""
+        self._threads.shutdown(wait=False)
+        if self._client is not None:
+            self._client.close()
+
+    def read(self, client: DynamoDBClient, row: Row, *, consistent: bool) -> Item:
+        """The item, empty when there is none."""
+        answer = client.get_item(TableName=self.name, Key=row.key(), ConsistentRead=consistent)
+        return answer.get("Item", {})
+
+    def update(self, client: DynamoDBClient, row: Row, change: Change) -> tuple[bool, Item]:
+        """(True, the new item); when the condition failed (False, the item that was there).
+
+        dynalite never returns the item that was there: then it is empty.
+        """
+        update: UpdateItemInputTypeDef = {
+            "TableName": self.name,
+            "Key": row.key(),
+            "UpdateExpression": change.expression,
+            "ExpressionAttributeNames": change.names,
+            "ExpressionAttributeValues": change.values,
+            "ReturnValues": "ALL_NEW",
+        }
+        if change.condition is not None:
+            update["ConditionExpression"] = change.condition
+            update["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        try:
+            return True, client.update_item(**update).get("Attributes", {})
+        except client.exceptions.ConditionalCheckFailedException as refused:
+            return False, refused.response.get("Item", {})  # type: ignore[return-value]
+
+    def create(self, client: DynamoDBClient, *, with_ttl: bool) -> None:
+        """The same table as the SAM template's, ready for use when this returns."""
+        client.create_table(
+            TableName=self.name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+        )
+        client.get_waiter("table_exists").wait(
+            TableName=self.name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+        )
+        if with_ttl:
+            client.update_time_to_live(
+                TableName=self.name,
+                TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"},
+            )
+
+    def _call(self, work: Callable[[DynamoDBClient], T]) -> T:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return work(self._connected())
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "unknown")
+            raise StoreUnavailable(f"DynamoDB {self.name}: {code}") from error
+        except BotoCoreError as error:
+            raise StoreUnavailable(f"DynamoDB {self.name}: {type(error).__name__}") from error
+
+    def _connected(self) -> DynamoDBClient:
+        with self._connecting:
+            if self._client is None:
+                self._client = _connect(self._endpoint)
+            return self._client
+
+
+def _connect(endpoint: str | None) -> DynamoDBClient:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=1,
+        read_timeout=1,
+        retries={"mode": "standard", "total_max_attempts": 2},
+        max_pool_connections=THREADS,
+        tcp_keepalive=True,
+    )
+    return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
+
+
+def number(value: float) -> UniversalAttributeValueTypeDef:
+    """Seven decimals: every float of this century's seconds comes back as it was."""
+    return {"N": str(value) if isinstance(value, int) else f"{value:.7f}"}
+
+
+def number_in(item: Item, name: str) -> float | None:
+    """A number attribute; None when it is absent or not a number."""
+    text = item.get(name, {}).get("N")
+    return None if text is None else float(text)

@@ -1,0 +1,199 @@
+"""State shared by all processes of one machine, in one SQLite file.
+
+One connection lives on one worker thread, so that a lock held by another process or a slow disk
+never blocks the event loop. WAL lets readers go on beside a writer; with synchronous=NORMAL a
+power cut may lose the last cooldowns, never the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from kefu.errors import StoreUnavailable
+from kefu.keypool import Cooldown, Cooldowns, Fingerprint
+from kefu.limits import Rate, admit
+from kefu.stores.deadlines import later, reason_of
+from kefu.stores.memory import BUDGET_LIFE
+from kefu.stores.migrations import migrate
+
+T = TypeVar("T")
+
+SWEEP_EVERY = 256
+"""Accepted requests between two clean-ups of drained buckets."""
+
+
+class SqliteStore:
+    """Every method raises StoreUnavailable on a locked, full, unreadable or broken file.
+
+    The next call opens the file anew, so that the store is back as soon as the file is.
+    """
+
+    def __init__(
+        self, path: Path | str, clock: Callable[[], float], *, busy_timeout: float = 2.0
+    ) -> None:
+        self.path = Path(path)
+        self._clock = clock
+        self._busy_timeout = busy_timeout
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
+        self._db: sqlite3.Connection | None = None
+        self._taken = 0
+
+    async def cooldowns(self) -> Cooldowns:
+        return await self._run(_read_cooldowns)
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        now = self._clock()
+
+        def work(db: sqlite3.Connection) -> Cooldowns:
+            with _writing(db):
+                view = _read_cooldowns(db)
+                view[key] = kept = later(view.get(key), cooldown, now)
+                db.execute(
+                    "INSERT OR REPLACE INTO cooldowns (key, until, reason) VALUES (?, ?, ?)",
+                    (key, kept.until, kept.reason.value),
+                )
+            return view
+
+        return await self._run(work)
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        now = self._clock()
+
+        def work(db: sqlite3.Connection) -> float:
+            with _writing(db):
+                row = db.execute("SELECT arrival FROM rates WHERE bucket = ?", (bucket,)).fetchone()
+                arrival, wait = admit(row[0] if row else None, rate, now)
+                if wait == 0:
+                    db.execute("INSERT OR REPLACE INTO rates VALUES (?, ?)", (bucket, arrival))
+                    self._forget_drained(db, now)
+            return wait
+
+        return await self._run(work)
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> bool:
+        expires = self._clock() + BUDGET_LIFE
+
+        def work(db: sqlite3.Connection) -> bool:
+            with _writing(db):
+                row = db.execute("SELECT used FROM budgets WHERE budget = ?", (budget,)).fetchone()
+                if (row[0] if row else 0) + amount > limit:
+                    return False
+                _add(db, budget, amount, expires)
+            return True
+
+        return await self._run(work)
+
+    async def settle(self, budget: str, difference: int) -> None:
+        now = self._clock()
+
+        def work(db: sqlite3.Connection) -> None:
+            with _writing(db):
+                _add(db, budget, difference, now + BUDGET_LIFE)
+                db.execute("DELETE FROM budgets WHERE expires < ?", (now,))
+
+        await self._run(work)
+
+    async def aclose(self) -> None:
+        """Close the file; a call that is under way ends first. Later calls find the store gone."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        except RuntimeError:
+            return  # closed before
+        self._thread.shutdown(wait=False)
+
+    def _forget_drained(self, db: sqlite3.Connection, now: float) -> None:
+        self._taken += 1
+        if self._taken % SWEEP_EVERY == 0:
+            db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            call = self._thread.submit(self._on_thread, work)
+        except RuntimeError as error:
+            raise StoreUnavailable("SQLite: the store is closed") from error
+        return await asyncio.wrap_future(call)
+
+    def _on_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._db is None:
+                self._db = self._opened()
+            return work(self._db)
+        except (sqlite3.DatabaseError, OSError) as error:
+            self._close()
+            raise StoreUnavailable(f"SQLite {self.path.name}: {error}") from error
+        except StoreUnavailable:
+            self._close()
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        self._create()
+        db = sqlite3.connect(self.path, timeout=self._busy_timeout, isolation_level=None)
+        try:
+            _use_wal(db, self._busy_timeout)
+            db.execute("PRAGMA synchronous = NORMAL")
+            migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _create(self) -> None:
+        """An empty file for its owner only; SQLite gives its -wal and -shm the same mode."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+@contextmanager
+def _writing(db: sqlite3.Connection) -> Iterator[None]:
+    """Reading and writing as one step: the write lock is taken before the first read."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.rollback()
+        raise
+    db.execute("COMMIT")
+
+
+def _use_wal(db: sqlite3.Connection, patience: float) -> None:
+    """Switch to WAL; SQLite does not wait for other openers here, busy_timeout or not."""
+    pause, waited = 0.01, 0.0
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or waited >= patience:
+                raise
+            threading.Event().wait(pause)
+            waited += pause
+        else:
+            return
+
+
+def _read_cooldowns(db: sqlite3.Connection) -> dict[Fingerprint, Cooldown]:
+    rows = db.execute("SELECT key, until, reason FROM cooldowns").fetchall()
+    return {Fingerprint(key): Cooldown(until, reason_of(reason)) for key, until, reason in rows}
+
+
+def _add(db: sqlite3.Connection, budget: str, amount: int, expires: float) -> None:
+    db.execute(
+        "INSERT INTO budgets (budget, used, expires) VALUES (?, ?, ?) ON CONFLICT (budget)"
+        " DO UPDATE SET used = used + excluded.used, expires = excluded.expires",
+        (budget, amount, expires),
+    )
