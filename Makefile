@@ -41,6 +41,10 @@ widget/node_modules/ready: widget/package.json widget/package-lock.json
 	cd widget && npm ci --no-progress --loglevel=error
 	@touch $@
 
+tests/clients/node_modules/ready: tests/clients/package.json tests/clients/package-lock.json
+	cd tests/clients && npm ci --no-progress --loglevel=error
+	@touch $@
+
 $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
 	cd widget && npm run --silent build
 	@touch $@
@@ -75,7 +79,7 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready browser ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready tests/clients/node_modules/ready browser ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 browser:
