@@ -1,0 +1,54 @@
+/** Builds the one file that a site embeds, and prints its tag for those who pin a hash. */
+
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { brotliCompressSync } from "node:zlib";
+import { build, transform } from "esbuild";
+
+const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
+const LIMIT_BYTES = 15 * 1024;
+
+const stylesheets = {
+  name: "stylesheets",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const css = await readFile(path, "utf8");
+      const { code } = await transform(css, { loader: "css", minify: true, target: "es2022" });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
+const { outputFiles } = await build({
+  entryPoints: [new URL("src/embed.ts", import.meta.url).pathname],
+  bundle: true,
+  write: false,
+  format: "iife",
+  minify: true,
+  // Pages in GBK take a script without a charset for GBK.
+  charset: "ascii",
+  target: "es2022",
+  legalComments: "none",
+  plugins: [stylesheets],
+});
+const code = outputFiles[0].contents;
+const digest = createHash("sha384").update(code).digest();
+const hashed = `chat-widget.${digest.toString("hex").slice(0, 12)}.js`;
+
+await mkdir(OUT, { recursive: true });
+for (const name of await readdir(OUT)) {
+  if (/^chat-widget\.\w+\.js$/.test(name)) await rm(new URL(name, OUT));
+}
+await writeFile(new URL("chat-widget.js", OUT), code);
+await writeFile(new URL(hashed, OUT), code);
+
+const brotli = brotliCompressSync(code).length;
+console.log(`chat-widget.js  ${code.length} bytes, ${brotli} with brotli`);
+console.log(
+  `<script src="https://YOUR-HOST/${hashed}" integrity="sha384-${digest.toString("base64")}"` +
+    ` crossorigin="anonymous" data-api-url="https://YOUR-HOST/api/chat" defer></script>`,
+);
+if (brotli > LIMIT_BYTES) {
+  console.error(`chat-widget.js is over its limit of ${LIMIT_BYTES} bytes with brotli.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,225 @@
+/**
+ * One conversation: what was asked and answered, and the one request that may be under way.
+ *
+ * Facts (a byte, a status, a silence) become events of `machine.ts`; whatever a state forbids,
+ * a second send for one, has no transition there and so no effect here.
+ */
+
+import { type Api, type Ask, ConnectionLost } from "./api.ts";
+import { Deadlines } from "./deadlines.ts";
+import { type Exchange, outgoing } from "./history.ts";
+import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
+import { codeOfStatus, nextTry, retryAfterMs, type Trouble } from "./retry.ts";
+import { AnswerDecoder, type Arrival } from "./sse.ts";
+
+export interface Turn extends Exchange {
+  /** `client_message_id`: the same in every try of this message. */
+  readonly id: string;
+  readonly question: string;
+  answer: string;
+  ending: "open" | "whole" | "stopped" | Trouble;
+}
+
+/** Why the next request has not gone out yet. */
+export type Waiting = "offline" | "rate_limit_exceeded";
+
+/** Who watches; told after the fact, in order. */
+export interface Audience {
+  asked(turn: Turn): void;
+  /** The turn starts over: what was shown of its answer is void. */
+  restarted(turn: Turn): void;
+  told(turn: Turn, text: string): void;
+  moved(state: State, turn: Turn, waiting: Waiting | undefined): void;
+}
+
+export interface Circumstances {
+  readonly api: Api;
+  readonly retries: number;
+  readonly firstByteMs: number;
+  readonly stallMs: number;
+  readonly isOnline: () => boolean;
+  /** A number in [0, 1). */
+  readonly chance: () => number;
+  readonly newId: () => string;
+}
+
+export class Conversation {
+  readonly #around: Circumstances;
+  readonly #audience: Audience;
+  readonly #deadlines = new Deadlines((limit, slept) => this.#expired(limit, slept));
+  readonly #turns: Turn[] = [];
+  #state: State = "idle";
+  #request = new AbortController();
+  #made = 0;
+  #timeouts = 0;
+  #waitMs = 0;
+
+  constructor(around: Circumstances, audience: Audience) {
+    this.#around = around;
+    this.#audience = audience;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** Whether text of the answer is coming in, not only signs of life. */
+  get isAnswering(): boolean {
+    return this.#state === "streaming" && this.#turns.at(-1)?.answer !== "";
+  }
+
+  /** Asks, unless there is nothing to ask or an answer is still under way. */
+  send(text: string): boolean {
+    const question = text.trim();
+    if (question === "" || isBusy(this.#state)) return false;
+    const turn: Turn = { id: this.#around.newId(), question, answer: "", ending: "open" };
+    this.#turns.push(turn);
+    this.#audience.asked(turn);
+    this.#begin();
+    return true;
+  }
+
+  /** Asks the last question again, after it ended in trouble. */
+  retry(): void {
+    const turn = this.#turns.at(-1);
+    if (turn === undefined || (this.#state !== "failed" && this.#state !== "disconnected")) return;
+    turn.answer = "";
+    turn.ending = "open";
+    this.#audience.restarted(turn);
+    this.#begin();
+  }
+
+  /** The visitor has read enough. What arrived stays. */
+  stop(): void {
+    this.#quit("stop", "stopped");
+  }
+
+  /** The page goes away, perhaps to come back from the browser's cache. */
+  leave(): void {
+    this.#quit("lost", "disconnected");
+  }
+
+  /** The network is back: what waited for it goes out. */
+  online(): void {
+    if (this.#state === "connecting") this.#deadlines.start("back-off", this.#waitMs);
+  }
+
+  /** The tab is looked at again, or runs again: has it slept through a time limit? */
+  wake(): void {
+    if (this.#deadlines.slept()) this.#end("lost", "disconnected");
+  }
+
+  #begin(): void {
+    this.#made = 0;
+    this.#timeouts = 0;
+    this.#waitMs = 0;
+    this.#apply("send");
+  }
+
+  #apply(event: Event, waiting?: Waiting): void {
+    const turn = this.#turns.at(-1);
+    const next = step(this.#state, event);
+    if (next === undefined || turn === undefined) return;
+    for (const limit of next.cancel) this.#deadlines.cancel(limit);
+    this.#state = next.state;
+    if (event !== "byte" && event !== "open") this.#request.abort();
+    const isOffline = next.state === "connecting" && !this.#around.isOnline();
+    if (!isOffline) for (const limit of next.start) this.#deadlines.start(limit, this.#ms(limit));
+    this.#audience.moved(next.state, turn, isOffline ? "offline" : waiting);
+  }
+
+  #ms(limit: Limit): number {
+    if (limit === "back-off") return this.#waitMs;
+    return limit === "first-byte" ? this.#around.firstByteMs : this.#around.stallMs;
+  }
+
+  #expired(limit: Limit, slept: boolean): void {
+    const turn = this.#turns.at(-1);
+    if (slept || limit === "stall") this.#end("lost", "disconnected");
+    else if (limit === "first-byte") this.#failed("gateway_timeout");
+    else if (turn !== undefined) void this.#ask(turn);
+  }
+
+  async #ask(turn: Turn): Promise<void> {
+    const request = new AbortController();
+    this.#request = request;
+    this.#made += 1;
+    this.#apply("open");
+    const ask: Ask = { messages: outgoing(this.#turns), client_message_id: turn.id };
+    try {
+      const reply = await this.#around.api.ask(ask, request.signal);
+      if (request.signal.aborted) return;
+      if (reply.ok) await this.#read(reply.chunks, turn, request.signal);
+      else this.#failed(codeOfStatus(reply.status), retryAfterMs(reply.retryAfter, Date.now()));
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      if (request.signal.aborted) return;
+      if (this.#state === "streaming") this.#end("lost", "disconnected");
+      else this.#failed("unreachable");
+    }
+  }
+
+  async #read(chunks: AsyncIterable<Uint8Array>, turn: Turn, signal: AbortSignal): Promise<void> {
+    const decoder = new AnswerDecoder();
+    let isFinished = false;
+    for await (const bytes of chunks) {
+      if (signal.aborted) return;
+      // Bytes that waited while the tab slept say nothing about the line now.
+      this.wake();
+      if (signal.aborted) return;
+      this.#apply("byte");
+      for (const arrival of decoder.decode(bytes)) {
+        if (arrival.kind === "finish") isFinished = true;
+        else if (arrival.kind === "done" && isFinished) this.#end("done", "whole");
+        else this.#take(arrival, turn);
+        if (signal.aborted) return;
+      }
+    }
+    if (!signal.aborted) this.#failed("cut");
+  }
+
+  #take(arrival: Arrival, turn: Turn): void {
+    if (arrival.kind === "text") {
+      turn.answer += arrival.text;
+      this.#audience.told(turn, arrival.text);
+    } else if (arrival.kind === "error") {
+      this.#failed(arrival.code);
+    } else {
+      this.#failed("cut");
+    }
+  }
+
+  /** This try has failed: another one, if nothing of it was shown and the rules allow it. */
+  #failed(trouble: Trouble, retryAfter?: number): void {
+    if (trouble === "gateway_timeout") this.#timeouts += 1;
+    const attempts = {
+      made: this.#made,
+      timeouts: this.#timeouts,
+      retries: this.#around.retries,
+    };
+    const wait =
+      this.#turns.at(-1)?.answer === ""
+        ? nextTry(trouble, retryAfter, attempts, this.#around.chance())
+        : undefined;
+    if (wait === undefined) {
+      this.#end("fail", trouble);
+      return;
+    }
+    this.#waitMs = wait;
+    this.#apply("again", trouble === "rate_limit_exceeded" ? trouble : undefined);
+  }
+
+  #quit(event: "stop" | "lost", ending: "stopped" | "disconnected"): void {
+    const turn = this.#turns.at(-1);
+    if (turn === undefined || !isBusy(this.#state)) return;
+    if (this.#made > 0) this.#around.api.cancel(turn.id);
+    this.#end(event, ending);
+  }
+
+  #end(event: Event, ending: Turn["ending"]): void {
+    const turn = this.#turns.at(-1);
+    if (turn === undefined || !isBusy(this.#state)) return;
+    turn.ending = ending;
+    this.#apply(event);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Bytes of an OpenAI-style event stream, to what they mean for an answer. Incremental, no I/O.
+ */
+
+import { createParser } from "eventsource-parser";
+import type { Code } from "./retry.ts";
+import { codeOf } from "./retry.ts";
+
+export type Arrival =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "finish"; readonly reason: string }
+  | { readonly kind: "done" }
+  | { readonly kind: "error"; readonly code: Code };
+
+/** One event of ours is far smaller; what grows past this is not our service. */
+const MAX_EVENT_CHARS = 1 << 20;
+
+export class AnswerDecoder {
+  readonly #utf8 = new TextDecoder();
+  #arrivals: Arrival[] = [];
+  readonly #parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARS,
+    onEvent: (event) => this.#arrivals.push(...arrivalsOf(event.data)),
+    onError: (error) => {
+      // An unknown field is to be ignored, as the standard says.
+      if (error.type === "max-buffer-size-exceeded") this.#arrivals.push(BROKEN);
+    },
+  });
+
+  /** What these bytes complete, in order. Bytes of an unfinished event wait for their rest. */
+  decode(bytes: Uint8Array): readonly Arrival[] {
+    this.#arrivals = [];
+    this.#parser.feed(this.#utf8.decode(bytes, { stream: true }));
+    return this.#arrivals;
+  }
+}
+
+const BROKEN: Arrival = { kind: "error", code: "upstream_service_unavailable" };
+
+function arrivalsOf(data: string): Arrival[] {
+  if (data === "[DONE]") return [{ kind: "done" }];
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch {
+    return [BROKEN];
+  }
+  const error = field(event, "error");
+  if (error !== undefined && error !== null) {
+    return [{ kind: "error", code: codeOf(field(error, "code")) }];
+  }
+  // A usage chunk has no choice; a first chunk often has only a role; reasoning is not shown.
+  const choices = field(event, "choices");
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const text = field(field(choice, "delta"), "content");
+  const reason = field(choice, "finish_reason");
+  const arrivals: Arrival[] = [];
+  if (typeof text === "string" && text !== "") arrivals.push({ kind: "text", text });
+  if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
+  return arrivals;
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}

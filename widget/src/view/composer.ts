@@ -1,0 +1,80 @@
+/** Where the visitor writes; its one button sends, or stops the answer under way. */
+
+import type { Texts } from "../texts.ts";
+import { element, icon } from "./dom.ts";
+
+/** The service refuses longer messages. */
+const MAX_CHARS = 16_000;
+/** The second click of a double click lands on Stop: too soon to be meant. */
+const SETTLE_MS = 500;
+
+export class Composer {
+  readonly node: HTMLFormElement;
+  readonly #texts: Texts;
+  readonly #input: HTMLTextAreaElement;
+  readonly #button: HTMLButtonElement;
+  #busySince: number | undefined;
+
+  /** `send` says whether it took the text. */
+  constructor(texts: Texts, send: (text: string) => boolean, stop: () => void) {
+    this.#texts = texts;
+    this.#input = element("textarea", {
+      rows: "1",
+      maxlength: String(MAX_CHARS),
+      placeholder: texts.placeholder,
+      "aria-label": texts.placeholder,
+      dir: "auto",
+      enterkeyhint: "send",
+      autocomplete: "off",
+    });
+    this.#button = element("button", { type: "submit", class: "act", part: "send" });
+    this.node = element("form", { class: "composer", part: "composer" }, this.#input, this.#button);
+    this.#input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+      event.preventDefault();
+      this.#send(send);
+    });
+    this.#input.addEventListener("input", () => this.#refresh());
+    // A key held down would send, then stop.
+    this.#button.addEventListener("keydown", (event) => {
+      if (event.repeat) event.preventDefault();
+    });
+    this.node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.#busySince === undefined) this.#send(send);
+      else if (performance.now() - this.#busySince > SETTLE_MS) stop();
+    });
+    this.setBusy(false);
+  }
+
+  focus(): void {
+    this.#input.focus({ preventScroll: true });
+  }
+
+  setBusy(isBusy: boolean): void {
+    if (isBusy) this.#busySince ??= performance.now();
+    else this.#busySince = undefined;
+    this.#button.replaceChildren(icon(isBusy ? "stop" : "send"));
+    this.#button.setAttribute("aria-label", isBusy ? this.#texts.stop : this.#texts.send);
+    this.#refresh();
+  }
+
+  #send(send: (text: string) => boolean): void {
+    if (!send(this.#input.value)) return;
+    this.#input.value = "";
+    this.#refresh();
+  }
+
+  #refresh(): void {
+    const isIdle = this.#busySince === undefined;
+    // aria-disabled, not disabled: a disabled button would lose the focus to the page.
+    this.#button.setAttribute("aria-disabled", String(isIdle && this.#input.value.trim() === ""));
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
+  }
+}
+
+/** Enter that chooses a word of an input method. Safari ends the composition before the key. */
+function isComposing(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229;
+}

@@ -1,0 +1,35 @@
+/** Nodes by hand: text only ever becomes a text node, never markup. */
+
+type Child = Node | string;
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** Line icons of one family, on a grid of 24. */
+const PATHS = {
+  chat: "M12 3.5c5 0 9 3.4 9 7.7s-4 7.7-9 7.7c-1 0-2-.1-2.9-.4L4.6 20.5l.9-3.9C4 15.2 3 13.3 3 11.2 3 6.9 7 3.5 12 3.5ZM8.2 11.3h.01M12 11.3h.01M15.8 11.3h.01",
+  close: "M6 6l12 12M18 6 6 18",
+  down: "M6 9.5l6 6 6-6",
+  send: "M12 19V5M5.5 11.5 12 5l6.5 6.5",
+  stop: "M9 8h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1H9a1 1 0 0 1-1-1V9a1 1 0 0 1 1-1Z",
+} as const;
+
+export function icon(name: keyof typeof PATHS): SVGSVGElement {
+  const namespace = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(namespace, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", `icon icon-${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(namespace, "path");
+  path.setAttribute("d", PATHS[name]);
+  svg.append(path);
+  return svg;
+}

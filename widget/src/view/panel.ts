@@ -1,0 +1,66 @@
+/** The dialog: its head, the conversation, the composer, and what is said aloud. */
+
+import type { Texts } from "../texts.ts";
+import type { Composer } from "./composer.ts";
+import { element, icon } from "./dom.ts";
+import type { Transcript } from "./transcript.ts";
+
+export class Panel {
+  readonly node: HTMLElement;
+  readonly #line = element("span");
+  readonly #dot = element("i", { class: "dot" });
+  /** Read aloud at the start and the end of an answer; the growing text itself is not. */
+  readonly #spoken = element("div", { class: "spoken", role: "status" });
+
+  constructor(
+    texts: Texts,
+    title: string,
+    transcript: Transcript,
+    composer: Composer,
+    closed: () => void,
+  ) {
+    const close = element(
+      "button",
+      { type: "button", class: "close", "aria-label": texts.close },
+      icon("close"),
+    );
+    close.addEventListener("click", closed);
+    this.node = element(
+      "section",
+      { class: "panel", part: "panel", id: "panel", role: "dialog", "aria-labelledby": "title" },
+      element(
+        "header",
+        { part: "header" },
+        element("span", { class: "mark" }, icon("chat")),
+        element(
+          "div",
+          { class: "heading" },
+          element("h2", { id: "title" }, title),
+          element("p", { class: "line" }, this.#dot, this.#line),
+        ),
+        close,
+      ),
+      transcript.node,
+      composer.node,
+      element("p", { class: "disclaimer" }, texts.disclaimer),
+      this.#spoken,
+    );
+    this.node.hidden = true;
+    this.node.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !event.isComposing) closed();
+    });
+    // Shortcuts of the page would not see that a text field has the focus.
+    for (const type of ["keydown", "keypress", "keyup"]) {
+      this.node.addEventListener(type, (event) => event.stopPropagation());
+    }
+  }
+
+  status(text: string, isOnline: boolean): void {
+    this.#line.textContent = text;
+    this.#dot.classList.toggle("off", !isOnline);
+  }
+
+  speak(text: string): void {
+    this.#spoken.textContent = text;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * A chat service that plays what a test wrote: real HTTP, real event streams, chosen faults.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Act =
+  | { readonly send: string | Uint8Array }
+  | { readonly wait: number }
+  /** Until the test says so. */
+  | { readonly until: Promise<unknown> }
+  /** Resets the connection, without an end of the response. */
+  | "reset"
+  /** Keeps the connection open, silent, until the client goes. */
+  | "silence";
+
+export interface Play {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly acts: readonly Act[];
+}
+
+export interface Received {
+  readonly at: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: { messages: { role: string; content: string }[]; client_message_id: string };
+  /** The client went before the play was over. */
+  isAborted: boolean;
+}
+
+export function chunk(text: string): string {
+  const choices = [{ index: 0, delta: { content: text }, finish_reason: null }];
+  return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices })}\n\n`;
+}
+
+export function finish(reason = "stop"): string {
+  const choices = [{ index: 0, delta: {}, finish_reason: reason }];
+  return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices })}\n\n`;
+}
+
+export const DONE = "data: [DONE]\n\n";
+export const PING = ": ping\n\n";
+
+export function errorEvent(code: string): string {
+  return `data: ${JSON.stringify({ error: { message: "", type: "server_error", param: null, code } })}\n\n`;
+}
+
+/** A whole answer, a chunk every `gap` milliseconds. */
+export function answer(texts: readonly string[], gap = 0): Play {
+  const acts = texts.flatMap((text): Act[] => [{ send: chunk(text) }, { wait: gap }]);
+  return { acts: [...acts, { send: finish() + DONE }] };
+}
+
+export function refusal(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+): Play {
+  const body = { error: { message: "no", type: "server_error", param: null, code } };
+  return {
+    status,
+    headers: { "Content-Type": "application/json", ...headers },
+    acts: [{ send: JSON.stringify(body) }],
+  };
+}
+
+const CORS = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Headers": "content-type",
+  "Access-Control-Allow-Methods": "POST",
+  "Access-Control-Expose-Headers": "Retry-After",
+};
+
+export class ScriptedService {
+  readonly received: Received[] = [];
+  /** Message ids of the cancel requests that came. */
+  readonly cancelled: string[] = [];
+  readonly #plays: Play[] = [];
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(): Promise<ScriptedService> {
+    const service = new ScriptedService();
+    await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/api/chat`;
+  }
+
+  /** Forgets what was, and plays these, one a request; then 500s, which no test expects. */
+  script(...plays: readonly Play[]): void {
+    this.received.length = 0;
+    this.cancelled.length = 0;
+    this.#plays.splice(0, this.#plays.length, ...plays);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === "OPTIONS") {
+      response.writeHead(204, CORS).end();
+      return;
+    }
+    const body = JSON.parse(await textOf(request));
+    if (request.url === "/api/chat/cancel") {
+      this.cancelled.push(body.client_message_id);
+      response.writeHead(204, CORS).end();
+      return;
+    }
+    const received: Received = {
+      at: performance.now(),
+      headers: request.headers,
+      body,
+      isAborted: false,
+    };
+    response.on("close", () => {
+      received.isAborted = !response.writableFinished;
+    });
+    this.received.push(received);
+    await perform(this.#plays.shift() ?? { status: 500, acts: [] }, response);
+  }
+}
+
+async function perform(play: Play, response: ServerResponse): Promise<void> {
+  const type = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
+  response.writeHead(play.status ?? 200, { ...CORS, ...type, ...play.headers });
+  response.flushHeaders();
+  const gone = new Promise<void>((resolve) => response.on("close", resolve));
+  for (const act of play.acts) {
+    if (response.destroyed) return;
+    if (act === "reset") {
+      response.socket?.resetAndDestroy();
+      return;
+    }
+    if (act === "silence") await gone;
+    else if ("send" in act) response.write(act.send);
+    else if ("until" in act) await Promise.race([act.until, gone]);
+    else await Promise.race([new Promise((resolve) => setTimeout(resolve, act.wait)), gone]);
+  }
+  response.end();
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}

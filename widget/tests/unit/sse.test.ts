@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { AnswerDecoder, type Arrival } from "../../src/sse.ts";
+import { chunk, DONE, errorEvent, finish, PING } from "../scripted-service.ts";
+
+const STREAM = [
+  PING,
+  'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}\n\n',
+  'data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}\n\n',
+  chunk("您好，"),
+  PING,
+  chunk("世界 👩‍👩‍👧 \n\ndata: [DONE]\n\n"),
+  finish(),
+  'data: {"choices":[],"usage":{"total_tokens":9}}\n\n',
+  DONE,
+].join("");
+
+const ARRIVALS: readonly Arrival[] = [
+  { kind: "text", text: "您好，" },
+  { kind: "text", text: "世界 👩‍👩‍👧 \n\ndata: [DONE]\n\n" },
+  { kind: "finish", reason: "stop" },
+  { kind: "done" },
+];
+
+function decode(...parts: readonly Uint8Array[]): Arrival[] {
+  const decoder = new AnswerDecoder();
+  return parts.flatMap((part) => decoder.decode(part));
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+const FORMS = {
+  "line feeds": STREAM,
+  "carriage returns and line feeds": STREAM.replaceAll("\n", "\r\n"),
+  "a byte order mark": `\ufeff${STREAM}`,
+};
+
+for (const [form, text] of Object.entries(FORMS)) {
+  const bytes = bytesOf(text);
+
+  test(`a stream with ${form} means the same wherever it is cut in two`, () => {
+    for (let i = 0; i <= bytes.length; i++) {
+      expect(decode(bytes.subarray(0, i), bytes.subarray(i))).toEqual(ARRIVALS);
+    }
+  });
+
+  test(`a stream with ${form} means the same byte by byte`, () => {
+    expect(decode(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(ARRIVALS);
+  });
+}
+
+test("a stream that ends anywhere before its end is never taken for whole (W5)", () => {
+  const bytes = bytesOf(STREAM);
+  for (let i = 0; i < bytes.length; i++) {
+    const kinds = decode(bytes.subarray(0, i)).map(({ kind }) => kind);
+    expect(kinds).not.toContain("done");
+  }
+});
+
+const ERRORS: readonly (readonly [string, string, string])[] = [
+  ["our 504", errorEvent("gateway_timeout"), "gateway_timeout"],
+  ["our 429", errorEvent("rate_limit_exceeded"), "rate_limit_exceeded"],
+  ["our 400", errorEvent("invalid_request"), "invalid_request"],
+  ["too long", errorEvent("context_length_exceeded"), "invalid_request"],
+  ["unknown", errorEvent("__proto__"), "upstream_service_unavailable"],
+  ["a word", 'data: {"error":"overloaded"}\n\n', "upstream_service_unavailable"],
+  ["broken JSON", "data: {\n\n", "upstream_service_unavailable"],
+  ["an endless line", `data: ${"x".repeat((1 << 20) + 1)}`, "upstream_service_unavailable"],
+];
+
+for (const [name, event, code] of ERRORS) {
+  test(`an error event is told by its code: ${name} (W6)`, () => {
+    expect(decode(bytesOf(event))).toEqual([{ kind: "error", code }]);
+  });
+}
+
+for (const strange of ["null", "1", '"text"', "[]", '{"choices":{}}', '{"choices":[null]}', "{}"]) {
+  test(`an event without a choice is passed over: ${strange}`, () => {
+    expect(decode(bytesOf(`data: ${strange}\n\n`))).toEqual([]);
+  });
+}
