@@ -1,0 +1,322 @@
+/** The conversation on real HTTP: what is asked how often, what is kept, what is told. */
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { httpApi } from "../../src/api.ts";
+import { type Audience, Conversation, type Turn } from "../../src/conversation.ts";
+import { isBusy, type State } from "../../src/machine.ts";
+import {
+  answer,
+  chunk,
+  DONE,
+  errorEvent,
+  finish,
+  PING,
+  type Play,
+  refusal,
+  ScriptedService,
+} from "../scripted-service.ts";
+
+let service: ScriptedService;
+
+beforeAll(async () => {
+  service = await ScriptedService.start();
+});
+
+afterAll(async () => {
+  await service.stop();
+});
+
+/** Keeps what it was told, and lets a test wait for a state. */
+class Watch implements Audience {
+  readonly states: State[] = [];
+  readonly waits: string[] = [];
+  shown = "";
+  turn: Turn | undefined;
+  #waiting: { wanted: (state: State) => boolean; resolve: () => void } | undefined;
+
+  asked(turn: Turn): void {
+    this.turn = turn;
+    this.shown = "";
+  }
+  restarted(): void {
+    this.shown = "";
+  }
+  told(_turn: Turn, text: string): void {
+    this.shown += text;
+  }
+  moved(state: State, _turn: Turn, waiting: string | undefined): void {
+    if (this.states.at(-1) !== state) this.states.push(state);
+    if (waiting !== undefined) this.waits.push(waiting);
+    if (this.#waiting?.wanted(state)) this.#waiting.resolve();
+  }
+  until(wanted: (state: State) => boolean): Promise<void> {
+    const last = this.states.at(-1);
+    if (last !== undefined && wanted(last)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting = { wanted, resolve };
+    });
+  }
+}
+
+interface Trial {
+  readonly watch: Watch;
+  readonly conversation: Conversation;
+  /** Sends, and waits for the end. */
+  ask(text?: string): Promise<Turn>;
+}
+
+function trial(settings: { retries?: number; isOnline?: () => boolean } = {}): Trial {
+  const watch = new Watch();
+  const conversation = new Conversation(
+    {
+      api: httpApi(new URL(service.url)),
+      retries: settings.retries ?? 3,
+      firstByteMs: 150,
+      stallMs: 250,
+      isOnline: settings.isOnline ?? (() => true),
+      chance: () => 0,
+      newId: () => crypto.randomUUID(),
+    },
+    watch,
+  );
+  return {
+    watch,
+    conversation,
+    async ask(text = "hello") {
+      expect(conversation.send(text)).toBe(true);
+      await watch.until((state) => !isBusy(state));
+      if (watch.turn === undefined) throw new Error("nothing was asked");
+      return watch.turn;
+    },
+  };
+}
+
+const SILENT: Play = { acts: ["silence"] };
+const TOO_BUSY = refusal(429, "rate_limit_exceeded", { "Retry-After": "0" });
+
+test("an answer is whole with its finish_reason and [DONE], in one request", async () => {
+  service.script(answer(["Hel", "lo"]));
+  const { ask, watch } = trial();
+  const turn = await ask("  hi  ");
+  expect([turn.answer, turn.ending, watch.shown]).toEqual(["Hello", "whole", "Hello"]);
+  expect(watch.states).toEqual(["connecting", "awaiting-first-byte", "streaming", "idle"]);
+  expect(service.received).toHaveLength(1);
+  const { body, headers } = service.received[0] ?? expect.fail("no request");
+  expect(body).toEqual({
+    messages: [{ role: "user", content: "hi" }],
+    client_message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  expect(headers["content-type"]).toBe("application/json");
+});
+
+test("a second question carries the first and its answer, under an id of its own", async () => {
+  service.script(answer(["one"]), answer(["two"]));
+  const { ask } = trial();
+  await ask("first");
+  await ask("second");
+  expect(service.received[1]?.body.messages).toEqual([
+    { role: "user", content: "first" },
+    { role: "assistant", content: "one" },
+    { role: "user", content: "second" },
+  ]);
+  const ids = service.received.map(({ body }) => body.client_message_id);
+  expect(new Set(ids).size).toBe(2);
+});
+
+/** plays, data-retry -> requests, ending, text (W4 to W6) */
+const ENDINGS: readonly (readonly [string, readonly Play[], number, number, string, string])[] = [
+  ["no first byte twice", [SILENT, SILENT], 3, 2, "gateway_timeout", ""],
+  ["no first byte, no retries", [SILENT], 0, 1, "gateway_timeout", ""],
+  ["no first byte once", [SILENT, answer(["ok"])], 3, 2, "whole", "ok"],
+  ["504 twice", Array(2).fill(refusal(504, "gateway_timeout")), 5, 2, "gateway_timeout", ""],
+  ["400", [refusal(400, "invalid_request")], 5, 1, "invalid_request", ""],
+  ["503", [refusal(503, "upstream_service_unavailable")], 5, 1, "upstream_service_unavailable", ""],
+  ["429 for ever, 3", Array(9).fill(TOO_BUSY), 3, 4, "rate_limit_exceeded", ""],
+  ["429 for ever, 0", Array(9).fill(TOO_BUSY), 0, 1, "rate_limit_exceeded", ""],
+  ["429 once", [TOO_BUSY, answer(["ok"])], 3, 2, "whole", "ok"],
+  ["429, silence, 429", [TOO_BUSY, SILENT, TOO_BUSY, SILENT], 3, 4, "gateway_timeout", ""],
+  ["silence, 429, at most 1", [SILENT, TOO_BUSY], 1, 2, "rate_limit_exceeded", ""],
+  ["an empty stream", [{ acts: [] }], 3, 1, "cut", ""],
+  [
+    "HTML with 200",
+    [{ headers: { "Content-Type": "text/html" }, acts: [{ send: "<p>" }] }],
+    3,
+    1,
+    "upstream_service_unavailable",
+    "",
+  ],
+  ["an end without [DONE]", [{ acts: [{ send: chunk("a") + finish() }] }], 3, 1, "cut", "a"],
+  ["[DONE] without finish_reason", [{ acts: [{ send: chunk("a") + DONE }] }], 3, 1, "cut", "a"],
+  ["an end in the middle", [{ acts: [{ send: chunk("a") }] }], 3, 1, "cut", "a"],
+  ["silence after text", [{ acts: [{ send: chunk("a") }, "silence"] }], 3, 1, "disconnected", "a"],
+  [
+    "a reset after text",
+    [{ acts: [{ send: chunk("a") }, { wait: 30 }, "reset"] }],
+    3,
+    1,
+    "disconnected",
+    "a",
+  ],
+  ["a reset before headers were read", [{ acts: ["reset"] }], 3, 1, "unreachable", ""],
+  [
+    "503 after text",
+    [{ acts: [{ send: chunk("a") + errorEvent("upstream_service_unavailable") }] }],
+    3,
+    1,
+    "upstream_service_unavailable",
+    "a",
+  ],
+  [
+    "504 after text",
+    [{ acts: [{ send: chunk("a") + errorEvent("gateway_timeout") }] }],
+    3,
+    1,
+    "gateway_timeout",
+    "a",
+  ],
+  [
+    "504 after pings",
+    [{ acts: [{ send: PING + errorEvent("gateway_timeout") }] }, answer(["ok"])],
+    3,
+    2,
+    "whole",
+    "ok",
+  ],
+  [
+    "data after [DONE]",
+    [{ acts: [{ send: chunk("a") + finish() + DONE + chunk("b") }, "silence"] }],
+    3,
+    1,
+    "whole",
+    "a",
+  ],
+];
+
+for (const [name, plays, retries, requests, ending, text] of ENDINGS) {
+  test(`${name}, data-retry ${retries} -> ${ending} after ${requests} request(s) (W4, W5, W6)`, async () => {
+    service.script(...plays);
+    const { ask, watch } = trial({ retries });
+    const turn = await ask();
+    expect([turn.ending, turn.answer, watch.shown]).toEqual([ending, text, text]);
+    await pause(60);
+    expect(service.received).toHaveLength(requests);
+    const ids = service.received.map(({ body }) => body.client_message_id);
+    expect(new Set(ids)).toEqual(new Set([turn.id]));
+  });
+}
+
+test("a comment ends the wait for a first byte, and keeps a silent stream alive (W3, W4)", async () => {
+  const pings = Array.from({ length: 5 }, () => [{ wait: 120 }, { send: PING }]).flat();
+  service.script({ acts: [...pings, { send: chunk("late") + finish() + DONE }] });
+  const { ask } = trial();
+  const turn = await ask();
+  expect([turn.ending, turn.answer]).toEqual(["whole", "late"]);
+  expect(service.received).toHaveLength(1);
+});
+
+test("429 waits as long as Retry-After says, and says so meanwhile (W6)", async () => {
+  service.script(refusal(429, "rate_limit_exceeded", { "Retry-After": "1" }), answer(["ok"]));
+  const { ask, watch } = trial();
+  await ask();
+  const [first, second] = service.received;
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  expect(watch.waits).toEqual(["rate_limit_exceeded"]);
+});
+
+test("429 without Retry-After backs off, twice as long each time (W6)", async () => {
+  const busy = refusal(429, "rate_limit_exceeded");
+  service.script(busy, busy, answer(["ok"]));
+  await trial().ask();
+  const [a, b, c] = service.received.map(({ at }) => at);
+  expect((b ?? 0) - (a ?? 0)).toBeGreaterThanOrEqual(495);
+  expect((c ?? 0) - (b ?? 0)).toBeGreaterThanOrEqual(995);
+}, 10_000);
+
+test("a silent try is aborted before the next one goes out (W4)", async () => {
+  service.script(SILENT, answer(["ok"]));
+  await trial().ask();
+  expect(service.received[0]?.isAborted).toBe(true);
+  expect(service.cancelled).toEqual([]);
+});
+
+test("asking again repeats the question under the same id and drops the half answer (W5)", async () => {
+  service.script({ acts: [{ send: chunk("half") }] }, answer(["whole"]));
+  const { ask, conversation, watch } = trial();
+  await ask("why");
+  conversation.retry();
+  await watch.until((state) => state === "idle");
+  expect([watch.turn?.answer, watch.shown]).toEqual(["whole", "whole"]);
+  const [first, second] = service.received.map(({ body }) => body);
+  expect(second).toEqual(first);
+});
+
+test("after a failure the next question still carries the one before (W5)", async () => {
+  service.script(refusal(503, "upstream_service_unavailable"), answer(["ok"]));
+  const { ask } = trial();
+  await ask("first");
+  await ask("second");
+  expect(service.received[1]?.body.messages.map(({ content }) => content)).toEqual([
+    "first",
+    "second",
+  ]);
+});
+
+test("stop keeps what arrived, aborts the request and cancels it at the service (W7)", async () => {
+  service.script({ acts: [{ send: chunk("half") }, "silence"] });
+  const { conversation, watch } = trial();
+  conversation.send("hello");
+  await watch.until((state) => state === "streaming");
+  await pause(30);
+  conversation.stop();
+  expect([conversation.state, watch.turn?.ending, watch.turn?.answer]).toEqual([
+    "idle",
+    "stopped",
+    "half",
+  ]);
+  await pause(60);
+  expect(service.received.map(({ isAborted }) => isAborted)).toEqual([true]);
+  expect(service.cancelled).toEqual([watch.turn?.id]);
+});
+
+test("stop during a back-off means that nothing more is sent (W7)", async () => {
+  service.script(refusal(429, "rate_limit_exceeded"), answer(["never"]));
+  const { conversation, watch } = trial();
+  conversation.send("hello");
+  await watch.until(() => watch.waits.length > 0);
+  conversation.stop();
+  await pause(700);
+  expect(service.received).toHaveLength(1);
+});
+
+test("a second send while an answer is under way does nothing (W8)", async () => {
+  service.script(answer(["a", "b"], 30));
+  const { ask, conversation } = trial();
+  const asked = ask();
+  expect(conversation.send("again")).toBe(false);
+  await asked;
+  expect(service.received).toHaveLength(1);
+});
+
+test("an empty message is not sent (W8)", () => {
+  service.script();
+  expect(trial().conversation.send(" \n ")).toBe(false);
+});
+
+test("offline: the message waits, and goes out once when the network is back (W6)", async () => {
+  service.script(answer(["ok"]));
+  let online = false;
+  const { conversation, watch } = trial({ isOnline: () => online });
+  conversation.send("hello");
+  await pause(300);
+  expect(service.received).toHaveLength(0);
+  expect(watch.waits).toEqual(["offline"]);
+  online = true;
+  conversation.online();
+  conversation.online();
+  await watch.until((state) => state === "idle");
+  expect(service.received).toHaveLength(1);
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
