@@ -1,0 +1,52 @@
+"""What every client script does: read jobs on stdin, try each, print what came of it as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    base_url: str
+    question: str
+    stream: bool
+
+
+@dataclass
+class Outcome:
+    text: str = ""
+    """All that came, also before an error."""
+    finish: str | None = None
+    error: list[str] = field(default_factory=list)
+    """The class of the exception and its bases; empty without one."""
+    status: int | None = None
+    code: str | None = None
+    message: str = ""
+
+
+Ask = Callable[[Job, Outcome], None]
+
+
+def run(ask: Ask) -> None:
+    outcomes = [asdict(tried(ask, Job(**job))) for job in json.load(sys.stdin)]
+    print(json.dumps(outcomes))
+
+
+def tried(ask: Ask, job: Job) -> Outcome:
+    outcome = Outcome()
+    try:
+        ask(job, outcome)
+    except Exception as error:  # noqa: BLE001 - which one it is is what is tested
+        failed(outcome, error)
+    return outcome
+
+
+def failed(outcome: Outcome, error: Any) -> None:
+    outcome.error = [kind.__name__ for kind in type(error).__mro__]
+    outcome.status = getattr(error, "status_code", None)
+    outcome.code = getattr(error, "code", None)
+    outcome.message = str(error)

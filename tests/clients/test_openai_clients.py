@@ -1,0 +1,121 @@
+"""C7, C8: real OpenAI clients, untouched, with nothing but a `base_url`.
+
+Every client keeps its default retries: what multiplies calls is found here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.clients.conftest import SCRIPTS, Seen
+
+pytestmark = pytest.mark.parametrize("command", SCRIPTS, indirect=True, scope="session")
+
+STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a client calls the errors of the table in C8."""
+
+    bad: str
+    limited: str
+    down: str
+    silent: str
+    broken: str
+
+
+OPENAI = Names(
+    bad="BadRequestError",
+    limited="RateLimitError",
+    down="InternalServerError",
+    silent="InternalServerError",
+    broken="APIError",
+)
+NAMES = {
+    "openai_sdk": OPENAI,
+    "openai_node": OPENAI,
+    "langchain_sdk": OPENAI,
+    "litellm_sdk": Names(
+        bad="BadRequestError",
+        limited="RateLimitError",
+        down="ServiceUnavailableError",
+        silent="Timeout",
+        broken="MidStreamFallbackError",
+    ),
+    "llm_cli": Names(*["ExitCode"] * 5),
+}
+
+
+@pytest.fixture
+def script(request: pytest.FixtureRequest) -> str:
+    name: str = request.node.callspec.params["command"]
+    return name
+
+
+def outcome(seen: Seen, question: str, stream: bool) -> dict[str, Any]:
+    return seen.outcomes[question, stream]
+
+
+@STREAMED
+def test_client_reads_the_whole_text(seen: Seen, script: str, stream: bool) -> None:
+    good = outcome(seen, "good", stream)
+    assert (good["text"], good["error"]) == ("Two to four 天。", [])
+    assert good["finish"] == (None if script == "llm_cli" else "stop")
+
+
+@STREAMED
+@pytest.mark.parametrize(
+    ("question", "status", "code"),
+    [
+        ("bad", 400, "invalid_request"),
+        ("limited", 429, "rate_limit_exceeded"),
+        ("down", 503, "upstream_service_unavailable"),
+        ("silent", 504, "gateway_timeout"),
+    ],
+)
+def test_client_raises_the_error_that_the_status_means(
+    seen: Seen, script: str, question: str, status: int, code: str, stream: bool
+) -> None:
+    failed = outcome(seen, question, stream)
+    assert failed["error"][:1] == [getattr(NAMES[script], question)], failed
+    assert failed["text"] == ""
+    if script == "llm_cli":
+        assert failed["status"] == 1
+        assert failed["message"].startswith("Error: ")
+        return
+    assert failed["status"] == (408 if failed["error"][0] == "Timeout" else status)
+    assert code in (failed["code"] or failed["message"])
+
+
+def test_client_raises_an_error_in_the_middle_of_a_stream(seen: Seen, script: str) -> None:
+    broken = outcome(seen, "broken", stream=True)
+    assert broken["error"][:1] == [NAMES[script].broken], broken
+    assert broken["text"] == "piece0 piece1 piece2 "
+
+
+def test_client_raises_an_error_for_a_whole_answer_that_broke(seen: Seen, script: str) -> None:
+    broken = outcome(seen, "broken", stream=False)
+    assert broken["error"][:1] == [NAMES[script].down], broken
+    assert broken["text"] == ""
+
+
+def test_client_does_not_multiply_calls_once_every_key_refused(seen: Seen, script: str) -> None:
+    """Three keys, so three calls for the first request, and none for the second (C14)."""
+    assert seen.asked["limited"] == 3
+    assert seen.asked["down"] == 3
+    assert seen.requests["limited"] == [429, 429]
+    assert seen.requests["down"] == [503, 503]
+
+
+def test_client_does_not_multiply_calls_that_nobody_answers(seen: Seen, script: str) -> None:
+    assert seen.requests["well"].count(504) == 2
+    assert seen.asked["silent"] == 6
+
+
+def test_client_does_not_repeat_a_bad_request_or_a_broken_answer(seen: Seen, script: str) -> None:
+    assert seen.asked["bad"] == 2
+    assert seen.asked["broken"] == 2
