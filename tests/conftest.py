@@ -10,6 +10,8 @@ from typing import TypeVar
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.parts.plugin"]
+
 AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 CI = os.environ.get("CI") == "true"
