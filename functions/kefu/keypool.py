@@ -76,14 +76,25 @@ class CooldownStore(Protocol):
 
 
 class KeyPool:
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Sequence[str], *, probe_interval: float = 0.0) -> None:
+        """`probe_interval`: see `active`; in seconds, 0 for never."""
         self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
         self._turn = itertools.count(1)
+        self._probe_interval = probe_interval
+        self._probed_at = float("-inf")
         self._last_used = dict.fromkeys((key.fingerprint for key in self.keys), 0)
 
     def active(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
-        """The keys that may be tried, least recently used first."""
+        """The keys that may be tried, least recently used first.
+
+        While all rest because of one limit (an address's, say, not a key's), one of them may be
+        probed every `probe_interval` seconds, so that the pool is not silent longer than it must.
+        """
         free = [key for key in self.keys if _left(cooldowns, key, now) <= 0]
+        if not free and self._probe_interval and now >= self._probed_at + self._probe_interval:
+            self._probed_at = now
+            valid = (k for k in self.keys if cooldowns[k.fingerprint].reason is not Reason.INVALID)
+            free = list(valid)[:1]
         return sorted(free, key=lambda key: self._last_used[key.fingerprint])
 
     def used(self, key: ApiKey) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,9 @@ class HttpResponse:
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+        self.headers: Mapping[str, str] = {
+            name.lower(): value for name, value in response.headers.items()
+        }
 
     async def read(self, timeout: float) -> bytes:
         import aiohttp

@@ -1,0 +1,193 @@
+"""The only place that chooses implementations: settings in, a running application's parts out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Protocol
+
+from fastapi import FastAPI
+
+from kefu.admission import Admission, Allowance
+from kefu.answer import Patience, Upstream
+from kefu.chat import Chat
+from kefu.keypool import CooldownStore, KeyPool
+from kefu.limits import LimitStore, Rate
+from kefu.prompt import PromptPolicy
+from kefu.relay import Relay
+from kefu.settings import LONGCAT, Settings
+from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.memory import MemoryStore
+from kefu.upstream import local_model, scripted
+from kefu.upstream.client import HttpUpstream
+from kefu.web.app import Parts, create_app
+from kefu.web.exchange import Desk
+from kefu.web.log import RequestLog
+from kefu.web.routes.site import health_of
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class StartableUpstream(Upstream, Protocol):
+    async def warm(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Store(CooldownStore, LimitStore, Protocol):
+    async def aclose(self) -> None: ...
+
+
+def build(settings: Settings) -> FastAPI:
+    """The application that these settings describe. Opens nothing yet: its lifespan does."""
+    clock = SystemClock()
+    on_aws = settings.on_aws
+    log = RequestLog(
+        clock,
+        level=settings.log_level,
+        style=settings.log_format,
+        secrets=settings.keys,
+        metrics=on_aws,
+    )
+    upstream, kind, model, notice = _choose_upstream(settings)
+    store = _choose_store(settings, clock)
+    guarded = _guard(store, settings, clock, log)
+    keys = settings.keys if kind == "remote" else ("local",)
+    relay = Relay(
+        upstream,
+        KeyPool(keys, probe_interval=settings.probe_interval),
+        guarded.cooldowns,
+        clock,
+        _patience(settings),
+        max_retries=settings.max_retries,
+        cooldown=settings.cooldown,
+    )
+    chat = Chat(relay, _policy(settings), model, clock)
+    admission = Admission(guarded.limits, clock, _allowance(settings))
+
+    async def start() -> None:
+        guarded.warm()
+        await upstream.warm()
+
+    async def stop() -> None:
+        await upstream.aclose()
+        await guarded.aclose()
+
+    return create_app(
+        Parts(
+            settings=settings,
+            desk=Desk(chat, admission, guarded.cooldowns, log),
+            clock=clock,
+            health=health_of(keys=bool(keys), model=model, upstream=kind, notice=notice),
+            openai_api=not on_aws if settings.openai_api is None else settings.openai_api,
+            demo=not on_aws if settings.demo is None else settings.demo,
+            start=start,
+            stop=stop,
+        )
+    )
+
+
+def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, str]:
+    """The upstream, its kind, the model's name and what the demo page says about it."""
+    if not settings.wants_local_model:
+        url = settings.upstream_url or LONGCAT
+        notice = "" if settings.keys else "No API key is set: set LONGCAT_API_KEYS."
+        return HttpUpstream(url), "remote", settings.model, notice
+    if file := local_model.weights():
+        return (
+            local_model.LocalModel(file, _say),
+            "local-model",
+            local_model.NAME,
+            local_model.NOTICE,
+        )
+    return scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _choose_store(settings: Settings, clock: SystemClock) -> Store:
+    kind, _, name = settings.store.partition(":")
+    if kind == "sqlite":
+        from kefu.stores.sqlite import SqliteStore
+
+        return SqliteStore(name.removeprefix("///"), clock.now)
+    if kind == "dynamodb":
+        from kefu.stores.dynamodb import DynamoStore
+
+        return DynamoStore(name.removeprefix("//"), clock.now)
+    return MemoryStore(clock.now)
+
+
+class _Guarded:
+    """A store with its guards; memory needs none."""
+
+    def __init__(self, store: Store, cooldowns: CooldownStore, limits: LimitStore) -> None:
+        self.store = store
+        self.cooldowns = cooldowns
+        self.limits = limits
+
+    def warm(self) -> None:
+        warm = getattr(self.store, "warm", None)
+        if warm:
+            warm()
+
+    async def aclose(self) -> None:
+        for part in (self.cooldowns, self.limits):
+            if isinstance(part, GuardedCooldowns | GuardedLimits):
+                await part.aclose()
+        await self.store.aclose()
+
+
+def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> _Guarded:
+    if isinstance(store, MemoryStore):
+        return _Guarded(store, store, store)
+    cooldowns = GuardedCooldowns(
+        store, clock.now, timeout=settings.store_timeout, on_degraded=log.degraded
+    )
+    limits = GuardedLimits(
+        store,
+        MemoryStore(clock.now),
+        on_degraded=log.degraded,
+        budget_without_store=settings.budget_without_store,
+        circuit=cooldowns.circuit,
+    )
+    return _Guarded(store, cooldowns, limits)
+
+
+def _policy(settings: Settings) -> PromptPolicy:
+    return PromptPolicy(
+        settings.system_prompt, settings.client_system, settings.trim, settings.trim_chars
+    )
+
+
+def _allowance(settings: Settings) -> Allowance:
+    def per_minute(requests: int) -> Rate | None:
+        return Rate(requests, 60) if requests else None
+
+    return Allowance(
+        per_ip=per_minute(settings.ip_requests_per_minute),
+        site=per_minute(settings.site_requests_per_minute),
+        daily_tokens=settings.daily_tokens,
+        streams=settings.max_streams,
+        streams_per_ip=settings.max_streams_per_ip,
+    )
+
+
+def _patience(settings: Settings) -> Patience:
+    return Patience(
+        try_timeout=settings.try_timeout,
+        first_byte_budget=settings.first_byte_budget,
+        first_event_timeout=settings.first_event_timeout,
+        stall_timeout=settings.stall_timeout,
+        ping_interval=settings.ping_interval,
+        max_duration=settings.max_duration,
+    )

@@ -1,0 +1,74 @@
+"""One chat request, from its checked messages to a running answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kefu.answer import Answer, Call, Clock
+from kefu.completion import Completion
+from kefu.errors import ContextTooLong
+from kefu.messages import Message
+from kefu.prompt import Prompt, PromptPolicy, build_prompt, request_body, tightened
+from kefu.relay import Relay
+from kefu.tokens import estimate_tokens_v1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a client asks, within all limits."""
+
+    messages: Sequence[Message]
+    temperature: float
+    max_tokens: int
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """A question on its way; filled in as it goes, so that it can be logged however it ends."""
+
+    question: Question
+    prompt: Prompt
+    call: Call
+    answer: Answer | None = None
+
+    @property
+    def tokens_at_most(self) -> int:
+        """Estimated prompt plus the longest answer allowed."""
+        prompt = sum(estimate_tokens_v1(m.content) for m in self.prompt.messages)
+        return prompt + self.question.max_tokens
+
+
+class Chat:
+    def __init__(self, relay: Relay, policy: PromptPolicy, model: str, clock: Clock) -> None:
+        self._relay = relay
+        self._policy = policy
+        self._clock = clock
+        self.model = model
+
+    def prepare(self, question: Question, started: float, request_id: str) -> Dialogue:
+        """Trim and put together; `started` is the monotonic time at which the request came."""
+        prompt = build_prompt(question.messages, self._policy)
+        created = int(self._clock.now())
+        completion = Completion(f"chatcmpl-{request_id}", self.model, created)
+        return Dialogue(question, prompt, Call(self._body(question, prompt), completion, started))
+
+    async def start(self, dialogue: Dialogue) -> Answer:
+        """Ask the model; a prompt that is too long for it is trimmed once more and asked again.
+
+        Raises a KefuError when there is no answer.
+        """
+        try:
+            dialogue.answer = await self._relay.start(dialogue.call)
+        except ContextTooLong:
+            policy = tightened(self._policy, dialogue.prompt)
+            shorter = build_prompt(dialogue.question.messages, policy)
+            if len(shorter.messages) == len(dialogue.prompt.messages):
+                raise
+            dialogue.prompt = shorter
+            dialogue.call.body = self._body(dialogue.question, shorter)
+            dialogue.answer = await self._relay.start(dialogue.call)
+        return dialogue.answer
+
+    def _body(self, question: Question, prompt: Prompt) -> bytes:
+        return request_body(prompt, self.model, question.temperature, question.max_tokens)

@@ -1,0 +1,284 @@
+"""All of Kefu's configuration: the only reader of the environment.
+
+Every field is one environment variable. A wrong value stops the start with a sentence that names
+it. `docs/settings.md` is made from the descriptions here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+LONGCAT = "https://api.longcat.chat/openai/v1"
+
+_ORIGIN = re.compile(r"https?://[^/?#@\s*]+")
+_STORE = re.compile(r"memory:|sqlite:///.+|dynamodb://[A-Za-z0-9_.-]{3,255}")
+
+Names = Annotated[tuple[str, ...], NoDecode]
+
+
+class ConfigurationError(Exception):
+    """A setting has a value that Kefu cannot run with."""
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=False
+    )
+
+    # The model
+    api_keys: Annotated[SecretStr, Field(alias="LONGCAT_API_KEYS")] = Field(
+        SecretStr(""), description="API keys of the model, comma separated; tried in turn."
+    )
+    upstream_url: str = Field(
+        "",
+        alias="KEFU_UPSTREAM_URL",
+        description="Base URL of an OpenAI-compatible API; `/chat/completions` is appended. "
+        f"Unset: `{LONGCAT}` when there are keys or on AWS, else a small local model.",
+    )
+    model: str = Field("LongCat-2.0", alias="KEFU_MODEL", description="The model to ask for.")
+    system_prompt: str = Field(
+        "", alias="KEFU_SYSTEM_PROMPT", description="Put first in every conversation."
+    )
+    client_system: Literal["auto", "append", "drop", "reject"] = Field(
+        "auto",
+        alias="KEFU_CLIENT_SYSTEM",
+        description="A `system` message of the page: `auto` uses it when there is no "
+        "`KEFU_SYSTEM_PROMPT`, `append` puts it behind that, `drop` ignores it, `reject` "
+        "answers 400.",
+    )
+    trim: Literal["v1", "off"] = Field(
+        "v1", alias="KEFU_TRIM", description="How a long history is shortened."
+    )
+    trim_chars: int = Field(
+        6000,
+        alias="KEFU_TRIM_CHARS",
+        ge=1,
+        description="`v1` removes the oldest turns above this many characters.",
+    )
+    temperature: float = Field(
+        0.5, alias="KEFU_TEMPERATURE", ge=0, le=2, description="Used when a request names none."
+    )
+    max_output_tokens: int = Field(
+        2048,
+        alias="KEFU_MAX_OUTPUT_TOKENS",
+        ge=1,
+        description="Longest answer; a request may ask for less.",
+    )
+
+    # The service
+    store: str = Field(
+        "memory:",
+        alias="KEFU_STORE",
+        description="Where cooldowns and limits are kept: `memory:`, `sqlite:///FILE` (shared by "
+        "the processes of one machine) or `dynamodb://TABLE` (shared by all).",
+    )
+    allowed_origins: Names = Field(
+        (),
+        alias="KEFU_ALLOWED_ORIGINS",
+        description="Origins of the pages that may embed the widget, comma separated, exact: "
+        "`https://www.example.com`. `*` allows every page. The server's own origin always may.",
+    )
+    openai_api: bool | None = Field(
+        None,
+        alias="KEFU_OPENAI_API",
+        description="Serve `/v1` for OpenAI clients. Unset: yes, but not on AWS.",
+    )
+    demo: bool | None = Field(
+        None, alias="KEFU_DEMO", description="Serve the demo page. Unset: yes, but not on AWS."
+    )
+    trusted_proxy_hops: int = Field(
+        0,
+        alias="KEFU_TRUSTED_PROXY_HOPS",
+        ge=0,
+        le=8,
+        description="Proxies of your own in front of the server: so many entries from the right "
+        "of `X-Forwarded-For` are believed. 0: the header is ignored.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", alias="KEFU_LOG_LEVEL", description="`DEBUG` also logs the visitors' messages."
+    )
+    log_format: Literal["json", "text"] = Field(
+        "json", alias="KEFU_LOG_FORMAT", description="`text` is for a person at a terminal."
+    )
+
+    # Limits
+    max_body_bytes: int = Field(
+        65536, alias="KEFU_MAX_BODY_BYTES", ge=1, description="Longest request body."
+    )
+    max_messages: int = Field(
+        200, alias="KEFU_MAX_MESSAGES", ge=1, description="Most messages in a request."
+    )
+    max_message_chars: int = Field(
+        16000, alias="KEFU_MAX_MESSAGE_CHARS", ge=1, description="Longest message."
+    )
+    max_json_depth: int = Field(
+        32, alias="KEFU_MAX_JSON_DEPTH", ge=4, description="Deepest nesting of a request body."
+    )
+    max_streams: int = Field(
+        1000,
+        alias="KEFU_MAX_STREAMS",
+        ge=1,
+        description="Answers under way at once in one process; above it 503.",
+    )
+    max_streams_per_ip: int = Field(
+        50,
+        alias="KEFU_MAX_STREAMS_PER_IP",
+        ge=0,
+        description="The same for one address; above it 429. 0: no limit.",
+    )
+    ip_requests_per_minute: int = Field(
+        30,
+        alias="KEFU_IP_REQUESTS_PER_MINUTE",
+        ge=0,
+        description="Chats one address may start in a minute. 0: no limit.",
+    )
+    site_requests_per_minute: int = Field(
+        0,
+        alias="KEFU_SITE_REQUESTS_PER_MINUTE",
+        ge=0,
+        description="Chats the whole site may start in a minute. 0: no limit.",
+    )
+    daily_tokens: int = Field(
+        0,
+        alias="KEFU_DAILY_TOKENS",
+        ge=0,
+        description="Tokens the whole site may spend in a day (UTC). 0: no limit.",
+    )
+    budget_without_store: Literal["closed", "local"] = Field(
+        "closed",
+        alias="KEFU_BUDGET_WITHOUT_STORE",
+        description="While the store is down: `closed` refuses what the daily budget cannot be "
+        "checked for, `local` lets each process count alone.",
+    )
+
+    # Keys
+    max_retries: int = Field(
+        3, alias="KEFU_MAX_RETRIES", ge=0, le=10, description="Further keys tried for one request."
+    )
+    cooldown: float = Field(
+        60, alias="KEFU_COOLDOWN", ge=1, le=3600, description="Seconds a failing key rests."
+    )
+    probe_interval: float = Field(
+        0,
+        alias="KEFU_PROBE_INTERVAL",
+        ge=0,
+        description="While every key rests, let one request through every so many seconds. "
+        "0: none.",
+    )
+
+    # Time limits, in seconds
+    try_timeout: float = Field(
+        2.5,
+        alias="KEFU_TRY_TIMEOUT",
+        gt=0,
+        description="For one key to answer with headers, while another is left to try.",
+    )
+    first_byte_budget: float = Field(
+        4.5,
+        alias="KEFU_FIRST_BYTE_BUDGET",
+        gt=0,
+        description="For all keys together to answer with headers. For slow models raise it "
+        "together with the widget's `data-first-byte-timeout`.",
+    )
+    first_event_timeout: float = Field(
+        10,
+        alias="KEFU_FIRST_EVENT_TIMEOUT",
+        gt=0,
+        description="From a key's headers to its first event.",
+    )
+    stall_timeout: float = Field(
+        10, alias="KEFU_STALL_TIMEOUT", gt=0, description="Between two pieces of an answer."
+    )
+    ping_interval: float = Field(
+        2.5,
+        alias="KEFU_PING_INTERVAL",
+        gt=0,
+        description="Silence after which a comment keeps the connection alive.",
+    )
+    max_duration: float = Field(
+        120, alias="KEFU_MAX_DURATION", gt=0, description="For a whole answer."
+    )
+    body_timeout: float = Field(
+        10, alias="KEFU_BODY_TIMEOUT", gt=0, description="For a client to send its request."
+    )
+    write_timeout: float = Field(
+        30, alias="KEFU_WRITE_TIMEOUT", gt=0, description="For a client to read what was sent."
+    )
+    store_timeout: float = Field(
+        0.2, alias="KEFU_STORE_TIMEOUT", gt=0, description="For the store to answer a chat."
+    )
+
+    # Set by AWS, not by you
+    lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
+
+    @field_validator("allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _are_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is not an origin such as https://www.example.com")
+        return tuple(origin if origin == "*" else origin.lower() for origin in origins)
+
+    @field_validator("upstream_url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("must be a URL such as https://api.example.com/v1")
+        if parts.username or parts.password:
+            raise ValueError("must hold no user name or password; keys go into LONGCAT_API_KEYS")
+        return url
+
+    @field_validator("store")
+    @classmethod
+    def _is_store(cls, store: str) -> str:
+        if not _STORE.fullmatch(store):
+            raise ValueError("must be memory:, sqlite:///FILE or dynamodb://TABLE")
+        return store
+
+    @field_validator("api_keys")
+    @classmethod
+    def _are_header_values(cls, keys: SecretStr) -> SecretStr:
+        if not keys.get_secret_value().isascii() or not keys.get_secret_value().isprintable():
+            raise ValueError("holds a character that no API key has")
+        return keys
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The API keys, in order, each once. Secret: never log them."""
+        parts = (part.strip() for part in self.api_keys.get_secret_value().split(","))
+        return tuple(dict.fromkeys(part for part in parts if part))
+
+    @property
+    def on_aws(self) -> bool:
+        return bool(self.lambda_function)
+
+    @property
+    def wants_local_model(self) -> bool:
+        return not (self.keys or self.upstream_url or self.on_aws)
+
+
+def load() -> Settings:
+    """Read the environment. Raises ConfigurationError, whose text is for the person starting it."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        # Without the input: it may be a key.
+        lines = (f"{problem['loc'][0]}: {_plain(problem['msg'])}" for problem in error.errors())
+        raise ConfigurationError("\n".join(lines)) from None
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").removeprefix("Input ")

@@ -1,0 +1,90 @@
+"""The FastAPI application: routes, the edge around them, errors in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kefu import __version__
+from kefu.answer import Clock
+from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
+from kefu.settings import Settings
+from kefu.web.edge import Edge
+from kefu.web.error_response import error_response
+from kefu.web.exchange import Desk
+from kefu.web.questions import Questions
+from kefu.web.record import record_of
+from kefu.web.routes.chat import chat_routes
+from kefu.web.routes.openai import openai_routes
+from kefu.web.routes.site import site_routes
+from kefu.web.schemas import Health
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What `kefu.assembly` chose for the application."""
+
+    settings: Settings
+    desk: Desk
+    clock: Clock
+    health: Health
+    openai_api: bool
+    demo: bool
+    start: Callable[[], Awaitable[None]]
+    stop: Callable[[], Awaitable[None]]
+
+
+def create_app(parts: Parts) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await parts.start()
+        yield
+        await parts.stop()
+
+    app = FastAPI(
+        title="Kefu",
+        version=__version__,
+        summary="Chat completions for a widget: streamed, limited, with rotating keys.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.add_exception_handler(KefuError, _kefu_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_middleware(
+        Edge, origins=parts.settings.allowed_origins, clock=parts.clock, log=parts.desk.log
+    )
+    questions = Questions(parts.settings)
+    app.include_router(chat_routes(parts.desk, questions, parts.settings))
+    if parts.openai_api:
+        app.include_router(openai_routes(parts.desk, questions, parts.settings))
+    app.include_router(site_routes(parts.health, demo=parts.demo))
+    app.state.desk = parts.desk
+    return app
+
+
+def _kefu_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, KefuError):
+        raise error
+    record_of(request.scope).code = error.code
+    return error_response(error)
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    """What the router itself raises: no such path, wrong method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    if error.status_code == 405:
+        response = _kefu_error(request, MethodNotAllowed("This path has no such method."))
+        response.headers.update(error.headers or {})
+        return response
+    if error.status_code == 404:
+        return _kefu_error(request, NotFound("There is nothing here."))
+    return _kefu_error(request, InvalidRequest("The request is not valid."))

@@ -1,0 +1,205 @@
+"""A chat over HTTP while it runs: admission, the stream, and whoever may end it early."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from kefu.admission import Admission, Reservation
+from kefu.answer import Answer
+from kefu.chat import Chat, Dialogue, Question
+from kefu.completion import Chunk, Collected
+from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.keypool import CooldownStore
+from kefu.sse import DONE, PING
+from kefu.web.error_response import error_event, error_response
+from kefu.web.log import RequestLog
+from kefu.web.record import record_of
+
+_STREAM_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+
+class ClientGone(Exception):
+    """Nobody listens any more."""
+
+
+class Running:
+    """The chats of this process, so that they can be ended from outside."""
+
+    def __init__(self) -> None:
+        self._exchanges: set[Exchange] = set()
+
+    def add(self, exchange: Exchange) -> None:
+        self._exchanges.add(exchange)
+
+    def discard(self, exchange: Exchange) -> None:
+        self._exchanges.discard(exchange)
+
+    def cancel(self, client_message_id: str) -> bool:
+        """End the chat with this id as if its client had gone; False if there is none."""
+        found = [e for e in self._exchanges if e.client_message_id == client_message_id]
+        for exchange in found:
+            exchange.stop(ClientGone())
+        return bool(found)
+
+    def drain(self) -> None:
+        """End all with an error event: the server is going away."""
+        for exchange in self._exchanges:
+            exchange.stop(UpstreamUnavailable("The server is restarting. Please try again."))
+
+
+class Desk:
+    """Everything an exchange needs besides its question."""
+
+    def __init__(
+        self, chat: Chat, admission: Admission, cooldowns: CooldownStore, log: RequestLog
+    ) -> None:
+        self.chat = chat
+        self.admission = admission
+        self.cooldowns = cooldowns
+        self.log = log
+        self.running = Running()
+
+
+class Exchange(Response):
+    """The answer to one question: streamed, or collected when `stream` is off.
+
+    Watches for the client's leaving from the first moment on. The upstream's connection is closed
+    in every case.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        question: Question,
+        ip: str,
+        *,
+        stream: bool = True,
+        wants_usage: bool = False,
+        client_message_id: str | None = None,
+    ) -> None:
+        self.background = None
+        self.client_message_id = client_message_id
+        self._desk = desk
+        self._question = question
+        self._ip = ip
+        self._stream = stream
+        self._wants_usage = wants_usage
+        self._task: asyncio.Task[object] | None = None
+        self._stopped_by: Exception | None = None
+        self._pieces = 0
+        self._begun = False
+
+    def stop(self, reason: Exception) -> None:
+        if self._task and not self._stopped_by:
+            self._stopped_by = reason
+            self._task.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        record = record_of(scope)
+        try:
+            with self._desk.admission.slot(self._ip):
+                async with self._stoppable(receive):
+                    await self._run(scope, receive, send)
+        except ClientGone:
+            record.code = "client_gone"
+        except KefuError as error:
+            record.code = error.code
+            if self._begun:
+                await send({"type": "http.response.body", "body": error_event(error)})
+            else:
+                await error_response(error)(scope, receive, send)
+
+    @asynccontextmanager
+    async def _stoppable(self, receive: Receive) -> AsyncIterator[None]:
+        """`stop` cancels what runs inside, and its reason is raised in place of the cancelling."""
+        self._task = asyncio.current_task()
+        watch = asyncio.create_task(_until_gone(receive, lambda: self.stop(ClientGone())))
+        self._desk.running.add(self)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._stopped_by or not self._task:
+                raise
+            self._task.uncancel()
+            raise self._stopped_by from None
+        finally:
+            self._task = None
+            self._desk.running.discard(self)
+            watch.cancel()
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        desk, record = self._desk, record_of(scope)
+        # The keys' view is fetched while the rate is checked: one wait for the store, not two.
+        await asyncio.gather(desk.admission.admit(self._ip), desk.cooldowns.cooldowns())
+        dialogue = desk.chat.prepare(self._question, record.started, record.request_id)
+        record.dialogue = dialogue
+        desk.log.messages(record)
+        reservation = await desk.admission.reserve(dialogue.tokens_at_most)
+        try:
+            answer = await desk.chat.start(dialogue)
+            try:
+                if self._stream:
+                    await self._send_stream(answer, send)
+                else:
+                    await self._send_whole(answer, dialogue, scope, receive, send)
+            finally:
+                answer.close()
+        finally:
+            record.tokens = self._spent(dialogue)
+            await self._settle(reservation, record.tokens)
+
+    async def _settle(self, reservation: Reservation | None, tokens: int) -> None:
+        if reservation:
+            # Shielded: a client that leaves must not keep what it did not use.
+            await asyncio.shield(self._desk.admission.settle(reservation, tokens))
+
+    def _spent(self, dialogue: Dialogue) -> int:
+        if usage := dialogue.call.completion.usage:
+            return usage.prompt + usage.completion
+        if dialogue.call.first_event_at is None:
+            return 0
+        # Cut short, so nobody counted: the prompt as estimated, and a token a chunk.
+        return dialogue.tokens_at_most - self._question.max_tokens + self._pieces
+
+    async def _send_stream(self, answer: Answer, send: Send) -> None:
+        headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._begun = True
+        async for batch in answer.batches():
+            body = self._encode(batch) if batch else PING
+            if body:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": DONE})
+
+    def _encode(self, batch: list[Chunk]) -> bytes:
+        """The events of one read of the upstream, in one write."""
+        self._pieces += len(batch)
+        if not self._wants_usage:
+            batch = [chunk for chunk in batch if chunk.body["choices"]]
+        return "".join([f"data: {chunk.text}\n\n" for chunk in batch]).encode()
+
+    async def _send_whole(
+        self, answer: Answer, dialogue: Dialogue, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        collected = Collected()
+        async for batch in answer.batches():
+            for chunk in batch:
+                self._pieces += 1
+                collected.add(chunk)
+        body = collected.response(dialogue.call.completion)
+        await JSONResponse(body)(scope, receive, send)
+
+
+async def _until_gone(receive: Receive, then: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    then()

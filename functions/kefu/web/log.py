@@ -1,0 +1,127 @@
+"""Logs as JSON lines, with every secret taken out by its value, and metrics inside the lines."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+
+from kefu.answer import Clock
+from kefu.web.record import Record
+
+_BEARER = re.compile(r"(?i)bearer\s+[\w.~+/=-]+|\bsk-[\w-]{8,}")
+
+Redact = Callable[[str], str]
+
+
+def redactor(secrets: Iterable[str]) -> Redact:
+    """Replaces the configured keys, and whatever looks like one, in a text."""
+    known = sorted((s for s in secrets if len(s) >= 4), key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, known))) if known else None
+
+    def redact(text: str) -> str:
+        text = pattern.sub("[key]", text) if pattern else text
+        return _BEARER.sub("[key]", text)
+
+    return redact
+
+
+class _JsonLines(LambdaPowertoolsFormatter):
+    def __init__(self, redact: Redact) -> None:
+        super().__init__(json_default=str, utc=True, use_rfc3339=True)
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+class _Text(logging.Formatter):
+    """For a person at a terminal: time, what, how long."""
+
+    def __init__(self, redact: Redact) -> None:
+        super().__init__("%(asctime)s  %(message)s", "%H:%M:%S")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = vars(record)
+        text = super().format(record)
+        if "duration_ms" in fields:
+            shown = ("method", "path", "status", "code", "duration_ms", "ttft_ms", "tokens")
+            text += "".join(f"  {name}={fields[name]}" for name in shown if fields.get(name))
+        # ESC and its kind could drive the terminal.
+        return self._redact(re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", text))
+
+
+class RequestLog:
+    """One line a request."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        level: str = "INFO",
+        style: Literal["json", "text"] = "json",
+        secrets: Iterable[str] = (),
+        metrics: bool = False,
+    ) -> None:
+        self._clock = clock
+        self._metrics = metrics
+        redact = redactor(secrets)
+        formatter = _JsonLines(redact) if style == "json" else _Text(redact)
+        # The server's own loggers, tracebacks among them, go the same way.
+        logging.basicConfig(handlers=[_handler(formatter)], level=logging.WARNING, force=True)
+        if style == "json":
+            # Powertools sets up the logger of the service's name, the one used below, and keeps
+            # its lines from the root's handler.
+            Logger(service="kefu", logger_handler=_handler(formatter))
+        self._log = logging.getLogger("kefu")
+        self._log.setLevel(level)
+
+    def request(self, record: Record) -> None:
+        fields = record.fields(self._clock.monotonic())
+        if self._metrics:
+            fields |= _emf(record, fields, self._clock.now())
+        self._log.info("request", extra=fields)
+
+    def messages(self, record: Record) -> None:
+        """What the visitor and the model were told; only at DEBUG."""
+        if record.dialogue and self._log.isEnabledFor(logging.DEBUG):
+            body = json.loads(record.dialogue.call.body)
+            self._log.debug("messages", extra={"request_id": record.request_id, "sent": body})
+
+    def degraded(self, what: str) -> None:
+        """The store failed, and Kefu goes on without it."""
+        self._log.warning("store degraded: %s", what)
+
+    def crashed(self, record: Record) -> None:
+        self._log.exception("a request crashed", extra={"request_id": record.request_id})
+
+
+def _handler(formatter: logging.Formatter) -> logging.Handler:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    return handler
+
+
+_UNITS = {"ttft_ms": "Milliseconds", "duration_ms": "Milliseconds"}
+
+
+def _emf(record: Record, fields: dict[str, object], now: float) -> dict[str, object]:
+    """CloudWatch's embedded metric format, version 0: the log line is the metric."""
+    values: dict[str, object] = {"requests": 1}
+    values |= {n: fields[n] for n in ("attempts", "tokens", *_UNITS) if n in fields}
+    if record.code:
+        values["errors"] = 1
+    if record.dialogue:
+        outcomes = [attempt.outcome for attempt in record.dialogue.call.attempts]
+        values["cooldowns"] = sum(outcome != "ok" for outcome in outcomes)
+        values["all_keys_cooling"] = int(record.code != "" and not outcomes)
+    metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
+    directive = {"Namespace": "Kefu", "Dimensions": [[], ["code"]], "Metrics": metrics}
+    return {**values, "_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}}

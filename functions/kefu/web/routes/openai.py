@@ -1,0 +1,44 @@
+"""`/v1`: the door for OpenAI clients. The same limits, the same relay."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import JSONResponse
+
+from kefu.settings import Settings
+from kefu.web.client_address import client_address
+from kefu.web.exchange import Desk, Exchange
+from kefu.web.openapi import body_of, errors, stream_response
+from kefu.web.questions import Questions
+from kefu.web.schemas import CompletionRequest
+
+
+def openai_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["openai"])
+
+    @router.post(
+        "/chat/completions",
+        summary="OpenAI's chat completions, streaming or not",
+        openapi_extra=body_of(CompletionRequest),
+        responses={
+            200: stream_response(also_json=True),
+            **errors(400, 403, 408, 415, 429, 503, 504),
+        },
+        response_model=None,
+    )
+    async def completions(request: Request) -> Response:
+        body = await questions.read(request, CompletionRequest)
+        return Exchange(
+            desk,
+            questions.question(body),
+            client_address(request, settings.trusted_proxy_hops),
+            stream=bool(body.stream),
+            wants_usage=body.wants_usage,
+        )
+
+    @router.get("/models", summary="The one model behind this service", response_model=None)
+    async def models() -> Response:
+        model = {"id": desk.chat.model, "object": "model", "created": 0, "owned_by": "kefu"}
+        return JSONResponse({"object": "list", "data": [model]})
+
+    return router

@@ -1,0 +1,116 @@
+"""The shapes of requests and answers at the web edge, and in the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+
+from kefu.errors import InvalidRequest
+from kefu.messages import Message
+
+ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+
+
+class _Body(BaseModel):
+    # Unknown keys are ignored, and never forwarded: the upstream's body is built anew.
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class TextPart(_Body):
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(_Body):
+    role: Literal["system", "user", "assistant"]
+    content: str | list[TextPart]
+
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content)
+
+
+class StreamOptions(_Body):
+    include_usage: StrictBool = False
+
+
+class ChatRequest(_Body):
+    """`POST /api/chat`. Any `stream` is accepted: the answer always streams."""
+
+    messages: list[ChatMessage] = Field(min_length=1)
+    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1)
+    stream_options: StreamOptions | None = None
+    client_message_id: ClientMessageId | None = None
+
+    def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
+        """The messages, in a valid order and within the limits. Raises InvalidRequest."""
+        if len(self.messages) > max_messages:
+            raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
+        messages = []
+        for index, message in enumerate(self.messages):
+            text = message.text()
+            where = f"messages.{index}"
+            if message.role == "system" and index:
+                raise InvalidRequest(
+                    f"{where}: a system message must be the first.", param=f"{where}.role"
+                )
+            if len(text) > max_chars:
+                raise InvalidRequest(
+                    f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
+                )
+            _require_unicode(text, where)
+            messages.append(Message(message.role, text))
+        if messages[-1].role != "user":
+            raise InvalidRequest("The last message must be the user's.", param="messages")
+        return messages
+
+    def output_tokens(self, cap: int) -> int:
+        asked = self.max_completion_tokens or self.max_tokens or cap
+        return min(asked, cap)
+
+    @property
+    def wants_usage(self) -> bool:
+        return self.stream_options is not None and self.stream_options.include_usage
+
+
+class CompletionRequest(ChatRequest):
+    """`POST /v1/chat/completions`."""
+
+    stream: StrictBool | None = None
+
+
+class CancelRequest(_Body):
+    client_message_id: ClientMessageId
+
+
+class ErrorDetail(BaseModel):
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class ErrorBody(BaseModel):
+    error: ErrorDetail
+
+
+class Health(BaseModel):
+    status: Literal["ok", "degraded"]
+    version: str
+    model: str
+    upstream: Literal["local-model", "scripted", "remote"]
+    notice: str
+    """A sentence for the demo page about who answers."""
+
+
+def _require_unicode(text: str, where: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest(
+            f"{where}: half of a surrogate pair is no text.", param=f"{where}.content"
+        ) from None

@@ -1,0 +1,75 @@
+// The demo page: its language, the tag to paste, and who answers.
+"use strict";
+
+const CHINESE = {
+  heading: "任何网站，一行代码，即问即答。",
+  lead: "页面上一个 script 标签，一台您自己的小服务器。API 密钥始终只在服务器上。",
+  embed: "放到您的网站上",
+  copy: "复制",
+  copied: "已复制",
+  select: "请手动复制",
+  allow: "然后告诉服务器哪个网站可以使用：",
+  model: (name) => `由 ${name} 回答。`,
+  local: (name) => `目前由本机上的小模型 ${name} 回答：可以试用，但不要相信它说的话。`,
+  scripted: () => "目前的回答是预先写好的，不是 AI 模型。",
+  down: "服务没有响应。",
+};
+const ENGLISH = {
+  copied: "Copied",
+  select: "Please copy by hand",
+  model: (name) => `Answers come from ${name}.`,
+  down: "The service does not answer.",
+};
+
+const isChinese = /^zh\b/i.test(navigator.language);
+const texts = isChinese ? CHINESE : ENGLISH;
+
+if (isChinese) {
+  document.documentElement.lang = "zh-CN";
+  for (const node of document.querySelectorAll("[data-text]")) {
+    node.textContent = CHINESE[node.dataset.text];
+  }
+}
+
+const tag = `<script src="${location.origin}/chat-widget.js"
+        data-api-url="${location.origin}/api/chat"
+        defer></script>`;
+document.getElementById("tag").textContent = tag;
+
+const copy = document.getElementById("copy");
+const copyLabel = copy.textContent;
+copy.addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(tag);
+    copy.textContent = texts.copied;
+  } catch {
+    // No clipboard on a page without https: the text is selected instead.
+    getSelection().selectAllChildren(document.getElementById("tag"));
+    copy.textContent = texts.select;
+  }
+  setTimeout(() => {
+    copy.textContent = copyLabel;
+  }, 2000);
+});
+
+/** The service's own sentence; in Chinese where we know what it says. */
+function noticeOf({ status, model, upstream, notice }) {
+  if (isChinese && status === "ok" && notice) {
+    if (upstream === "local-model") return CHINESE.local(model);
+    if (upstream === "scripted") return CHINESE.scripted();
+  }
+  return notice || texts.model(model);
+}
+
+async function showNotice() {
+  const notice = document.getElementById("notice");
+  try {
+    const response = await fetch("/health");
+    notice.textContent = noticeOf(await response.json());
+  } catch {
+    notice.textContent = texts.down;
+  }
+  notice.hidden = false;
+}
+
+showNotice();
