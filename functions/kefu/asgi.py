@@ -1,6 +1,15 @@
 """`kefu.asgi:app` for any ASGI server: the application that the environment describes."""
 
-from kefu.assembly import build
-from kefu.settings import load
+import gc
+
+# Importing allocates much and frees nothing: collecting meanwhile would cost a tenth of the start.
+gc.disable()
+
+from kefu.assembly import build  # noqa: E402
+from kefu.settings import load  # noqa: E402
 
 app = build(load())
+
+# What stands here lives as long as the process: no later collection has to look at it.
+gc.freeze()
+gc.enable()

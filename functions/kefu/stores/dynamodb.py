@@ -51,6 +51,11 @@ class DynamoStore:
         self._pool = Row(pool, "cooldowns")
         self._clock = clock
 
+    @property
+    def table(self) -> str:
+        """Its name."""
+        return self._table.name
+
     def warm(self) -> None:
         """Start loading boto3 and connecting; returns at once, and never fails."""
         self._table.start(self._read_pool)

@@ -18,12 +18,13 @@ from kefu.settings import Settings
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
 from kefu.web.exchange import Desk
+from kefu.web.openapi import describe
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.openai import openai_routes
 from kefu.web.routes.site import site_routes
-from kefu.web.schemas import Health
+from kefu.web.schemas import Health, build_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Parts:
 def create_app(parts: Parts) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        build_models()
         await parts.start()
         yield
         await parts.stop()
@@ -67,6 +69,7 @@ def create_app(parts: Parts) -> FastAPI:
         app.include_router(openai_routes(parts.desk, questions, parts.settings))
     app.include_router(site_routes(parts.health, demo=parts.demo))
     app.state.desk = parts.desk
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 
 

@@ -1,24 +1,38 @@
-"""What FastAPI cannot see by itself: bodies we read with our own limits, and streams."""
+"""What FastAPI cannot see by itself: bodies that we read with our own limits, and streams.
+
+As plain dictionaries, made when the document is first asked for: models in the routes' own
+declarations would each be built while the application is imported.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
-from kefu.web.schemas import ErrorBody
+from kefu.web.schemas import CancelRequest, ChatRequest, CompletionRequest, ErrorBody, Health
 
 Spec = dict[str, Any]
 
-
-def body_of(model: type[BaseModel]) -> Spec:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    inline = _inlined(schema, schema.pop("$defs", {}))
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": inline}}}}
+_BODIES: dict[tuple[str, str], type[BaseModel]] = {
+    ("/api/chat", "post"): ChatRequest,
+    ("/api/chat/cancel", "post"): CancelRequest,
+    ("/v1/chat/completions", "post"): CompletionRequest,
+}
+_REF = "#/components/schemas/{model}"
 
 
 def errors(*statuses: int) -> dict[int | str, Spec]:
-    return {status: {"model": ErrorBody} for status in statuses}
+    schema = {"$ref": _REF.format(model=ErrorBody.__name__)}
+    content = {"application/json": {"schema": schema}}
+    return {status: {"description": "An error", "content": content} for status in statuses}
+
+
+def json_response(model: type[BaseModel]) -> Spec:
+    schema = {"$ref": _REF.format(model=model.__name__)}
+    return {"description": "OK", "content": {"application/json": {"schema": schema}}}
 
 
 def stream_response(*, also_json: bool = False) -> Spec:
@@ -28,12 +42,21 @@ def stream_response(*, also_json: bool = False) -> Spec:
     return {"description": "OpenAI chunks as server-sent events", "content": content}
 
 
-def _inlined(node: Any, definitions: Spec) -> Any:
-    """A schema without references: it stands in an operation, away from its definitions."""
-    if isinstance(node, dict):
-        if "$ref" in node:
-            return _inlined(definitions[node["$ref"].rpartition("/")[2]], definitions)
-        return {key: _inlined(value, definitions) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_inlined(value, definitions) for value in node]
-    return node
+def describe(app: FastAPI) -> Spec:
+    """The OpenAPI document; made once, then kept by the application."""
+    if not app.openapi_schema:
+        document = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, routes=app.routes
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        for (path, method), model in _BODIES.items():
+            if path in document["paths"]:
+                schema = {"$ref": _REF.format(model=model.__name__)}
+                body = {"required": True, "content": {"application/json": {"schema": schema}}}
+                document["paths"][path][method]["requestBody"] = body
+        described: tuple[type[BaseModel], ...] = (ErrorBody, Health, *_BODIES.values())
+        for model in described:
+            whole = model.model_json_schema(ref_template=_REF)
+            schemas |= {**whole.pop("$defs", {}), model.__name__: whole}
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -14,7 +14,7 @@ ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64
 
 class _Body(BaseModel):
     # Unknown keys are ignored, and never forwarded: the upstream's body is built anew.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
 class TextPart(_Body):
@@ -87,24 +87,30 @@ class CancelRequest(_Body):
     client_message_id: ClientMessageId
 
 
-class ErrorDetail(BaseModel):
+class ErrorDetail(BaseModel, defer_build=True):
     message: str
     type: str
     param: str | None
     code: str
 
 
-class ErrorBody(BaseModel):
+class ErrorBody(BaseModel, defer_build=True):
     error: ErrorDetail
 
 
-class Health(BaseModel):
+class Health(BaseModel, defer_build=True):
     status: Literal["ok", "degraded"]
     version: str
     model: str
     upstream: Literal["local-model", "scripted", "remote"]
     notice: str
     """A sentence for the demo page about who answers."""
+
+
+def build_models() -> None:
+    """Build the validators of request bodies: at the start, not in the first request."""
+    for model in (ChatRequest, CompletionRequest, CancelRequest):
+        model.model_rebuild(force=True)
 
 
 def _require_unicode(text: str, where: str) -> None:

@@ -8,7 +8,7 @@ from kefu.settings import Settings
 from kefu.web.body import BodyLimits, checked, read_json
 from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
-from kefu.web.openapi import body_of, errors, stream_response
+from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
 from kefu.web.schemas import CancelRequest, ChatRequest
 
@@ -20,7 +20,6 @@ def chat_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRout
     @router.post(
         "/api/chat",
         summary="Ask, and read the answer as it streams",
-        openapi_extra=body_of(ChatRequest),
         responses={200: stream_response(), **errors(400, 403, 408, 415, 429, 503, 504)},
         response_model=None,
     )
@@ -38,7 +37,6 @@ def chat_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRout
         "/api/chat/cancel",
         summary="Stop an answer that nobody waits for",
         status_code=204,
-        openapi_extra=body_of(CancelRequest),
         responses=errors(400, 403, 408, 415),
         response_model=None,
     )

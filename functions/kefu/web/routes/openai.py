@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from kefu.settings import Settings
 from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
-from kefu.web.openapi import body_of, errors, stream_response
+from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
 from kefu.web.schemas import CompletionRequest
 
@@ -19,7 +19,6 @@ def openai_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRo
     @router.post(
         "/chat/completions",
         summary="OpenAI's chat completions, streaming or not",
-        openapi_extra=body_of(CompletionRequest),
         responses={
             200: stream_response(also_json=True),
             **errors(400, 403, 408, 415, 429, 503, 504),

@@ -6,9 +6,11 @@ import hashlib
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
+from starlette.responses import JSONResponse
 
 from kefu import __version__
 from kefu.errors import NotFound
+from kefu.web.openapi import json_response
 from kefu.web.schemas import Health
 
 _STATIC = Path(__file__).parent.parent / "static"
@@ -50,9 +52,14 @@ class _File:
 def site_routes(health: Health, *, demo: bool) -> APIRouter:
     router = APIRouter(tags=["site"])
 
-    @router.get("/health", summary="Is it up, and who answers?")
-    async def get_health() -> Health:
-        return health
+    @router.get(
+        "/health",
+        summary="Is it up, and who answers?",
+        responses={200: json_response(Health)},
+        response_model=None,
+    )
+    async def get_health() -> Response:
+        return JSONResponse(health.model_dump())
 
     def serve(path: str, file: _File) -> None:
         async def get(request: Request) -> Response:
