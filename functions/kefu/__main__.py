@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(host: str, port: int) -> int:
     # Imported here: `--help` and other commands need none of it.
     from kefu.assembly import build
-    from kefu.cli.serve import serve
+    from kefu.cli.serve import Listening, serve
     from kefu.settings import ConfigurationError, load
 
     try:
@@ -40,7 +40,9 @@ def _serve(host: str, port: int) -> int:
     except ConfigurationError as error:
         sys.stderr.write(f"kefu: the configuration is wrong.\n{error}\n")
         return 2
-    return serve(build(settings), settings, host, port)
+    service = build(settings)
+    where = Listening(host, port, settings.body_timeout, settings.write_timeout)
+    return serve(service.app, service.close, where)
 
 
 if __name__ == "__main__":

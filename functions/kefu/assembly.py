@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
-
-from fastapi import FastAPI
 
 from kefu.admission import Admission, Allowance
 from kefu.answer import Patience, Upstream
@@ -20,9 +20,10 @@ from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.memory import MemoryStore
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
-from kefu.web.app import Parts, create_app
+from kefu.web.app import Application, Parts, create_app
 from kefu.web.exchange import Desk
 from kefu.web.log import RequestLog
+from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.routes.site import health_of
 
 
@@ -44,16 +45,22 @@ class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
-def build(settings: Settings) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class Service:
+    app: Application
+    close: Callable[[], bool]
+    """Let nobody new in and end the running answers; False when that was said before."""
+
+
+def build(settings: Settings) -> Service:
     """The application that these settings describe. Opens nothing yet: its lifespan does."""
     clock = SystemClock()
-    on_aws = settings.on_aws
     log = RequestLog(
         clock,
         level=settings.log_level,
         style=settings.log_format,
         secrets=settings.keys,
-        metrics=on_aws,
+        metrics=settings.on_aws,
     )
     upstream, kind, model, notice = _choose_upstream(settings)
     store = _choose_store(settings, clock)
@@ -79,18 +86,16 @@ def build(settings: Settings) -> FastAPI:
         await upstream.aclose()
         await guarded.aclose()
 
-    return create_app(
-        Parts(
-            settings=settings,
-            desk=Desk(chat, admission, guarded.cooldowns, log),
-            clock=clock,
-            health=health_of(keys=bool(keys), model=model, upstream=kind, notice=notice),
-            openai_api=not on_aws if settings.openai_api is None else settings.openai_api,
-            demo=not on_aws if settings.demo is None else settings.demo,
-            start=start,
-            stop=stop,
-        )
+    desk = Desk(chat, admission, guarded.cooldowns, log)
+    parts = Parts(
+        options=_web_options(settings),
+        desk=desk,
+        clock=clock,
+        health=health_of(keys=bool(keys), model=model, upstream=kind, notice=notice),
+        start=start,
+        stop=stop,
     )
+    return Service(create_app(parts), desk.close)
 
 
 def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, str]:
@@ -161,6 +166,23 @@ def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog
         circuit=cooldowns.circuit,
     )
     return _Guarded(store, cooldowns, limits)
+
+
+def _web_options(settings: Settings) -> WebOptions:
+    def unless_aws(chosen: bool | None) -> bool:
+        return not settings.on_aws if chosen is None else chosen
+
+    return WebOptions(
+        origins=settings.allowed_origins,
+        body=BodyLimits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout),
+        max_messages=settings.max_messages,
+        max_message_chars=settings.max_message_chars,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        trusted_proxy_hops=settings.trusted_proxy_hops,
+        openai_api=unless_aws(settings.openai_api),
+        demo=unless_aws(settings.demo),
+    )
 
 
 def _policy(settings: Settings) -> PromptPolicy:

@@ -6,33 +6,48 @@ import asyncio
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import uvicorn
-from fastapi import FastAPI
 
 from kefu.cli.protocol import guarded_protocol
-from kefu.settings import Settings
-from kefu.web.exchange import Desk
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGIApplication
 
 DRAIN = 1.0
 """Seconds in which a stopping server still tells new requests 503, before it closes the door."""
 
 
-def serve(app: FastAPI, settings: Settings, host: str, port: int) -> int:
-    """Run until SIGTERM or Ctrl-C. Returns the exit code."""
+@dataclass(frozen=True, slots=True)
+class Listening:
+    host: str
+    port: int
+    header_timeout: float
+    """Seconds for a client to send the head of a request."""
+    write_timeout: float
+    """Seconds for a client to read what was sent."""
+
+
+def serve(app: ASGIApplication, close: Callable[[], bool], where: Listening) -> int:
+    """Run until SIGTERM or Ctrl-C. Returns the exit code.
+
+    `close` lets nobody new in and ends running answers; it says False the second time.
+    """
     try:
-        sock = _listen(host, port)
+        sock = _listen(where.host, where.port)
     except OSError as error:
         sys.stderr.write(
-            f"kefu: cannot listen on {host}:{port}: {error.strerror}. "
+            f"kefu: cannot listen on {where.host}:{where.port}: {error.strerror}. "
             "Try another port: kefu serve --port 0\n"
         )
         return 1
     config = uvicorn.Config(
         app,
-        http=guarded_protocol(settings.body_timeout, settings.write_timeout),
+        http=guarded_protocol(where.header_timeout, where.write_timeout),
         ws="none",
         log_config=None,
         access_log=False,
@@ -41,7 +56,7 @@ def serve(app: FastAPI, settings: Settings, host: str, port: int) -> int:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
     )
-    server = _Server(config, app.state.desk, f"http://{_shown(host)}:{sock.getsockname()[1]}/")
+    server = _Server(config, close, f"http://{_shown(where.host)}:{sock.getsockname()[1]}/")
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))
     return 0 if server.started else 1
@@ -63,9 +78,9 @@ def _shown(host: str) -> str:
 class _Server(uvicorn.Server):
     """Says where it is once it is ready; on a signal ends its streams properly, then itself."""
 
-    def __init__(self, config: uvicorn.Config, desk: Desk, address: str) -> None:
+    def __init__(self, config: uvicorn.Config, close: Callable[[], bool], address: str) -> None:
         super().__init__(config)
-        self._desk = desk
+        self._close_app = close
         self._address = address
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -81,11 +96,9 @@ class _Server(uvicorn.Server):
         yield
 
     def _leave(self) -> None:
-        if self._desk.admission.closed:
+        if not self._close_app():
             self.force_exit = self.should_exit = True
             return
-        self._desk.admission.closed = True
-        self._desk.running.drain()
         busy = bool(self.server_state.tasks)
         asyncio.get_running_loop().call_later(DRAIN if busy else 0, self._close)
 

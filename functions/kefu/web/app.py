@@ -14,11 +14,11 @@ from starlette.responses import Response
 from kefu import __version__
 from kefu.answer import Clock
 from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
-from kefu.settings import Settings
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
 from kefu.web.exchange import Desk
 from kefu.web.openapi import describe
+from kefu.web.options import WebOptions
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
 from kefu.web.routes.chat import chat_routes
@@ -26,17 +26,18 @@ from kefu.web.routes.openai import openai_routes
 from kefu.web.routes.site import site_routes
 from kefu.web.schemas import Health, build_models
 
+Application = FastAPI
+"""For those who only pass it on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What `kefu.assembly` chose for the application."""
 
-    settings: Settings
+    options: WebOptions
     desk: Desk
     clock: Clock
     health: Health
-    openai_api: bool
-    demo: bool
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
 
@@ -60,15 +61,12 @@ def create_app(parts: Parts) -> FastAPI:
     )
     app.add_exception_handler(KefuError, _kefu_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(
-        Edge, origins=parts.settings.allowed_origins, clock=parts.clock, log=parts.desk.log
-    )
-    questions = Questions(parts.settings)
-    app.include_router(chat_routes(parts.desk, questions, parts.settings))
-    if parts.openai_api:
-        app.include_router(openai_routes(parts.desk, questions, parts.settings))
-    app.include_router(site_routes(parts.health, demo=parts.demo))
-    app.state.desk = parts.desk
+    app.add_middleware(Edge, origins=parts.options.origins, clock=parts.clock, log=parts.desk.log)
+    questions = Questions(parts.options)
+    app.include_router(chat_routes(parts.desk, questions, parts.options))
+    if parts.options.openai_api:
+        app.include_router(openai_routes(parts.desk, questions, parts.options))
+    app.include_router(site_routes(parts.health, demo=parts.options.demo))
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 

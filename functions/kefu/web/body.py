@@ -5,25 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from kefu.errors import BodyTimeout, InvalidRequest, UnsupportedMediaType
+from kefu.web.options import BodyLimits
 
 Body = TypeVar("Body", bound=BaseModel)
 
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
-
-
-@dataclass(frozen=True, slots=True)
-class BodyLimits:
-    bytes: int = 65536
-    depth: int = 32
-    seconds: float = 10.0
 
 
 async def read_json(request: Request, limits: BodyLimits) -> object:

@@ -68,6 +68,14 @@ class Desk:
         self.log = log
         self.running = Running()
 
+    def close(self) -> bool:
+        """Let nobody new in, and end who is here with an error event; False the second time."""
+        if self.admission.closed:
+            return False
+        self.admission.closed = True
+        self.running.drain()
+        return True
+
 
 class Exchange(Response):
     """The answer to one question: streamed, or collected when `stream` is off.

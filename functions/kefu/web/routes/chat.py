@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from kefu.settings import Settings
-from kefu.web.body import BodyLimits, checked, read_json
+from kefu.web.body import checked, read_json
 from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
 from kefu.web.openapi import errors, stream_response
+from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.schemas import CancelRequest, ChatRequest
 
 
-def chat_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRouter:
+def chat_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIRouter:
     router = APIRouter(tags=["chat"])
-    limits = BodyLimits(1024, 4, settings.body_timeout)
+    limits = BodyLimits(1024, 4, options.body.seconds)
 
     @router.post(
         "/api/chat",
@@ -28,7 +28,7 @@ def chat_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRout
         return Exchange(
             desk,
             questions.question(body),
-            client_address(request, settings.trusted_proxy_hops),
+            client_address(request, options.trusted_proxy_hops),
             wants_usage=body.wants_usage,
             client_message_id=body.client_message_id,
         )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.settings import Settings
 from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
 from kefu.web.openapi import errors, stream_response
+from kefu.web.options import WebOptions
 from kefu.web.questions import Questions
 from kefu.web.schemas import CompletionRequest
 
 
-def openai_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRouter:
+def openai_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["openai"])
 
     @router.post(
@@ -30,7 +30,7 @@ def openai_routes(desk: Desk, questions: Questions, settings: Settings) -> APIRo
         return Exchange(
             desk,
             questions.question(body),
-            client_address(request, settings.trusted_proxy_hops),
+            client_address(request, options.trusted_proxy_hops),
             stream=bool(body.stream),
             wants_usage=body.wants_usage,
         )

@@ -1,0 +1,27 @@
+"""What the web edge needs to know of the configuration: plain values, given from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    bytes: int = 65536
+    depth: int = 32
+    seconds: float = 10.0
+    """For the whole body to arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    origins: tuple[str, ...] = ()
+    """Pages that may ask, exact; `*`: all."""
+    body: BodyLimits = field(default_factory=BodyLimits)
+    max_messages: int = 200
+    max_message_chars: int = 16000
+    temperature: float = 0.5
+    max_output_tokens: int = 2048
+    trusted_proxy_hops: int = 0
+    openai_api: bool = True
+    demo: bool = True
