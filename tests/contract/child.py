@@ -1,0 +1,102 @@
+"""A process of its own that uses one store: `python -m tests.contract.child STORE`.
+
+STORE is `sqlite:///FILE` or `dynamodb://TABLE`. Each line on stdin is a JSON list, the name of an
+operation and its arguments; each line on stdout is its answer. The store is opened by the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from kefu.keypool import Cooldown, Cooldowns, Fingerprint, Reason
+from kefu.limits import Rate
+from kefu.stores.dynamodb import DynamoStore
+from kefu.stores.sqlite import SqliteStore
+
+
+class Child:
+    """The other end: starts the process, tells it what to do, reads its answers."""
+
+    def __init__(self, store: str, environment: Mapping[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.contract.child", store],
+            cwd=Path(__file__).parent.parent.parent,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def ask(self, operation: str, *arguments: object) -> Any:
+        self.begin(operation, *arguments)
+        return self.answer()
+
+    def begin(self, operation: str, *arguments: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps([operation, *arguments]) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> Any:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, "the child ended"
+        return json.loads(line)
+
+
+def _plain(view: Cooldowns) -> dict[str, list[object]]:
+    return {key: [cooldown.until, cooldown.reason.value] for key, cooldown in view.items()}
+
+
+async def _do(store: SqliteStore | DynamoStore, operation: str, *arguments: Any) -> object:
+    if operation == "ready":
+        return True
+    if operation == "cooldowns":
+        return _plain(await store.cooldowns())
+    if operation == "cool":
+        key, until, reason = arguments
+        return _plain(await store.cool(Fingerprint(key), Cooldown(until, Reason(reason))))
+    if operation == "take":  # `times` at once; how many passed
+        bucket, requests, period, times = arguments
+        rate = Rate(requests, period)
+        waits = await asyncio.gather(*(store.take(bucket, rate) for _ in range(times)))
+        return sum(wait == 0 for wait in waits)
+    assert operation == "reserve"
+    budget, amount, limit, times = arguments
+    fits = await asyncio.gather(*(store.reserve(budget, amount, limit) for _ in range(times)))
+    return sum(fits)
+
+
+async def _main(url: str) -> None:
+    engine, _, name = url.partition("://")
+    store: SqliteStore | DynamoStore
+    if engine == "sqlite":
+        store = SqliteStore(name.removeprefix("/"), time.time)
+    else:
+        store = DynamoStore(name, time.time)
+    for line in sys.stdin:
+        print(json.dumps(await _do(store, *json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1]))

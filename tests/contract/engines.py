@@ -1,0 +1,61 @@
+"""The stores that the contract tests run on, opened alike."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol, cast
+
+from kefu.keypool import CooldownStore
+from kefu.limits import LimitStore
+from kefu.stores.dynamodb import DynamoStore
+from kefu.stores.memory import MemoryStore
+from kefu.stores.sqlite import SqliteStore
+
+
+class HandClock:
+    """Unix time that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_764_000_000.123
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Store(CooldownStore, LimitStore, Protocol):
+    """What every engine is: both ports."""
+
+    async def aclose(self) -> None: ...
+
+
+ENGINES = ("memory", "sqlite", "dynamodb_local", "dynalite")
+
+Part = Callable[[str], object]
+"""Starts a part by the name of its fixture, if a test needs it: `request.getfixturevalue`."""
+
+
+@asynccontextmanager
+async def opened(
+    engine: str, clock: Callable[[], float], part: Part, folder: Path
+) -> AsyncIterator[Store]:
+    """An empty store."""
+    store: Store
+    if engine == "memory":
+        store = MemoryStore(clock)
+    elif engine == "sqlite":
+        store = SqliteStore(folder / "kefu.sqlite3", clock)
+    else:
+        store = await new_table(cast(str, part(engine)), clock, with_ttl=engine != "dynalite")
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:
+    store = DynamoStore(f"kefu-{uuid.uuid4().hex}", clock, endpoint=endpoint)
+    await store.create_table(with_ttl=with_ttl)
+    return store

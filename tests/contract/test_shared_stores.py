@@ -1,0 +1,106 @@
+"""Several processes on one store (C15, D3)."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.child import Child
+from tests.contract.engines import new_table
+
+ONE, TWO = "1" * 12, "2" * 12
+
+
+@pytest.fixture(params=["sqlite", "dynamodb_local", "dynalite"])
+async def shared_store(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    aws_environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[str]:
+    """A store's address; boto3 in the children finds DynamoDB by its own variable."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/state/kefu.sqlite3"
+        return
+    endpoint = request.getfixturevalue(request.param)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
+    store = await new_table(endpoint, time.time, with_ttl=request.param != "dynalite")
+    yield f"dynamodb://{store.table}"
+    await store.aclose()
+
+
+def test_two_processes_see_each_others_cooldowns(shared_store: str) -> None:
+    soon, late = time.time() + 60, time.time() + 300.25
+    with Child(shared_store) as first, Child(shared_store) as second:
+        first.ask("cool", ONE, soon, "rate_limited")
+        assert second.ask("cooldowns") == {ONE: [soon, "rate_limited"]}
+        second.ask("cool", ONE, late, "failing")
+        second.ask("cool", TWO, soon, "invalid")
+        both = {ONE: [late, "failing"], TWO: [soon, "invalid"]}
+        assert first.ask("cooldowns") == both
+        # D3: the earlier deadline arrives last, and changes nothing.
+        assert first.ask("cool", ONE, soon, "rate_limited") == both
+        assert second.ask("cooldowns") == both
+
+
+def test_two_processes_share_limits(shared_store: str) -> None:
+    """T2, between processes: nobody passes twice."""
+    with Child(shared_store) as first, Child(shared_store) as second:
+        for child in (first, second):
+            child.ask("cooldowns")  # connected
+        for child in (first, second):
+            child.begin("take", "crowd", 50, 86400.0, 40)
+            child.begin("reserve", "day", 10, 1005, 60)
+        taken, reserved = zip(*([c.answer(), c.answer()] for c in (first, second)), strict=True)
+    assert sum(taken) == 50
+    assert sum(reserved) == 100
+
+
+def test_eight_processes_open_a_fresh_file_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "not" / "there" / "kefu.sqlite3"
+    until = time.time() + 600
+    with contextlib.ExitStack() as stack:
+        children = [stack.enter_context(Child(f"sqlite:///{file}")) for _ in range(8)]
+        for child in children:
+            child.ask("ready")
+        for number, child in enumerate(children):
+            child.begin("cool", ONE, until + number, "failing")
+            child.begin("cool", f"{number:012x}", until, "failing")
+            child.begin("take", "crowd", 100, 86400.0, 25)
+        for child in children:
+            child.answer()
+        for child in children:
+            child.answer()
+        assert sum(child.answer() for child in children) == 100
+        view = children[0].ask("cooldowns")
+    assert view[ONE] == [until + 7, "failing"]
+    assert {f"{number:012x}" for number in range(8)} < set(view)
+
+
+def test_the_file_is_its_owners_only(tmp_path: Path) -> None:
+    file = tmp_path / "kefu.sqlite3"
+    with Child(f"sqlite:///{file}") as child:
+        child.ask("cool", ONE, time.time() + 60, "failing")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert set(modes) == {file.name, f"{file.name}-wal", f"{file.name}-shm"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
+    """D11: SIGKILL between any two writes; the file opens again and what was answered is there."""
+    file = tmp_path / "kefu.sqlite3"
+    for generation in range(5):
+        with Child(f"sqlite:///{file}") as child:
+            for number in range(40):
+                child.begin("cool", f"{generation}{number:011x}", time.time() + 600, "failing")
+            answered = child.answer()
+        with Child(f"sqlite:///{file}") as reader:
+            assert answered.items() <= reader.ask("cooldowns").items()
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,0 +1,191 @@
+"""A TCP proxy on loopback whose network misbehaves on request, in the spirit of Toxiproxy.
+
+It knows nothing of what it carries, so it goes before a database as well as before a model's
+server. It runs in a thread with its own event loop; `set` may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is wrong with the network now. All but `down` are about what the target answers."""
+
+    down: bool = False
+    """Connections are refused, those that are open are reset."""
+    black_hole: bool = False
+    """Everything is accepted, nothing arrives in either direction."""
+    latency: float = 0.0
+    """Seconds before each piece of an answer."""
+    reset_after: int | None = None
+    """Bytes of a connection's answers after which it is reset."""
+    slow_close: float = 0.0
+    """Seconds between the target's end of a connection and the client's."""
+    bandwidth: int | None = None
+    """Bytes a second."""
+    slices: int | None = None
+    """Bytes that travel together; the next ones come in a segment of their own."""
+
+
+class FaultProxy:
+    """`with FaultProxy("http://127.0.0.1:8000") as proxy: ... proxy.set(latency=2)`."""
+
+    def __init__(self, target: str) -> None:
+        parts = urlsplit(target)
+        assert parts.hostname, target
+        assert parts.port, target
+        self._scheme = parts.scheme
+        self._target = (parts.hostname, parts.port)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+        self.faults = Faults()
+        self.connections = 0
+        """How many were accepted so far."""
+
+    @property
+    def url(self) -> str:
+        return f"{self._scheme}://127.0.0.1:{self.port}"
+
+    def set(
+        self,
+        *,
+        down: bool = False,
+        black_hole: bool = False,
+        latency: float = 0.0,
+        reset_after: int | None = None,
+        slow_close: float = 0.0,
+        bandwidth: int | None = None,
+        slices: int | None = None,
+    ) -> None:
+        """From now on these faults and no others, for open connections too; none given: none."""
+        faults = Faults(down, black_hole, latency, reset_after, slow_close, bandwidth, slices)
+        asyncio.run_coroutine_threadsafe(self._apply(faults), self._loop).result(10)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.set()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    async def _apply(self, faults: Faults) -> None:
+        self.faults = faults
+        if faults.down:
+            await self._close()
+        elif self._server is None:
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+            self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in list(self._open):
+            _reset(writer)
+
+    async def _end(self) -> None:
+        await self._close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self.connections += 1
+        self._open.add(to_client)
+        try:
+            target, to_target = await asyncio.open_connection(*self._target)
+        except OSError:
+            _reset(to_client)
+            return
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._ask(client, to_target))
+                both.create_task(self._answer(target, to_client))
+        except* OSError:
+            pass  # one side is gone, so is the other
+        finally:
+            to_target.close()
+            to_client.close()
+            self._open.discard(to_client)
+
+    async def _ask(self, client: asyncio.StreamReader, to_target: asyncio.StreamWriter) -> None:
+        while data := await client.read(65536):
+            if not self.faults.black_hole:
+                to_target.write(data)
+                await to_target.drain()
+        with contextlib.suppress(OSError):
+            to_target.write_eof()
+
+    async def _answer(self, target: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        sent = 0
+        while data := await target.read(65536):
+            await asyncio.sleep(self.faults.latency)
+            while data:
+                faults = self.faults
+                piece = data[: _size(faults, sent)]
+                data = data[len(piece) :]
+                if faults.black_hole:
+                    continue
+                to_client.write(piece)
+                await to_client.drain()
+                sent += len(piece)
+                if faults.reset_after is not None and sent >= faults.reset_after:
+                    _reset(to_client)
+                    raise ConnectionResetError
+                await asyncio.sleep(_pause(faults, len(piece)))
+        await asyncio.sleep(self.faults.slow_close)
+        to_client.close()
+
+
+def _size(faults: Faults, sent: int) -> int:
+    """How many bytes may be sent at once."""
+    sizes = [65536]
+    if faults.bandwidth:
+        sizes.append(max(1, faults.bandwidth // 50))
+    if faults.slices:
+        sizes.append(faults.slices)
+    if faults.reset_after is not None:
+        sizes.append(max(1, faults.reset_after - sent))
+    return min(sizes)
+
+
+def _pause(faults: Faults, sent: int) -> float:
+    """Seconds until the next piece: its bandwidth, or what keeps two slices in two segments."""
+    if faults.bandwidth:
+        return sent / faults.bandwidth
+    return 0.001 if faults.slices else 0.0
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection with an RST instead of a FIN."""
+    with contextlib.suppress(OSError):
+        raw: socket.socket = writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -1,0 +1,113 @@
+"""Fixtures that start real parts, once a session; `tests/conftest.py` names this module."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.parts.fetch import folder_of
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""What boto3 wants to be told before it talks to anything; for child processes too."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def aws_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> dict[str, str]:
+    """Made-up AWS credentials in the environment, of this process and of those it starts."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    return dict(CREDENTIALS)
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of Amazon's DynamoDB Local, in memory."""
+    lib = _part("dynamodb-local", "java") / "lib"
+
+    def command(port: int) -> list[str]:
+        main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+        start = ["java", "-Xmx256m", f"-Djava.library.path={lib}", "-cp", f"{lib}/*", main]
+        return [*start, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+
+    with _server(command, tmp_path_factory.mktemp("dynamodb-local")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of dynalite: it knows no TTL, and no old item when a condition fails."""
+    program = str(_part("dynalite", "node") / "node_modules/dynalite/cli.js")
+
+    def command(port: int) -> list[str]:
+        start = ["node", "--no-deprecation", program, "--host", "127.0.0.1", "--port", str(port)]
+        return [*start, "--createTableMs", "0"]
+
+    with _server(command, tmp_path_factory.mktemp("dynalite")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session", params=["dynamodb_local", "dynalite"])
+def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
+    """The address of a DynamoDB; a test that asks for it runs once on each engine."""
+    address: str = request.getfixturevalue(request.param)
+    return address
+
+
+def _part(part: str, program: str) -> Path:
+    folder = folder_of(part)
+    if folder is None:
+        pytest.skip(f"{part} is not in .parts/. Try: make parts")
+    if shutil.which(program) is None:
+        pytest.skip(f"{part} needs {program}, which is not installed")
+    return folder
+
+
+@contextlib.contextmanager
+def _server(command: Callable[[int], Sequence[str]], folder: Path) -> Iterator[str]:
+    """A process that listens on the port it is given; another one if somebody was faster."""
+    log = folder / "output.txt"
+    for _ in range(3):
+        port = free_port()
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                command(port), cwd=folder, stdout=output, stderr=subprocess.STDOUT
+            )
+        if _listens(process, port):
+            break
+    else:
+        raise AssertionError(f"{folder.name} did not start:\n{log.read_text()}")
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _listens(process: subprocess.Popen[bytes], port: int) -> bool:
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    return False
