@@ -1,0 +1,109 @@
+/** One browser, one site, one scripted service, and short words for what a visitor does. */
+
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { launchChromium } from "../chromium.ts";
+import { ScriptedService } from "../scripted-service.ts";
+import { pageWith, Site } from "../site.ts";
+
+export interface Visit {
+  readonly page: Page;
+  /** What the page wrote to its console as an error, and what was thrown. */
+  readonly errors: string[];
+  readonly panel: Locator;
+  readonly launcher: Locator;
+  readonly input: Locator;
+  /** Send, or Stop while an answer is under way. */
+  readonly act: Locator;
+  readonly answers: Locator;
+  readonly trouble: Locator;
+  readonly retry: Locator;
+  send(text: string): Promise<void>;
+  /** The answer under way has ended, in one way or another. */
+  idle(): Promise<void>;
+}
+
+export interface Stage {
+  browser: Browser;
+  service: ScriptedService;
+  site: Site;
+  /** Opens a page with the widget, the panel open unless told otherwise. */
+  visit(
+    attributes?: Readonly<Record<string, string>>,
+    options?: BrowserContextOptions,
+    html?: string,
+  ): Promise<Visit>;
+  /** Opens any address. */
+  open(url: string, options?: BrowserContextOptions): Promise<Visit>;
+}
+
+const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "data-lang": "en" };
+
+/** Sets the stage for the tests of one file. */
+export function stage(): Stage {
+  const it = {} as Stage;
+  it.visit = async (attributes = {}, options = {}, html) => {
+    const all = { "data-api-url": it.service.url, "data-open": "", ...QUICK, ...attributes };
+    return it.open(it.site.page("/", html ?? pageWith(all)), options);
+  };
+  it.open = async (url, options = {}) => {
+    const context = await it.browser.newContext(options);
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") errors.push(message.text());
+    });
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await page.goto(url);
+    return visitOf(page, errors);
+  };
+  beforeAll(async () => {
+    [it.browser, it.service, it.site] = await Promise.all([
+      launchChromium(),
+      ScriptedService.start(),
+      Site.start(),
+    ]);
+  });
+  beforeEach(() => it.service.script());
+  afterEach(async () => {
+    await Promise.all(it.browser.contexts().map((context) => context.close()));
+  });
+  afterAll(async () => {
+    await it.browser.close();
+    await Promise.all([it.service.stop(), it.site.stop()]);
+  });
+  return it;
+}
+
+function visitOf(page: Page, errors: string[]): Visit {
+  const host = page.locator("kefu-chat");
+  const act = host.locator(".act");
+  const input = host.locator("textarea");
+  return {
+    page,
+    errors,
+    panel: host.locator(".panel"),
+    launcher: host.locator(".launcher"),
+    input,
+    act,
+    answers: host.locator("div.answer"),
+    trouble: host.locator(".trouble"),
+    retry: host.locator(".retry"),
+    async send(text) {
+      await input.fill(text);
+      await input.press("Enter");
+    },
+    async idle() {
+      await host.locator('.act[aria-label="Send"]').waitFor();
+    },
+  };
+}
+
+/** Polls until `read` gives `wanted`; the failure shows what it gave instead. */
+export async function eventually<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
+  await expect.poll(read, { timeout: 5_000, interval: 20 }).toEqual(wanted);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,329 @@
+/** What the widget is on a page: one, quiet, reachable by keyboard, and text never markup. */
+
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { pageWith, tagWith } from "../site.ts";
+import { eventually, pause, stage } from "./harness.ts";
+
+const it = stage();
+
+test("included twice: one widget, one request (W9)", async () => {
+  it.service.script(answer(["ok"]), answer(["never"]));
+  const tag = tagWith({ "data-api-url": it.service.url, "data-open": "" });
+  const { page, send, answers } = await it.visit(
+    {},
+    {},
+    pageWith({ "data-api-url": it.service.url, "data-open": "" }, tag),
+  );
+  await send("hello");
+  await eventually(() => answers.innerText(), "ok");
+  expect(await page.locator("kefu-chat").count()).toBe(1);
+  expect(it.service.received).toHaveLength(1);
+});
+
+test("included again later, by a single-page app: still one widget (W9)", async () => {
+  const { page } = await it.visit();
+  await include(page, it.service.url, "text/javascript");
+  expect(await page.locator("kefu-chat").count()).toBe(1);
+});
+
+const WRONG: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "no data-api-url": {},
+  "an http address": { "data-api-url": "http://api.example/api/chat" },
+  "a script as address": { "data-api-url": "javascript:alert(1)" },
+  "no address at all": { "data-api-url": "https://" },
+};
+
+for (const [name, attributes] of Object.entries(WRONG)) {
+  test(`${name}: one clear console error, no widget, no exception (W15)`, async () => {
+    const { page, errors } = await it.open(it.site.page("/wrong", pageWith(attributes)));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(/^Chat widget: data-api-url /);
+    expect(await page.locator("kefu-chat").count()).toBe(0);
+  });
+}
+
+for (const type of ["module", "text/javascript"]) {
+  test(`put into the page by a script, as ${type}: it finds its tag (W15)`, async () => {
+    const { page, launcher, errors } = await it.open(it.site.page("/bare", pageWithout()));
+    expect(await page.locator("kefu-chat").count()).toBe(0);
+    await include(page, it.service.url, type);
+    await launcher.waitFor();
+    expect(errors).toEqual([]);
+  });
+}
+
+test("settings may come from ChatWidgetConfig, and attributes win (W1)", async () => {
+  const html = pageWith({ "data-api-url": it.service.url, "data-title": "From the tag" });
+  const context = await it.browser.newContext();
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    Object.assign(globalThis, {
+      ChatWidgetConfig: { title: "From the config", greeting: "Config greets", open: true },
+    });
+  });
+  await page.goto(it.site.page("/config", html));
+  const host = page.locator("kefu-chat");
+  expect(await host.locator("h2").innerText()).toBe("From the tag");
+  expect(await host.locator("p.answer").innerText()).toBe("Config greets");
+});
+
+test("what the model writes is text, never markup (W13)", async () => {
+  const hostile = '<img src=x onerror="alert(1)"><b>bold</b>\n  [link](javascript:alert(1))';
+  it.service.script(answer([...hostile]));
+  const { send, answers, idle, errors, page } = await it.visit({ "data-greeting": "<i>Hi</i>" });
+  await send("<script>alert(2)</script>");
+  await idle();
+  expect(await answers.textContent()).toBe(hostile);
+  expect(await answers.innerText()).toBe(hostile);
+  expect(await answers.locator("*").count()).toBe(0);
+  expect(await page.locator("kefu-chat .question").innerText()).toContain(
+    "<script>alert(2)</script>",
+  );
+  expect(await page.locator("kefu-chat p.answer").innerText()).toBe("<i>Hi</i>");
+  expect(errors).toEqual([]);
+});
+
+test("Enter that ends an IME composition does not send (W9)", async () => {
+  it.service.script(answer(["好"]));
+  const { page, input, answers } = await it.visit();
+  await input.focus();
+  const keyboard = await page.context().newCDPSession(page);
+  await keyboard.send("Input.imeSetComposition", {
+    text: "ni hao",
+    selectionStart: 6,
+    selectionEnd: 6,
+  });
+  await keyboard.send("Input.dispatchKeyEvent", {
+    type: "keyDown",
+    key: "Enter",
+    code: "Enter",
+    windowsVirtualKeyCode: 229,
+  });
+  await keyboard.send("Input.dispatchKeyEvent", {
+    type: "keyUp",
+    key: "Enter",
+    code: "Enter",
+    windowsVirtualKeyCode: 13,
+  });
+  await pause(200);
+  expect(it.service.received).toHaveLength(0);
+  await keyboard.send("Input.insertText", { text: "你好" });
+  expect(await input.inputValue()).toBe("你好");
+  await input.press("Enter");
+  await eventually(() => answers.innerText(), "好");
+  expect(it.service.received[0]?.body.messages).toEqual([{ role: "user", content: "你好" }]);
+});
+
+test("Shift and Enter make a new line", async () => {
+  it.service.script(answer(["ok"]));
+  const { input, answers } = await it.visit();
+  await input.pressSequentially("one");
+  await input.press("Shift+Enter");
+  await input.pressSequentially("two");
+  await input.press("Enter");
+  await eventually(() => answers.innerText(), "ok");
+  expect(it.service.received[0]?.body.messages[0]?.content).toBe("one\ntwo");
+});
+
+test("by keyboard: open, the focus moves in; Escape closes, the focus returns (W11)", async () => {
+  const { page, panel, launcher } = await it.visit({ "data-open": "false" });
+  expect(await panel.isVisible()).toBe(false);
+  await page.locator("#before").focus();
+  await page.keyboard.press("Tab");
+  expect(await focused(page)).toBe("Open chat");
+  await page.keyboard.press("Enter");
+  expect(await panel.isVisible()).toBe(true);
+  expect(await focused(page)).toBe("Ask anything…");
+  expect(await launcher.getAttribute("aria-expanded")).toBe("true");
+  await page.keyboard.press("Escape");
+  expect(await panel.isVisible()).toBe(false);
+  expect(await focused(page)).toBe("Open chat");
+});
+
+test("the dialog has a role and a name, every button has a name (W11)", async () => {
+  it.service.script({ acts: [] });
+  const { page, send, retry } = await it.visit({ "data-title": "Acme" });
+  await page.getByRole("dialog", { name: "Acme" }).waitFor();
+  await page.getByRole("textbox", { name: "Ask anything…" }).waitFor();
+  await page.getByRole("log", { name: "Conversation" }).waitFor();
+  await send("hello");
+  await retry.waitFor();
+  const names = await page
+    .locator("kefu-chat button")
+    .evaluateAll((buttons) =>
+      buttons.map((button) => button.getAttribute("aria-label") ?? button.textContent),
+    );
+  expect(names).toEqual(["Close chat", "Retry", "Send", "Close chat"]);
+});
+
+test("the status region speaks at the start and at the end, not in between (W11)", async () => {
+  it.service.script(answer(["a", "b", "c"], 60));
+  const { page, send, idle } = await it.visit();
+  const status = page.locator("kefu-chat [role=status]");
+  await status.evaluate((node) => {
+    const said: (string | null)[] = [];
+    Object.assign(globalThis, { said });
+    new MutationObserver(() => said.push(node.textContent)).observe(node, {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
+  });
+  await send("hello");
+  await idle();
+  const said = await page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
+  expect(said).toEqual(["Thinking…", "The answer is complete"]);
+});
+
+test("open from the start, it leaves the focus where the visitor is (W11)", async () => {
+  const { page, panel } = await it.visit();
+  expect(await panel.isVisible()).toBe(true);
+  expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
+});
+
+test("on a phone data-open does not cover the page, and the opened panel fills it (W10)", async () => {
+  const { panel, launcher } = await it.visit({}, { viewport: { width: 390, height: 844 } });
+  expect(await panel.isVisible()).toBe(false);
+  await launcher.click();
+  await pause(250);
+  expect(await panel.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 });
+});
+
+test("typing in the widget does not reach the shortcuts of the page", async () => {
+  const { page, input } = await it.visit();
+  await page.evaluate(() => {
+    Object.assign(globalThis, { heard: 0 });
+    document.addEventListener("keydown", () => {
+      Object.assign(globalThis, { heard: (globalThis as unknown as { heard: number }).heard + 1 });
+    });
+  });
+  await input.pressSequentially("/s");
+  expect(await page.evaluate(() => (globalThis as unknown as { heard: number }).heard)).toBe(0);
+});
+
+test("text is put on the page at most once a frame, and none is lost (W17, W18)", async () => {
+  const texts = Array.from({ length: 400 }, (_, i) => `词${i} `);
+  it.service.script(
+    { acts: [{ send: texts.map(chunk).join("") + finish() + DONE }] },
+    answer(texts, 1),
+  );
+  const { page, send, idle, answers } = await it.visit();
+  await page.evaluate(() => {
+    const counts = { flushes: 0, frames: 0 };
+    Object.assign(globalThis, { counts });
+    const root = document.querySelector("kefu-chat")?.shadowRoot;
+    if (!root) throw new Error("no widget");
+    new MutationObserver((changes) => {
+      counts.flushes += changes.filter(({ type }) => type === "characterData").length;
+    }).observe(root, { characterData: true, subtree: true });
+    const count = (): void => {
+      counts.frames += 1;
+      requestAnimationFrame(count);
+    };
+    requestAnimationFrame(count);
+  });
+  await send("at once");
+  await idle();
+  expect(await answers.last().textContent()).toBe(texts.join(""));
+  await send("in a stream");
+  await idle();
+  expect(await answers.last().textContent()).toBe(texts.join(""));
+  const counts = await page.evaluate(
+    () => (globalThis as unknown as { counts: { flushes: number; frames: number } }).counts,
+  );
+  expect(counts.flushes).toBeGreaterThan(5);
+  expect(counts.flushes).toBeLessThanOrEqual(counts.frames + 2);
+});
+
+test("it follows the text only while the visitor is at the end (W8)", async () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `Line ${i}\n`);
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  it.service.script({
+    acts: [
+      { send: lines.map(chunk).join("") },
+      { until: held },
+      { send: lines.map(chunk).join("") + finish() + DONE },
+    ],
+  });
+  const { page, send, idle } = await it.visit({ "data-stall-timeout": "20" });
+  const log = page.locator("kefu-chat .log");
+  const gap = (): Promise<number> =>
+    log.evaluate((node) => Math.round(node.scrollHeight - node.scrollTop - node.clientHeight));
+  await send("hello");
+  await eventually(async () => (await log.innerText()).includes("Line 59"), true);
+  await eventually(gap, 0);
+  await log.hover();
+  await page.mouse.wheel(0, -30);
+  await eventually(async () => (await gap()) > 0, true);
+  const top = await log.evaluate((node) => node.scrollTop);
+  release();
+  await idle();
+  expect(await log.evaluate((node) => node.scrollTop)).toBe(top);
+});
+
+test("hostile styles of the page do not reach it (W12)", async () => {
+  const { page, launcher, panel } = await it.visit();
+  await page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("*{display:none!important;all:unset!important} body{transform:scale(.5)}");
+    document.adoptedStyleSheets = [sheet];
+  });
+  expect(await launcher.isVisible()).toBe(true);
+  expect(await panel.isVisible()).toBe(true);
+  const box = await launcher.boundingBox();
+  expect([box?.width, box?.height]).toEqual([60, 60]);
+});
+
+test("nothing is requested and nothing stored before the visitor asks (W8, W13)", async () => {
+  const { page } = await it.visit();
+  await pause(300);
+  expect(it.service.received).toHaveLength(0);
+  const stored = await page.evaluate(() => [
+    localStorage.length,
+    sessionStorage.length,
+    document.cookie,
+  ]);
+  expect(stored).toEqual([0, 0, ""]);
+});
+
+function pageWithout(): string {
+  return '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>A shop</title></html>';
+}
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (url: string) => string },
+  ): { createScriptURL(url: string): string };
+}
+
+/** Puts the widget's script into the page, as the site's own script would. */
+async function include(page: Page, apiUrl: string, type: string): Promise<void> {
+  await page.evaluate(
+    async ([url, kind]) => {
+      const { trustedTypes } = globalThis as unknown as { trustedTypes: TrustedTypes };
+      const policy = trustedTypes.createPolicy("site", { createScriptURL: (given) => given });
+      const script = document.createElement("script");
+      script.type = kind;
+      script.src = policy.createScriptURL("/chat-widget.js");
+      script.dataset.apiUrl = url;
+      const loaded = new Promise((resolve) => script.addEventListener("load", resolve));
+      document.head.append(script);
+      await loaded;
+    },
+    [apiUrl, type] as const,
+  );
+}
+
+/** The name of what has the focus, inside the widget or out. */
+function focused(page: Page): Promise<string | null | undefined> {
+  return page.evaluate(() => {
+    const inner = document.activeElement?.shadowRoot?.activeElement;
+    return (inner ?? document.activeElement)?.getAttribute("aria-label");
+  });
+}

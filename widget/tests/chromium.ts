@@ -1,0 +1,39 @@
+/** Finds a Chromium on this machine and starts it without anything it would do by itself. */
+
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** CHROMIUM, else one on the path, else the browser that Playwright has downloaded, if any. */
+export function chromiumPath(): string | undefined {
+  const named = process.env.CHROMIUM;
+  if (named) return named;
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of NAMES) {
+      const path = join(folder, name);
+      if (existsSync(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+export function launchChromium(): Promise<Browser> {
+  const executablePath = chromiumPath();
+  return chromium.launch({
+    args: FLAGS,
+    ...(executablePath === undefined ? {} : { executablePath }),
+  });
+}

@@ -1,0 +1,74 @@
+/** A website that embeds the built widget: another origin than the service, as in life. */
+
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const STATIC = new URL("../../functions/kefu/web/static/", import.meta.url);
+
+const FILES: Readonly<Record<string, readonly [string, string]>> = {
+  "/chat-widget.js": ["widget/chat-widget.js", "text/javascript; charset=utf-8"],
+  "/demo.js": ["demo.js", "text/javascript; charset=utf-8"],
+  "/demo.css": ["demo.css", "text/css; charset=utf-8"],
+};
+
+/** As strict as the service's own page policy, but for the other origin of the service. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self' http://127.0.0.1:*; require-trusted-types-for 'script'";
+
+export class Site {
+  readonly #pages = new Map<string, string>();
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer(async (request, response) => {
+      const path = new URL(request.url ?? "/", "http://site").pathname;
+      const page = this.#pages.get(path);
+      const file = FILES[path];
+      if (page !== undefined) {
+        const type = page.startsWith("{") ? "application/json" : "text/html; charset=utf-8";
+        response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": POLICY });
+        response.end(page);
+      } else if (file !== undefined) {
+        response.writeHead(200, { "Content-Type": file[1] });
+        response.end(await readFile(new URL(file[0], STATIC)));
+      } else {
+        response.writeHead(404).end();
+      }
+    });
+  }
+
+  static async start(): Promise<Site> {
+    const site = new Site();
+    await new Promise<void>((resolve) => site.#server.listen(0, "127.0.0.1", resolve));
+    return site;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Puts a page up, and says where. */
+  page(path: string, content: string): string {
+    this.#pages.set(path, content);
+    return this.origin + path;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** A page with the widget's tag; `attributes` as they would be written there. */
+export function pageWith(attributes: Readonly<Record<string, string>>, extra = ""): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A shop</title>
+<link rel="icon" href="data:,"></head><body><h1>A shop</h1><button id="before">Buy</button>${extra}
+${tagWith(attributes)}</body></html>`;
+}
+
+export function tagWith(attributes: Readonly<Record<string, string>>): string {
+  const written = Object.entries(attributes).map(([name, value]) => `${name}="${value}"`);
+  return `<script src="/chat-widget.js" ${written.join(" ")} defer></script>`;
+}
