@@ -36,7 +36,7 @@ from kefu.errors import (
     RateLimited,
     UpstreamUnavailable,
 )
-from kefu.keypool import ApiKey, CooldownStore, KeyPool, Reason
+from kefu.keypool import ApiKey, Cooldowns, CooldownStore, KeyPool, Reason
 from kefu.refusal import Refusal, refusal, wrong_body
 from kefu.sse import EventTooLarge
 
@@ -107,7 +107,7 @@ class Relay:
             active = self._pool.active(view, self._clock.now())
             untried = [key for key in active if key not in tried]
             if not untried:
-                raise error if error and active else self._pool.exhausted(view, self._clock.now())
+                raise self._give_up(error, view)
             key = untried[0]
             tried.append(key)
             self._pool.used(key)
@@ -126,11 +126,16 @@ class Relay:
                 call.first_event_at = self._clock.monotonic()
                 return opened
             if self._time_left(call) <= 0:
-                raise GatewayTimeout(SILENT)
-        view = await self._cooldowns.cooldowns()
-        if not self._pool.active(view, self._clock.now()):
-            raise self._pool.exhausted(view, self._clock.now())
-        raise error or UpstreamUnavailable(_UNAVAILABLE)
+                raise GatewayTimeout(SILENT, should_retry=False)
+        raise self._give_up(error, await self._cooldowns.cooldowns())
+
+    def _give_up(self, error: KefuError | None, view: Cooldowns) -> KefuError:
+        """All keys rest, or enough were tried: further tries are not for the client to make."""
+        now = self._clock.now()
+        if error is None or not self._pool.active(view, now):
+            return self._pool.exhausted(view, now)
+        error.should_retry = False
+        return error
 
     def _note(self, call: Call, key: ApiKey, outcome: str, started: float) -> None:
         seconds = self._clock.monotonic() - started
@@ -157,7 +162,9 @@ class Relay:
 
     async def _try(self, call: Call, key: ApiKey, *, last: bool) -> Opened:
         left = self._time_left(call)
-        limit = left if last else min(self._patience.try_timeout, left)
+        # With nobody else to ask, the last one may have all the time there is.
+        patient = last and not call.gate_open
+        limit = left if patient else min(self._patience.try_timeout, left)
         try:
             async with asyncio.timeout(limit):
                 response = await self._upstream.send(call.body, key.secret)

@@ -9,14 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import uvicorn
 
 from kefu.cli.protocol import guarded_protocol
-
-if TYPE_CHECKING:
-    from uvicorn._types import ASGIApplication
 
 DRAIN = 1.0
 """Seconds in which a stopping server still tells new requests 503, before it closes the door."""
@@ -32,7 +28,7 @@ class Listening:
     """Seconds for a client to read what was sent."""
 
 
-def serve(app: ASGIApplication, close: Callable[[], bool], where: Listening) -> int:
+def serve(app: Callable[..., object], close: Callable[[], bool], where: Listening) -> int:
     """Run until SIGTERM or Ctrl-C. Returns the exit code.
 
     `close` lets nobody new in and ends running answers; it says False the second time.
