@@ -42,7 +42,7 @@ class Service:
         keys: Sequence[str] = ("key-one",),
         *,
         environment: dict[str, str] | None = None,
-        **settings: object,
+        **settings: Any,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="kefu-test-")
         self.folder = Path(self._folder.name)
@@ -71,7 +71,8 @@ class Service:
                 stderr=stderr,
                 text=True,
             )
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
         if not self._ready.wait(timeout) or not self.url:
             text = self.stderr
             self.kill()
@@ -80,11 +81,12 @@ class Service:
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self._stdout.append(line)
-            if found := READY.match(line):
-                self.url = found[1]
-                self._ready.set()
+        with process.stdout:
+            for line in process.stdout:
+                self._stdout.append(line)
+                if found := READY.match(line):
+                    self.url = found[1]
+                    self._ready.set()
         self._ready.set()
 
     @property
@@ -145,6 +147,8 @@ class Service:
         """End it without a chance to clean up."""
         self.process.kill()
         self.process.wait()
+        # A grandchild may hold the pipe open; it is nobody's to wait for.
+        self._reader.join(2)
 
     def close(self) -> None:
         """End it, and forget its folder (the database and the log among it)."""

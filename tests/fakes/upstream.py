@@ -133,6 +133,11 @@ class ScriptedUpstream:
             connection.cut()
         await asyncio.sleep(0)
 
+    def close_idle(self) -> None:
+        """Close the connections on which nothing is under way, as servers do after a while."""
+        for connection in [*self._open]:
+            self._loop.call_soon_threadsafe(connection.close_if_idle)
+
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)
         if self._tls is None:

@@ -110,6 +110,10 @@ class Connection(asyncio.Protocol):
                 await self._upstream.choose(call)(self)
                 call.answered_at = time.monotonic()
 
+    def close_if_idle(self) -> None:
+        if self._call is None or self._call.answered_at is not None:
+            self.cut()
+
     async def _until(self, enough: Callable[[], bool]) -> None:
         while not enough():
             self._arrived.clear()

@@ -1,0 +1,243 @@
+"""What a visitor sends is half, wrong or too much: rows C6 to C9; never a 500."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from tests.fakes.asking import conversation, get
+from tests.fakes.fixtures import Staged
+from tests.fakes.raw_client import RawClient, exchange, request
+from tests.fakes.stage import ORIGIN, Stage
+
+ORIGIN_HEADER = {"Origin": ORIGIN}
+
+
+async def test_c6_half_a_body_times_out_before_any_upstream_call(
+    shared: Stage, question: str
+) -> None:
+    whole = request(body=conversation(question), headers=ORIGIN_HEADER)
+    async with await RawClient.connect(shared.url) as visitor:
+        began = time.monotonic()
+        await visitor.send(whole[:-10])
+        response = await visitor.response()
+        assert 0.7 < time.monotonic() - began < 1.6
+        assert response.status in (400, 408)
+        assert response.json["error"]["code"] in ("request_timeout", "invalid_request")
+        assert response.headers["access-control-allow-origin"] == ORIGIN
+        assert await visitor.closed(timeout=1)
+    assert shared.upstream.calls(question) == []
+
+
+async def test_c6_half_a_body_and_gone_leaves_no_trace(shared: Stage, question: str) -> None:
+    whole = request(body=conversation(question))
+    async with await RawClient.connect(shared.url) as visitor:
+        await visitor.send(whole[:-10])
+    assert (await shared.ask(question + "next")).complete
+    assert len(shared.upstream.calls(question)) == 1
+
+
+def with_temperature(literal: str) -> bytes:
+    whole = json.dumps(conversation("x", temperature="HERE"))
+    return whole.replace('"HERE"', literal).encode()
+
+
+def nested(depth: int) -> bytes:
+    whole = json.dumps(conversation("x", unknown="HERE"))
+    return whole.replace('"HERE"', "[" * depth + "]" * depth).encode()
+
+
+BAD_BODIES: dict[str, bytes] = {
+    "empty": b"",
+    "not json": b"hello",
+    "half json": b'{"messages":[{"role":"user"',
+    "two values": json.dumps(conversation("x")).encode() + b"{}",
+    "null": b"null",
+    "number": b"7",
+    "list": b"[]",
+    "string": b'"messages"',
+    "no messages": b"{}",
+    "bom": b"\xef\xbb\xbf" + json.dumps(conversation("x")).encode(),
+    "utf-16": json.dumps(conversation("x")).encode("utf-16"),
+    "utf-16 without bom": json.dumps(conversation("x")).encode("utf-16-le"),
+    "utf-32": json.dumps(conversation("x")).encode("utf-32"),
+    "bad utf-8": b'{"messages":[{"role":"user","content":"\xff\xfe"}]}',
+    "cesu surrogates": b'{"messages":[{"role":"user","content":"\xed\xa0\xbd\xed\xb8\x80"}]}',
+    "overlong nul": b'{"messages":[{"role":"user","content":"\xc0\x80"}]}',
+    "lone surrogate": rb'{"messages":[{"role":"user","content":"\ud800"}]}',
+    "surrogates swapped": rb'{"messages":[{"role":"user","content":"\ude00\ud83d"}]}',
+    "surrogate in a key": rb'{"\ud800":1,"messages":[{"role":"user","content":"x"}]}',
+    "NaN": with_temperature("NaN"),
+    "Infinity": with_temperature("Infinity"),
+    "-Infinity": with_temperature("-Infinity"),
+    "float overflow": with_temperature("1e999"),
+    "huge int": with_temperature("1" * 30),
+    "int of 5000 digits": with_temperature("1" * 5000),
+    "duplicate keys": b'{"messages":[],"messages":[{"role":"user","content":"x"}]}',
+    "duplicate role": b'{"messages":[{"role":"system","role":"user","content":"x"}]}',
+    "control character": b'{"messages":[{"role":"user","content":"a\x00b"}]}',
+    "nested 33 deep": nested(33),
+    "nested 10,000 deep": nested(10_000),
+    "messages object": b'{"messages":{"role":"user","content":"x"}}',
+    "messages null": b'{"messages":null}',
+    "messages empty": b'{"messages":[]}',
+    "message null": b'{"messages":[null]}',
+    "message string": b'{"messages":["x"]}',
+    "no content": b'{"messages":[{"role":"user"}]}',
+    "content null": b'{"messages":[{"role":"user","content":null}]}',
+    "content number": b'{"messages":[{"role":"user","content":7}]}',
+    "content object": b'{"messages":[{"role":"user","content":{"text":"x"}}]}',
+    "part without type": b'{"messages":[{"role":"user","content":[{"text":"x"}]}]}',
+    "part string": b'{"messages":[{"role":"user","content":["x"]}]}',
+    "part image": b'{"messages":[{"role":"user","content":'
+    b'[{"type":"image_url","image_url":{"url":"http://evil.example/"}}]}]}',
+    "part text number": b'{"messages":[{"role":"user","content":[{"type":"text","text":7}]}]}',
+    "no role": b'{"messages":[{"content":"x"}]}',
+    "role number": b'{"messages":[{"role":7,"content":"x"}]}',
+    "role list": b'{"messages":[{"role":["user"],"content":"x"}]}',
+    "last is assistant": json.dumps(conversation("x", "y")).encode(),
+    "temperature string": with_temperature('"0.5"'),
+    "temperature true": with_temperature("true"),
+    "temperature -0.1": with_temperature("-0.1"),
+    "temperature 2.1": with_temperature("2.1"),
+    "max_tokens 0": json.dumps(conversation("x", max_tokens=0)).encode(),
+    "max_tokens -1": json.dumps(conversation("x", max_tokens=-1)).encode(),
+    "max_tokens string": json.dumps(conversation("x", max_tokens="5")).encode(),
+    "max_tokens float": json.dumps(conversation("x", max_tokens=1.5)).encode(),
+    "stream_options string": json.dumps(conversation("x", stream_options="all")).encode(),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BODIES)
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
+async def test_c7_bad_body_is_a_400_with_our_shape_and_cors(
+    shared: Stage, name: str, path: str
+) -> None:
+    calls = len(shared.upstream.journal)
+    answer = await shared.ask(BAD_BODIES[name], path=path)
+    assert answer.status == 400
+    assert set(answer.error) == {"message", "type", "param", "code"}
+    assert answer.error["code"] == "invalid_request"
+    assert answer.error["type"] == "invalid_request_error"
+    assert answer.error["message"]
+    assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
+    assert len(shared.upstream.journal) == calls
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/api/chat", 405, "method_not_allowed"),
+        ("HEAD", "/api/chat", 405, "method_not_allowed"),
+        ("PUT", "/api/chat", 405, "method_not_allowed"),
+        ("DELETE", "/api/chat", 405, "method_not_allowed"),
+        ("GET", "/v1/chat/completions", 405, "method_not_allowed"),
+        ("POST", "/health", 405, "method_not_allowed"),
+        ("GET", "/nowhere", 404, "not_found"),
+        ("POST", "/api/chatter", 404, "not_found"),
+        ("POST", "/api", 404, "not_found"),
+        ("POST", "/api/chat/", 404, "not_found"),
+        ("GET", "/v1/nothing", 404, "not_found"),
+        ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404, "not_found"),
+        ("GET", "/..%2f..%2fetc%2fpasswd", 404, "not_found"),
+        ("GET", "/\u4f60", 404, "not_found"),
+    ],
+)
+async def test_c8_wrong_method_or_path_has_our_shape_and_cors(
+    shared: Stage, method: str, path: str, status: int, code: str
+) -> None:
+    response = await get(shared.url, path, method=method, Origin=ORIGIN)
+    assert response.status_code == status
+    # Public files are for every page; the API for the allowed ones.
+    assert response.headers["Access-Control-Allow-Origin"] in (ORIGIN, "*")
+    if status == 405:
+        assert response.headers["Allow"]
+    if method != "HEAD":
+        error = response.json()["error"]
+        assert set(error) == {"message", "type", "param", "code"}
+        assert error["code"] == code
+        assert error["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "text/plain; application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/json-patch+json",
+        "",
+    ],
+)
+async def test_c8_t14_wrong_content_type_is_415_and_reaches_no_upstream(
+    shared: Stage, question: str, kind: str
+) -> None:
+    """T14: what a page may send without a preflight is never a chat."""
+    answer = await shared.ask(question, headers={"Content-Type": kind})
+    assert (answer.status, answer.error["code"]) == (415, "unsupported_media_type")
+    assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
+    assert shared.upstream.calls(question) == []
+
+
+@pytest.mark.parametrize("kind", ["application/json;charset=UTF-8", "Application/JSON"])
+async def test_c1_content_type_may_have_parameters_and_any_case(
+    shared: Stage, question: str, kind: str
+) -> None:
+    assert (await shared.ask(question, headers={"Content-Type": kind})).complete
+
+
+async def test_c8_request_without_content_type_is_415(shared: Stage, question: str) -> None:
+    whole = request(body=conversation(question)).replace(b"Content-Type", b"X-Type")
+    assert (await exchange(shared.url, whole)).status == 415
+    assert shared.upstream.calls(question) == []
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"\r\n\r\n",
+        b"HELLO\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"POST /api/chat HTTP/9.9\r\n\r\n",
+        b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST /api/chat HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET /health HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000,
+    ],
+    ids=lambda octets: octets[:24].decode("latin-1").strip() or "empty",
+)
+async def test_c8_what_is_not_http_is_ended_and_harms_nobody(
+    shared: Stage, question: str, octets: bytes
+) -> None:
+    async with await RawClient.connect(shared.url) as visitor:
+        await visitor.send(octets)
+        await visitor.closed(timeout=2.0)
+    assert b"HTTP/1.1 500" not in visitor.received
+    assert b"HTTP/1.1 200" not in visitor.received
+    assert (await shared.ask(question)).complete
+
+
+async def test_c9_errors_of_the_upstream_carry_cors(staged: Staged) -> None:
+    """Without it a page sees a "network error" in place of our code."""
+    running = staged(1, url="http://127.0.0.1:9/v1")
+    answer = await running.ask()
+    assert answer.status == 503
+    assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
+    exposed = answer.headers["Access-Control-Expose-Headers"].lower()
+    assert "x-request-id" in exposed
+    assert "retry-after" in exposed
+
+
+async def test_c9_keep_alive_survives_an_error(shared: Stage, question: str) -> None:
+    async with await RawClient.connect(shared.url) as visitor:
+        for _ in range(3):
+            visitor.received = b""
+            await visitor.send(request(body=b"nonsense"))
+            assert (await visitor.response()).status == 400
+            await asyncio.sleep(0)

@@ -1,0 +1,136 @@
+"""The process starts, is told to end, or is killed: rows L3 and L5; and T18 at the start."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.fakes import behaviours as b
+from tests.fakes.asking import Answer, ask, get
+from tests.fakes.fixtures import Staged
+from tests.fakes.service import Service
+from tests.fakes.stage import Stage
+from tests.fakes.upstream import ScriptedUpstream
+
+
+async def refused_or_503(running: Stage) -> bool:
+    with contextlib.suppress(httpx.TransportError):
+        answer = await ask(running.url, "<late>", timeout=3)
+        return answer.status == 503
+    return True
+
+
+async def test_l3_sigterm_ends_open_streams_properly_and_exits_0(staged: Staged) -> None:
+    running = staged(8, stall_timeout=20)
+    running.script(b.drip(500, delay=0.1))
+    running.script(b.answer("a", "b", delay=0.3), asking="<short>")
+    open_streams = [asyncio.create_task(running.ask(f"<{n}>")) for n in range(4)]
+    await running.upstream.asked(count=4)
+    short = asyncio.create_task(running.ask("<short>"))
+    await running.upstream.asked("<short>")
+    await asyncio.sleep(0.3)
+
+    ended_at = time.monotonic()
+    running.service.terminate()
+    late = asyncio.create_task(refused_or_503(running))
+    answers: list[Answer] = await asyncio.gather(*open_streams)
+    assert time.monotonic() - ended_at < 1.5
+    for answer in answers:
+        assert not answer.cut
+        assert not answer.done
+        assert answer.error["code"] == "upstream_service_unavailable"
+        assert answer.text.startswith("drop ")
+    finished = await short
+    assert finished.complete or finished.error["code"] == "upstream_service_unavailable"
+    assert await late
+    assert running.upstream.calls("<late>") == []
+    assert await asyncio.to_thread(running.service.process.wait, 2) == 0
+    assert time.monotonic() - ended_at < 2.5
+    assert all(
+        call.closed_at for call in running.upstream.calls() if "<short>" not in call.question
+    )
+
+
+async def test_l3_idle_service_ends_at_once(staged: Staged) -> None:
+    running = staged(1)
+    # A kept-alive connection is no reason to wait.
+    async with httpx.AsyncClient(trust_env=False) as visitor:
+        assert (await visitor.get(running.url + "/health")).status_code == 200
+        began = time.monotonic()
+        assert await asyncio.to_thread(running.service.stop) == 0
+    assert time.monotonic() - began < 1.5
+
+
+async def test_l3_silent_request_is_answered_before_the_end(staged: Staged) -> None:
+    """One that waits for its first byte still gets a status, not a cut connection."""
+    running = staged(3, try_timeout=30, first_byte_budget=30)
+    running.script(b.silent)
+    waiting = asyncio.create_task(running.ask())
+    await running.upstream.asked()
+    running.service.terminate()
+    answer = await waiting
+    assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
+    assert answer.ended_at < 2.5
+
+
+async def test_l5_service_without_keys_starts_and_says_so() -> None:
+    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=()) as service:
+        health = await get(service.url, "/health")
+        assert health.status_code == 200
+        assert health.json()["status"] == "degraded"
+        answer = await ask(service.url)
+        assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
+        assert answer.headers["x-should-retry"] == "false"
+        assert upstream.journal == []
+        assert service.stop() == 0
+
+
+async def test_c13_keys_are_split_trimmed_and_empties_dropped() -> None:
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.status(429))
+        text = " , key-a-12345678 ,, key-b-12345678,key-a-12345678 ,\t"
+        environment = {"LONGCAT_API_KEYS": text}
+        with Service(upstream.base_url, environment=environment) as service:
+            assert (await ask(service.url)).status == 429
+        assert upstream.keys() == ["key-a-12345678", "key-b-12345678"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LONGCAT_API_KEYS", "sk-canary-\u4f60"),
+        ("KEFU_STORE", "postgres://sk-canary"),
+        ("KEFU_MAX_RETRIES", "many"),
+        ("KEFU_UPSTREAM_URL", "http://user:sk-canary@host/v1"),
+        ("KEFU_ALLOWED_ORIGINS", "shop.example"),
+    ],
+)
+def test_l5_wrong_setting_stops_the_start_with_a_sentence_that_names_it(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    """T18: the sentence never shows a value that may be a key."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    environment |= {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9/v1", name: value}
+    command = [sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"]
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode not in (0, None)
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+    if name != "KEFU_STORE":
+        assert "sk-canary" not in done.stderr + done.stdout
+    assert "Kefu is ready" not in done.stdout
