@@ -111,6 +111,7 @@ class FaultProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0.01)  # transports tell of their end in a later turn of the loop
 
     async def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -130,8 +131,10 @@ class FaultProxy:
                 both.create_task(self._answer(target, to_client))
         except* OSError:
             pass  # one side is gone, so is the other
+        except* asyncio.CancelledError:
+            _reset(to_client)
         finally:
-            to_target.close()
+            to_target.transport.abort()
             to_client.close()
             self._open.discard(to_client)
 

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import boto3
 import pytest
+from botocore.config import Config
 
 from tests.parts.fetch import folder_of
 
@@ -45,10 +47,12 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     def command(port: int) -> list[str]:
         main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
-        start = ["java", "-Xmx256m", f"-Djava.library.path={lib}", "-cp", f"{lib}/*", main]
+        start = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        start += [f"-Djava.library.path={lib}", "-cp", f"{lib}/*", main]
         return [*start, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
 
     with _server(command, tmp_path_factory.mktemp("dynamodb-local")) as address:
+        _warm(address)
         yield address
 
 
@@ -70,6 +74,31 @@ def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
     """The address of a DynamoDB; a test that asks for it runs once on each engine."""
     address: str = request.getfixturevalue(request.param)
     return address
+
+
+def _warm(endpoint: str) -> None:
+    """Have a JVM load what it needs: its first answers take longer than a store waits."""
+    session = boto3.Session("local", "local", region_name="eu-central-1")
+    client = session.client(
+        "dynamodb", endpoint_url=endpoint, config=Config(read_timeout=60, connect_timeout=60)
+    )
+    client.create_table(
+        TableName="warm",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+    )
+    for _ in range(20):
+        client.update_item(
+            TableName="warm",
+            Key={"pk": {"S": "one"}},
+            UpdateExpression="ADD n :one",
+            ConditionExpression="attribute_not_exists(n) OR n < :many",
+            ExpressionAttributeValues={":one": {"N": "1"}, ":many": {"N": "1000"}},
+        )
+        client.get_item(TableName="warm", Key={"pk": {"S": "one"}})
+    client.delete_table(TableName="warm")
+    client.close()
 
 
 def _part(part: str, program: str) -> Path:

@@ -34,8 +34,8 @@ needs a bucket that was drained, used and drained again within one call."""
 class DynamoStore:
     """Every method raises StoreUnavailable when DynamoDB fails, throttles or is too slow.
 
-    When only an answer was lost, the second try of `take`, `reserve` or `settle` may count twice:
-    a limit is then reached early, and is never passed.
+    When only an answer was lost, a second try may count twice, so that a limit is reached early.
+    What gives back is tried once: a limit is never passed.
     """
 
     def __init__(
@@ -130,7 +130,9 @@ class DynamoStore:
             {":amount": number(amount), ":expires": expires, **values},
         )
         row = Row(f"budget#{budget}", "limit")
-        spent, _ = await self._table.run(lambda client: self._table.update(client, row, change))
+        spent, _ = await self._table.run(
+            lambda client: self._table.update(client, row, change), tries=1 if amount < 0 else 2
+        )
         return spent
 
     def _read_pool(self, client: DynamoDBClient) -> Cooldowns:

@@ -7,6 +7,7 @@ must not wait for. Importing this module does not load it.
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +54,7 @@ class Change:
 
 
 class Table:
-    """A call is tried twice at most, each for a second. `run` raises StoreUnavailable."""
+    """`run` raises StoreUnavailable when DynamoDB fails, throttles or is silent for a second."""
 
     def __init__(self, name: str, endpoint: str | None) -> None:
         self.name = name
@@ -66,9 +67,10 @@ class Table:
         """Begin a call that nobody waits for, and whose failure does not matter."""
         self._threads.submit(self._call, work)
 
-    async def run(self, work: Callable[[DynamoDBClient], T]) -> T:
+    async def run(self, work: Callable[[DynamoDBClient], T], *, tries: int = 2) -> T:
+        """`tries=1`: for what must not be done twice when only its answer was lost."""
         try:
-            call = self._threads.submit(self._call, work)
+            call = self._threads.submit(self._call, work, tries)
         except RuntimeError as error:
             raise StoreUnavailable("DynamoDB: the store is closed") from error
         return await asyncio.wrap_future(call)
@@ -128,16 +130,19 @@ class Table:
                 TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"},
             )
 
-    def _call(self, work: Callable[[DynamoDBClient], T]) -> T:
+    def _call(self, work: Callable[[DynamoDBClient], T], tries: int = 2) -> T:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             return work(self._connected())
-        except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "unknown")
-            raise StoreUnavailable(f"DynamoDB {self.name}: {code}") from error
-        except BotoCoreError as error:
-            raise StoreUnavailable(f"DynamoDB {self.name}: {type(error).__name__}") from error
+        except (BotoCoreError, ClientError) as error:
+            if tries > 1:
+                threading.Event().wait(random.uniform(0.01, 0.1))  # noqa: S311 - spreads load
+                return self._call(work, tries - 1)
+            what = type(error).__name__
+            if isinstance(error, ClientError):
+                what = error.response.get("Error", {}).get("Code", "unknown")
+            raise StoreUnavailable(f"DynamoDB {self.name}: {what}") from error
 
     def _connected(self) -> DynamoDBClient:
         with self._connecting:
@@ -153,7 +158,7 @@ def _connect(endpoint: str | None) -> DynamoDBClient:
     config = Config(
         connect_timeout=1,
         read_timeout=1,
-        retries={"mode": "standard", "total_max_attempts": 2},
+        retries={"mode": "standard", "total_max_attempts": 1},  # `run` knows what may be retried
         max_pool_connections=THREADS,
         tcp_keepalive=True,
     )

@@ -237,6 +237,7 @@ class GuardedLimits:
                 async with asyncio.timeout(PATIENCE):
                     await self._store.settle(budget, difference)
             except Exception as error:  # noqa: BLE001 - whatever breaks in a store, chats go on
-                self._untold[budget] += difference
+                # Perhaps only the answer was lost. Counting twice is safe, giving back twice not.
+                self._untold[budget] += max(0, difference)
                 self.circuit.trip("settling a budget", error)
                 return
