@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
 WIDGET_SOURCES := $(shell find widget/src widget/build.mjs -type f 2>/dev/null)
-CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name) 2>/dev/null)))
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
