@@ -1,7 +1,8 @@
 """A process of its own that uses one store: `python -m tests.contract.child STORE`.
 
 STORE is `sqlite:///FILE` or `dynamodb://TABLE`. Each line on stdin is a JSON list, the name of an
-operation and its arguments; each line on stdout is its answer. The store is opened by the first.
+operation and its arguments; each line on stdout is its answer, or {"unavailable": why}. The store
+is opened by the first.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint, Reason
 from kefu.limits import Rate
 from kefu.stores.dynamodb import DynamoStore
@@ -71,6 +74,9 @@ def _plain(view: Cooldowns) -> dict[str, list[object]]:
 async def _do(store: SqliteStore | DynamoStore, operation: str, *arguments: Any) -> object:
     if operation == "ready":
         return True
+    if operation == "limit file size":  # bytes, or -1: what a full disk is to a process
+        resource.setrlimit(resource.RLIMIT_FSIZE, (arguments[0], resource.RLIM_INFINITY))
+        return True
     if operation == "cooldowns":
         return _plain(await store.cooldowns())
     if operation == "cool":
@@ -95,7 +101,11 @@ async def _main(url: str) -> None:
     else:
         store = DynamoStore(name, time.time)
     for line in sys.stdin:
-        print(json.dumps(await _do(store, *json.loads(line))), flush=True)
+        try:
+            answer = await _do(store, *json.loads(line))
+        except StoreUnavailable as error:
+            answer = {"unavailable": str(error)}
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -184,6 +184,7 @@ class GuardedLimits:
         except Exception as error:  # noqa: BLE001 - whatever breaks in a store, chats go on
             self.circuit.trip("taking from a rate limit", error)
             return await self._local.take(bucket, rate)
+        self._starting = False
         if wait == 0:  # so that losing the store does not give everybody a new burst
             await self._local.take(bucket, rate)
         return wait

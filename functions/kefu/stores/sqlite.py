@@ -135,9 +135,10 @@ class SqliteStore:
 
     def _opened(self) -> sqlite3.Connection:
         self._create()
-        db = sqlite3.connect(self.path, timeout=self._busy_timeout, isolation_level=None)
+        db = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         try:
             _use_wal(db, self._busy_timeout)
+            db.execute(f"PRAGMA busy_timeout = {int(self._busy_timeout * 1000)}")
             db.execute("PRAGMA synchronous = NORMAL")
             migrate(db)
         except BaseException:
@@ -172,8 +173,8 @@ def _writing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _use_wal(db: sqlite3.Connection, patience: float) -> None:
-    """Switch to WAL; SQLite does not wait for other openers here, busy_timeout or not."""
-    pause, waited = 0.01, 0.0
+    """Switch to WAL; the wait for other openers is ours, SQLite's does not always happen here."""
+    pause, waited = 0.02, 0.0
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

@@ -1,0 +1,137 @@
+"""What the guards cost while nothing is wrong, and whom they ask how often."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kefu.errors import StoreUnavailable
+from kefu.keypool import Cooldown, Cooldowns, Reason, fingerprint
+from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.memory import MemoryStore
+from tests.contract.engines import HandClock
+
+ONE = fingerprint("key-one")
+
+
+class SlowStore(MemoryStore):
+    """Counts its reads and answers them when it is told to."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__(clock)
+        self.reads = 0
+        self.answering = asyncio.Event()
+
+    async def cooldowns(self) -> Cooldowns:
+        self.reads += 1
+        await self.answering.wait()
+        return await super().cooldowns()
+
+
+@pytest.fixture
+async def slow(clock: HandClock) -> SlowStore:
+    return SlowStore(clock)
+
+
+@pytest.fixture
+async def guarded(slow: SlowStore, clock: HandClock) -> AsyncIterator[GuardedCooldowns]:
+    guarded = GuardedCooldowns(slow, clock, timeout=5, on_degraded=pytest.fail)
+    yield guarded
+    await guarded.aclose()
+
+
+async def test_one_read_serves_all_who_wait(slow: SlowStore, guarded: GuardedCooldowns) -> None:
+    waiting = [asyncio.create_task(guarded.cooldowns()) for _ in range(50)]
+    await asyncio.sleep(0)
+    # A client that leaves does not take the others' answer away.
+    waiting[0].cancel()
+    slow.answering.set()
+    assert await asyncio.gather(*waiting[1:]) == [{}] * 49
+    assert slow.reads == 1
+
+
+async def test_a_view_is_read_again_after_two_seconds(
+    slow: SlowStore, guarded: GuardedCooldowns, clock: HandClock
+) -> None:
+    slow.answering.set()
+    for now in (0.0, 1.9, 2.0, 3.9, 4.1):
+        clock.now = 1_764_000_000.0 + now
+        await guarded.cooldowns()
+    assert slow.reads == 3
+
+
+async def test_a_clock_that_goes_back_does_not_make_a_view_fresh_for_ever(
+    slow: SlowStore, guarded: GuardedCooldowns, clock: HandClock
+) -> None:
+    """L8."""
+    slow.answering.set()
+    await guarded.cooldowns()
+    clock.now -= 3600
+    await guarded.cooldowns()
+    await guarded.cooldowns()
+    assert slow.reads == 2
+
+
+async def test_a_fresh_view_costs_microseconds_and_no_task(
+    slow: SlowStore, guarded: GuardedCooldowns
+) -> None:
+    slow.answering.set()
+    await guarded.cooldowns()
+    tasks = asyncio.all_tasks()
+    started = time.process_time()
+    for _ in range(10_000):
+        await guarded.cooldowns()
+    assert (time.process_time() - started) / 10_000 < 20e-6
+    assert asyncio.all_tasks() == tasks
+
+
+async def test_an_own_cooldown_is_seen_while_the_store_still_writes(
+    clock: HandClock, slow: SlowStore
+) -> None:
+    class SlowWriter(SlowStore):
+        async def cool(self, key: str, cooldown: Cooldown) -> Cooldowns:
+            await self.answering.wait()
+            return await super().cool(fingerprint("key-one"), cooldown)
+
+    store = SlowWriter(clock)
+    degraded: list[str] = []
+    guarded = GuardedCooldowns(store, clock, timeout=0.05, on_degraded=degraded.append)
+    early = Cooldown(clock.now + 60, Reason.FAILING)
+    late = Cooldown(clock.now + 90, Reason.RATE_LIMITED)
+    assert await guarded.cool(ONE, early) == {ONE: early}
+    assert await guarded.cool(ONE, late) == {ONE: late}
+    assert degraded == ["writing a cooldown: no answer in 0.05 s"]
+    store.answering.set()
+    await guarded.aclose()
+    assert await store.cooldowns() == {ONE: late}
+
+
+async def test_a_closed_budget_waits_for_a_store_that_is_still_loading(
+    clock: HandClock,
+) -> None:
+    """A cold start: the first answer comes late, and is no outage."""
+
+    class Loading(MemoryStore):
+        async def reserve(self, budget: str, amount: int, limit: int) -> bool:
+            await asyncio.sleep(0.3)
+            return await super().reserve(budget, amount, limit)
+
+    limits = GuardedLimits(
+        Loading(clock), MemoryStore(clock), timeout=0.05, on_degraded=lambda _: None
+    )
+    assert await limits.reserve("day", 1, 10)
+    with pytest.raises(StoreUnavailable):
+        await limits.reserve("day", 1, 10)
+    await limits.aclose()
+
+
+def test_importing_the_dynamodb_store_does_not_load_boto3() -> None:
+    """Decision 5: a cold start must not wait for it."""
+    program = "import sys, kefu.stores.dynamodb; print([m for m in sys.modules if 'boto' in m])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert found.stdout == b"[]\n"
