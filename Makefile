@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
 WIDGET_SOURCES := $(shell find widget/src widget/build.mjs -type f 2>/dev/null)
+NPM_CI := npm ci --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 
@@ -39,11 +40,11 @@ widget/node_modules/ready: widget/package.json widget/package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
 	@echo "Installing what builds the widget ..."
-	cd widget && npm ci --no-progress --loglevel=error
+	cd widget && $(NPM_CI)
 	@touch $@
 
 tests/clients/node_modules/ready: tests/clients/package.json tests/clients/package-lock.json
-	cd tests/clients && npm ci --no-progress --loglevel=error
+	cd tests/clients && $(NPM_CI)
 	@touch $@
 
 $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
@@ -59,11 +60,12 @@ check: setup ## format, lint, types and import contracts: seconds
 	@echo "== Format and lint"
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	cd widget && npm run --silent check
 	@echo "== Types"
 	$(BIN)/mypy
 	@echo "== Import contracts"
 	$(BIN)/lint-imports --no-logo
+	@echo "== Format, lint and types of the widget"
+	cd widget && npm run --silent check
 
 test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
 	@echo "== Python tests"
