@@ -1,0 +1,121 @@
+"""C20, T18, T19: one JSON line a request that says what happened, and never a secret."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from kefu.keypool import fingerprint
+from tests.fakes import behaviours as b
+from tests.fakes.asking import Answer, conversation
+from tests.fakes.fixtures import Staged
+from tests.fakes.raw_client import exchange, request
+from tests.fakes.stage import Stage, api_keys
+
+
+async def line_of(running: Stage, answer: Answer) -> dict[str, Any]:
+    request_id = answer.headers["X-Request-Id"]
+    return await running.service.logged(request_id=request_id, message="request")
+
+
+async def test_c20_request_is_one_line_with_its_numbers(shared: Stage, question: str) -> None:
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    shared.script(b.status(429), b.answer("hi", usage=usage), asking=question)
+    answer = await shared.ask(question)
+    line = await line_of(shared, answer)
+    assert (line["status"], line["attempts"], line["tokens"], line["trimmed"]) == (200, 2, 7, 0)
+    assert line["path"] == "/api/chat"
+    assert 0 < line["ttft_ms"] <= line["duration_ms"] < 2000
+    used = [fingerprint(key) for key in shared.upstream.keys(question)]
+    assert [key in repr(line["keys"]) for key in used] == [True, True]
+    lines = [one for one in shared.service.logs() if one.get("request_id") == line["request_id"]]
+    assert len(lines) == 1
+    assert question not in json.dumps(lines)
+
+
+async def test_c20_errors_and_trimming_are_in_the_line(shared: Stage, question: str) -> None:
+    long = await shared.ask(conversation("x" * 4000, "y" * 4000, question))
+    assert (await line_of(shared, long))["trimmed"] == 2
+    refused = await line_of(shared, await shared.ask(b"{}"))
+    assert (refused["status"], refused["code"]) == (400, "invalid_request")
+    shared.script(b.stall_after(1), asking=question + "stall")
+    broken = await line_of(shared, await shared.ask(question + "stall"))
+    assert (broken["status"], broken["code"]) == (200, "gateway_timeout")
+
+
+async def test_c20_text_is_logged_at_debug_alone(staged: Staged) -> None:
+    running = staged(1, log_level="DEBUG")
+    assert (await running.ask("CANARY-QUESTION")).complete
+    assert "CANARY-QUESTION" in running.service.stderr
+    quiet = staged(1)
+    assert (await quiet.ask("CANARY-QUESTION")).complete
+    assert "CANARY-QUESTION" not in quiet.service.stderr
+
+
+async def test_t19_control_characters_forge_no_log_line(staged: Staged) -> None:
+    running = staged(1, log_level="DEBUG")
+    forged = '{"level":"INFO","message":"forged"}'
+    text = f'x\r\n{forged}\n\x1b[31m\x9b31m\u2028{forged}"'
+    answer = await running.ask(text, headers={"User-Agent": f"x {forged}"})
+    assert answer.complete
+    bent = request(body=conversation("x"), headers={"User-Agent": "x\x1b[31m\x9b31m"})
+    await exchange(running.url, bent)
+    path = request(f"/nothing%0d%0a{forged}%1b[31m", method="GET").replace(b" HTTP", b" HTTP")
+    await exchange(running.url, path.replace(b'"', b"%22"))
+    records = running.service.logs()
+    assert all(record.get("message") != "forged" for record in records)
+    raw = running.service.stderr
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", raw)
+
+
+def bytes_in(folder: Path) -> bytes:
+    return b"".join(part.read_bytes() for part in folder.iterdir())
+
+
+async def test_t18_no_key_leaves_whatever_the_upstream_does_with_it(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """It echoes the key in errors, bodies, headers and streams; logs are at DEBUG; a file store.
+
+    `Stage` searches every answer and all output for keys by itself.
+    """
+    running = staged(
+        12, log_level="DEBUG", store=f"sqlite:///{tmp_path}/store.sqlite3", daily_tokens=10**9
+    )
+    everything = " ".join(f"Bearer {key}" for key in running.keys)
+    error = {"error": {"message": f"bad key {everything}", "code": everything, "type": everything}}
+    said = {"X-Echo": everything, "Retry-After": everything, "Set-Cookie": everything}
+    running.script(
+        b.status(400, error, said),
+        b.status(404, everything.encode(), said),
+        b.status(401, error, said),
+        b.answer("fine"),
+        b.in_band_error(400, message=everything),
+        b.in_band_error(500, after=2, message=everything),
+        b.in_band_error(everything, after=2),
+        b.chunks(b.chunk({"content": f"your key is {everything}"}), b.chunk({}, finish="stop")),
+        b.status(418, error, said),
+    )
+    answers = [await running.ask(conversation(f"Hello {n}")) for n in range(9)]
+    assert {answer.status for answer in answers} <= {200, 400, 503}
+    assert answers[2].text == "fine"
+    stored = bytes_in(tmp_path)
+    assert b"tokens:" in stored
+    assert not [key for key in running.keys if key.encode() in stored]
+
+
+async def test_t18_streamed_echo_of_the_key_is_withheld(staged: Staged) -> None:
+    """Spelled plainly, escaped as JSON may, or in a field nobody reads."""
+    [key] = api_keys(1)
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in key)
+    plain = b.event(b.chunk({"content": f"<{key}>"}))
+    hidden = b.event(b.chunk({"content": "x"}, debug={"key": key}))
+    coded = b.event(b.chunk({"content": "KEY"})).replace(b"KEY", escaped.encode())
+    running = staged(1)
+    for echo in (plain, hidden, coded):
+        running.script(b.eof_after(1).then(echo, b.chunk({}, finish="stop"), b.DONE))
+        answer = await running.ask()
+        assert key not in answer.text
+        assert key not in json.dumps(answer.chunks)

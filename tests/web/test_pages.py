@@ -1,0 +1,109 @@
+"""What a browser loads: C16, C17, T24, T30, and `/health`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.asking import ask, get
+from tests.fakes.fixtures import Staged
+from tests.fakes.stage import ORIGIN, Stage
+
+
+async def test_c17_health_says_ok_and_nothing_secret(shared: Stage) -> None:
+    response = await get(shared.url, "/health")
+    assert response.status_code == 200
+    assert response.json()["status"] == "ok"
+    assert not [key for key in shared.keys if key in response.text]
+    assert shared.upstream.base_url not in response.text
+
+
+async def test_c17_health_asks_no_upstream(shared: Stage) -> None:
+    calls = len(shared.upstream.journal)
+    await get(shared.url, "/health")
+    assert len(shared.upstream.journal) == calls
+
+
+async def test_c17_t24_demo_page_cannot_be_framed(shared: Stage) -> None:
+    response = await get(shared.url, "/")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"].startswith("text/html")
+    policy = response.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "unsafe-eval" not in policy
+    assert "/chat-widget.js" in response.text
+
+
+async def test_c17_demo_page_can_be_switched_off(staged: Staged) -> None:
+    running = staged(1, demo="false")
+    assert (await get(running.url, "/")).status_code == 404
+    assert (await get(running.url, "/health")).status_code == 200
+
+
+async def test_c16_widget_is_cached_revalidated_and_open_to_all(shared: Stage) -> None:
+    response = await get(shared.url, "/chat-widget.js", Origin="https://any.example")
+    if response.status_code == 404:
+        pytest.skip("the widget is not built: make setup")
+    assert response.headers["Content-Type"].startswith("text/javascript")
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert "max-age" in response.headers["Cache-Control"]
+    etag = response.headers["ETag"]
+    again = await get(shared.url, "/chat-widget.js", If_None_Match=etag)
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == etag
+    changed = await get(shared.url, "/chat-widget.js", If_None_Match='"other"')
+    assert changed.content == response.content
+
+
+@pytest.mark.parametrize("coding", ["br", "gzip"])
+async def test_c16_widget_is_served_compressed(shared: Stage, coding: str) -> None:
+    plain = await get(shared.url, "/chat-widget.js", Accept_Encoding="identity")
+    if plain.status_code == 404:
+        pytest.skip("the widget is not built: make setup")
+    packed = await get(shared.url, "/chat-widget.js", Accept_Encoding=coding)
+    assert packed.headers["Content-Encoding"] == coding
+    assert "accept-encoding" in packed.headers["Vary"].lower()
+    assert int(packed.headers["Content-Length"]) < len(plain.content) / 2
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/health"), ("GET", "/nothing"), ("POST", "/health"), ("GET", "/api/chat")],
+)
+async def test_t30_every_answer_forbids_sniffing_and_caching(
+    shared: Stage, method: str, path: str
+) -> None:
+    response = await get(shared.url, path, method=method, Origin=ORIGIN)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Request-Id"]
+    assert "Server" not in response.headers or "uvicorn" not in response.headers["Server"]
+
+
+async def test_t30_answers_errors_and_preflights_forbid_sniffing_and_caching(
+    shared: Stage, question: str
+) -> None:
+    good = await shared.ask(question)
+    bad = await shared.ask(b"{}")
+    stranger = await ask(shared.url, question, headers={"Origin": "https://evil.example"})
+    preflight = await get(
+        shared.url,
+        "/api/chat",
+        method="OPTIONS",
+        Origin=ORIGIN,
+        Access_Control_Request_Method="POST",
+    )
+    assert [good.status, bad.status, stranger.status] == [200, 400, 403]
+    for headers in (good.headers, bad.headers, stranger.headers, preflight.headers):
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+
+
+async def test_t30_errors_of_the_upstream_forbid_sniffing_and_caching(staged: Staged) -> None:
+    running = staged(1, url="http://127.0.0.1:9/v1")
+    answer = await running.ask()
+    assert answer.status == 503
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
