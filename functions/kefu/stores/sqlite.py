@@ -46,6 +46,10 @@ class SqliteStore:
         self._db: sqlite3.Connection | None = None
         self._taken = 0
 
+    def warm(self) -> None:
+        """Start opening the file; returns at once, and never fails."""
+        self._thread.submit(self._on_thread, _read_cooldowns)
+
     async def cooldowns(self) -> Cooldowns:
         return await self._run(_read_cooldowns)
 
