@@ -251,7 +251,8 @@ class Settings(BaseSettings):
     @field_validator("api_keys")
     @classmethod
     def _are_header_values(cls, keys: SecretStr) -> SecretStr:
-        if not keys.get_secret_value().isascii() or not keys.get_secret_value().isprintable():
+        parts = [part.strip() for part in keys.get_secret_value().split(",")]
+        if not all(part.isascii() and part.isprintable() for part in parts):
             raise ValueError("holds a character that no API key has")
         return keys
 

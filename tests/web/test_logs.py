@@ -106,6 +106,18 @@ async def test_t18_no_key_leaves_whatever_the_upstream_does_with_it(
     assert not [key for key in running.keys if key.encode() in stored]
 
 
+async def test_t18_keys_that_a_visitor_knows_are_redacted_by_value(staged: Staged) -> None:
+    """Even at DEBUG, where texts are logged; and what looks like a credential, too."""
+    running = staged(2, log_level="DEBUG")
+    answer = await running.ask(
+        f"{running.keys[1]} Bearer abc.DEF-123 sk-someoneelses-key {'x' * 9}"
+    )
+    assert answer.complete
+    assert "x" * 9 in running.service.stderr
+    assert "abc.DEF-123" not in running.service.stderr
+    assert "sk-someoneelses-key" not in running.service.stderr
+
+
 async def test_t18_streamed_echo_of_the_key_is_withheld(staged: Staged) -> None:
     """Spelled plainly, escaped as JSON may, or in a field nobody reads."""
     [key] = api_keys(1)

@@ -32,13 +32,18 @@ def redactor(secrets: Iterable[str]) -> Redact:
     return redact
 
 
+# Valid inside JSON, yet ends of lines to some readers, or commands to a terminal.
+_AWKWARD = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
 class _JsonLines(LambdaPowertoolsFormatter):
     def __init__(self, redact: Redact) -> None:
         super().__init__(json_default=str, utc=True, use_rfc3339=True)
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._redact(super().format(record))
+        line = self._redact(super().format(record))
+        return _AWKWARD.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 class _Text(logging.Formatter):
@@ -78,8 +83,9 @@ class RequestLog:
         logging.basicConfig(handlers=[_handler(formatter)], level=logging.WARNING, force=True)
         if style == "json":
             # Powertools sets up the logger of the service's name, the one used below, and keeps
-            # its lines from the root's handler.
-            Logger(service="kefu", logger_handler=_handler(formatter))
+            # its lines from the root's handler. Of a handler alone it would replace the formatter.
+            lines = _JsonLines(redact)
+            Logger(service="kefu", logger_handler=_handler(lines), logger_formatter=lines)
         self._log = logging.getLogger("kefu")
         self._log.setLevel(level)
 
