@@ -33,6 +33,8 @@ class KefuError(Exception):
     type: ClassVar[str] = "server_error"
     retryable: ClassVar[bool] = False
     """Whether the same request may succeed later, unchanged."""
+    hangs_up: ClassVar[bool] = False
+    """Whether the rest of the request is not worth reading: the connection is closed."""
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class BodyTimeout(KefuError):
     code = "request_timeout"
     type = "invalid_request_error"
     retryable = True
+    hangs_up = True
 
 
 class UnsupportedMediaType(KefuError):

@@ -32,7 +32,19 @@ def guarded_protocol(header_timeout: float, write_timeout: float) -> type[HttpTo
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._write = self.loop.call_later(write_timeout, self.transport.abort)
+            self._await_reader(self.transport.get_write_buffer_size())
+
+        def _await_reader(self, unread: int) -> None:
+            """Slow is fine; what is dropped has read nothing at all."""
+
+            def look() -> None:
+                left = self.transport.get_write_buffer_size()
+                if left < unread:
+                    self._await_reader(left)
+                else:
+                    self.transport.abort()
+
+            self._write = self.loop.call_later(write_timeout, look)
 
         def resume_writing(self) -> None:
             _stop(self._write)

@@ -16,6 +16,7 @@ from kefu.web.options import BodyLimits
 Body = TypeVar("Body", bound=BaseModel)
 
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
@@ -32,10 +33,16 @@ async def read_json(request: Request, limits: BodyLimits) -> object:
     if _deeper_than(limits.depth, raw):
         raise InvalidRequest(f"The body is nested deeper than {limits.depth} levels.")
     try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        if _SURROGATE.search(raw):
+            # Encoding finds the halves; whole pairs have become one character by now.
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("Half of a surrogate pair is no text.") from None
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, _Doubtful) else "The body is not valid JSON."
         raise InvalidRequest(reason) from None
+    return value
 
 
 def checked(model: type[Body], value: object) -> Body:

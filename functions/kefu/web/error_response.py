@@ -31,4 +31,6 @@ def error_response(error: KefuError) -> JSONResponse:
         headers["Retry-After"] = str(error.retry_after)
     if error.should_retry is not None:
         headers["x-should-retry"] = str(error.should_retry).lower()
+    if error.hangs_up:
+        headers["Connection"] = "close"
     return JSONResponse(error_body(error), error.status, headers)

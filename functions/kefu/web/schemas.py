@@ -62,7 +62,6 @@ class ChatRequest(_Body):
                 raise InvalidRequest(
                     f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
                 )
-            _require_unicode(text, where)
             messages.append(Message(message.role, text))
         if messages[-1].role != "user":
             raise InvalidRequest("The last message must be the user's.", param="messages")
@@ -111,12 +110,3 @@ def build_models() -> None:
     """Build the validators of request bodies: at the start, not in the first request."""
     for model in (ChatRequest, CompletionRequest, CancelRequest):
         model.model_rebuild(force=True)
-
-
-def _require_unicode(text: str, where: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidRequest(
-            f"{where}: half of a surrogate pair is no text.", param=f"{where}.content"
-        ) from None
