@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
@@ -37,12 +37,16 @@ const hashed = `chat-widget.${digest.toString("hex").slice(0, 12)}.js`;
 
 await mkdir(OUT, { recursive: true });
 for (const name of await readdir(OUT)) {
-  if (/^chat-widget\.\w+\.js$/.test(name)) await rm(new URL(name, OUT));
+  if (/^chat-widget\.\w+\.js(\.br|\.gz)?$/.test(name)) await rm(new URL(name, OUT));
 }
-await writeFile(new URL("chat-widget.js", OUT), code);
-await writeFile(new URL(hashed, OUT), code);
+const packed = brotliCompressSync(code);
+for (const name of ["chat-widget.js", hashed]) {
+  await writeFile(new URL(name, OUT), code);
+  await writeFile(new URL(`${name}.br`, OUT), packed);
+  await writeFile(new URL(`${name}.gz`, OUT), gzipSync(code, { level: 9 }));
+}
 
-const brotli = brotliCompressSync(code).length;
+const brotli = packed.length;
 console.log(`chat-widget.js  ${code.length} bytes, ${brotli} with brotli`);
 console.log(
   `<script src="https://YOUR-HOST/${hashed}" integrity="sha384-${digest.toString("base64")}"` +

@@ -34,7 +34,7 @@ export class Composer {
       event.preventDefault();
       this.#send(send);
     });
-    this.#input.addEventListener("input", () => this.#refresh());
+    this.#input.addEventListener("input", () => this.#resize());
     // A key held down would send, then stop.
     this.#button.addEventListener("keydown", (event) => {
       if (event.repeat) event.preventDefault();
@@ -62,15 +62,21 @@ export class Composer {
   #send(send: (text: string) => boolean): void {
     if (!send(this.#input.value)) return;
     this.#input.value = "";
+    this.#resize();
+  }
+
+  /** As tall as its text; only ever called while it is shown: what is hidden has no height. */
+  #resize(): void {
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
     this.#refresh();
   }
 
   #refresh(): void {
     const isIdle = this.#busySince === undefined;
+    const isUseless = isIdle && this.#input.value.trim() === "";
     // aria-disabled, not disabled: a disabled button would lose the focus to the page.
-    this.#button.setAttribute("aria-disabled", String(isIdle && this.#input.value.trim() === ""));
-    this.#input.style.height = "auto";
-    this.#input.style.height = `${this.#input.scrollHeight}px`;
+    this.#button.setAttribute("aria-disabled", String(isUseless));
   }
 }
 

@@ -19,7 +19,7 @@ const PATHS = {
   close: "M6 6l12 12M18 6 6 18",
   down: "M6 9.5l6 6 6-6",
   send: "M12 19V5M5.5 11.5 12 5l6.5 6.5",
-  stop: "M9 8h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1H9a1 1 0 0 1-1-1V9a1 1 0 0 1 1-1Z",
+  stop: "M8.5 7.5h7a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1h-7a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Z",
 } as const;
 
 export function icon(name: keyof typeof PATHS): SVGSVGElement {

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { launchChromium } from "../chromium.ts";
+import { launchChromium } from "../chromium.mjs";
 import { ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site } from "../site.ts";
 

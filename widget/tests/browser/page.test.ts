@@ -116,6 +116,21 @@ test("Enter that ends an IME composition does not send (W9)", async () => {
   expect(it.service.received[0]?.body.messages).toEqual([{ role: "user", content: "你好" }]);
 });
 
+test("the input is one line tall, grows with its text, and shrinks when it is sent", async () => {
+  it.service.script(answer(["ok"]));
+  const { input, launcher, panel, idle } = await it.visit();
+  const height = (): Promise<number> => input.evaluate((node) => node.clientHeight);
+  expect(await height()).toBe(36);
+  await input.fill("one\ntwo\nthree");
+  expect(await height()).toBe(84);
+  await launcher.click();
+  await launcher.click();
+  expect([await panel.isVisible(), await height()]).toEqual([true, 84]);
+  await input.press("Enter");
+  await idle();
+  expect(await height()).toBe(36);
+});
+
 test("Shift and Enter make a new line", async () => {
   it.service.script(answer(["ok"]));
   const { input, answers } = await it.visit();

@@ -12,7 +12,8 @@ const it = stage();
 const LANGUAGES = {
   en: {
     locale: "en-US",
-    notice: "A small model on this machine (SmolLM2 135M) answers: enough to try, not to rely on.",
+    notice:
+      "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.",
     questions: ["Do you ship to Norway?", "And if it does not fit?"],
     answers: [
       "Yes. Parcels to Norway leave our warehouse the same day and take three to five working days.\n\nCustoms are paid at checkout, so nothing is due at the door.",
@@ -21,7 +22,8 @@ const LANGUAGES = {
   },
   zh: {
     locale: "zh-CN",
-    notice: "A small model on this machine (SmolLM2 135M) answers: enough to try, not to rely on.",
+    notice:
+      "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.",
     questions: ["你好，我想咨询签证", "需要多长时间？"],
     answers: [
       "来华就医通常申请 S2 或 M 类签证，需要准备：\n\n1. 有效期六个月以上的护照\n2. 医院出具的诊疗邀请函\n3. 费用预估与资金证明",
@@ -40,7 +42,7 @@ async function demo(page: Page, language: keyof typeof LANGUAGES): Promise<void>
   const { notice } = LANGUAGES[language];
   await page.route("**/health", (route) =>
     route.fulfill({
-      json: { status: "ok", model: "SmolLM2 135M", upstream: "local-model", notice },
+      json: { status: "ok", model: "SmolLM2-135M-Instruct", upstream: "local-model", notice },
     }),
   );
   await page.route("**/api/chat", (route) => route.fallback());
@@ -52,15 +54,12 @@ for (const language of ["en", "zh"] as const) {
       test(`${language} ${colorScheme} ${size}`, async () => {
         await mkdir(OUT, { recursive: true });
         const { locale, questions, answers } = LANGUAGES[language];
-        it.service.script(
-          whole(answers[0]),
-          { acts: [{ send: chunk(answers[1]) }, "silence"] },
-        );
+        it.service.script(whole(answers[0]), { acts: [{ send: chunk(answers[1]) }, "silence"] });
         const context = await it.browser.newContext({
           colorScheme,
           viewport,
           locale,
-          deviceScaleFactor: size === "phone" ? 2 : 1,
+          deviceScaleFactor: 2,
         });
         const page = await context.newPage();
         await demo(page, language);

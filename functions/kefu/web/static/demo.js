@@ -1,5 +1,4 @@
 // The demo page: its language, the tag to paste, and who answers.
-"use strict";
 
 const CHINESE = {
   heading: "任何网站，一行代码，即问即答。",
@@ -10,7 +9,8 @@ const CHINESE = {
   select: "请手动复制",
   allow: "然后告诉服务器哪个网站可以使用：",
   model: (name) => `由 ${name} 回答。`,
-  local: (name) => `目前由本机上的小模型 ${name} 回答：可以试用，但不要相信它说的话。`,
+  local: (name) =>
+    `目前由这台电脑上一个很小的模型 ${name} 回答，无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
   scripted: () => "目前的回答是预先写好的，不是 AI 模型。",
   down: "服务没有响应。",
 };
@@ -31,9 +31,10 @@ if (isChinese) {
   }
 }
 
-const tag = `<script src="${location.origin}/chat-widget.js"
-        data-api-url="${location.origin}/api/chat"
-        defer></script>`;
+const tag = `<script
+  src="${location.origin}/chat-widget.js"
+  data-api-url="${location.origin}/api/chat"
+  defer></script>`;
 document.getElementById("tag").textContent = tag;
 
 const copy = document.getElementById("copy");

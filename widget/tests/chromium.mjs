@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { type Browser, chromium } from "playwright-core";
+import { chromium } from "playwright-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
@@ -17,8 +17,12 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** CHROMIUM, else one on the path, else the browser that Playwright has downloaded, if any. */
-export function chromiumPath(): string | undefined {
+/**
+ * CHROMIUM, else one on the path; undefined leaves it to Playwright's own, if it was downloaded.
+ *
+ * @returns {string | undefined}
+ */
+export function chromiumPath() {
   const named = process.env.CHROMIUM;
   if (named) return named;
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
@@ -30,7 +34,8 @@ export function chromiumPath(): string | undefined {
   return undefined;
 }
 
-export function launchChromium(): Promise<Browser> {
+/** @returns {Promise<import('playwright-core').Browser>} */
+export function launchChromium() {
   const executablePath = chromiumPath();
   return chromium.launch({
     args: FLAGS,

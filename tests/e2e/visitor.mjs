@@ -1,0 +1,46 @@
+// A visitor in a real Chromium: opens the page, asks, and says what was to be seen, as one JSON.
+// Usage: node visitor.mjs ADDRESS QUESTION
+
+import { launchChromium } from "../../widget/tests/chromium.mjs";
+
+const [, , address, question] = process.argv;
+const browser = await launchChromium();
+try {
+  const page = await browser.newPage({ locale: "en-US" });
+  const errors = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.goto(address);
+  const chat = page.locator("kefu-chat");
+  await page.locator("#notice").waitFor();
+  await chat.locator("textarea").fill(question);
+  await chat.locator("textarea").press("Enter");
+
+  const lengths = [];
+  const deadline = Date.now() + 100_000;
+  let button = "";
+  do {
+    await page.waitForTimeout(40);
+    const length = (await chat.locator("div.answer").textContent()).length;
+    if (length !== lengths.at(-1)) lengths.push(length);
+    button = await chat.locator(".act").getAttribute("aria-label");
+  } while (button !== "Send" && Date.now() < deadline);
+
+  const text = await chat.locator("div.answer").textContent();
+  console.log(
+    JSON.stringify({
+      notice: await page.locator("#notice").textContent(),
+      question: await chat.locator(".question").textContent(),
+      lengths,
+      text,
+      button,
+      trouble: await chat.locator(".trouble").allTextContents(),
+      status: await chat.locator("[role=status]").textContent(),
+      errors,
+    }),
+  );
+} finally {
+  await browser.close();
+}
