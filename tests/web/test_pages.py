@@ -64,6 +64,20 @@ async def test_c16_widget_is_served_compressed(shared: Stage, coding: str) -> No
     assert packed.headers["Content-Encoding"] == coding
     assert "accept-encoding" in packed.headers["Vary"].lower()
     assert int(packed.headers["Content-Length"]) < len(plain.content) / 2
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    if coding == "gzip":
+        assert packed.content == plain.content
+
+
+@pytest.mark.parametrize("accepted", ["", "identity", "br;q=0, gzip;q=0.0", "zstd", "bra"])
+async def test_c16_widget_stays_plain_for_who_cannot_unpack_it(
+    shared: Stage, accepted: str
+) -> None:
+    response = await get(shared.url, "/chat-widget.js", Accept_Encoding=accepted)
+    if response.status_code == 404:
+        pytest.skip("the widget is not built: make setup")
+    assert "Content-Encoding" not in response.headers
+    assert "accept-encoding" in response.headers["Vary"].lower()
 
 
 @pytest.mark.parametrize(
