@@ -45,11 +45,14 @@ for (const name of ["chat-widget.js", hashed]) {
   await writeFile(new URL(`${name}.br`, OUT), packed);
   await writeFile(new URL(`${name}.gz`, OUT), gzipSync(code, { level: 9 }));
 }
+const integrity = `sha384-${digest.toString("base64")}`;
+// For pages that show the tag to pin.
+await writeFile(new URL("chat-widget.json", OUT), JSON.stringify({ file: hashed, integrity }));
 
 const brotli = packed.length;
 console.log(`chat-widget.js  ${code.length} bytes, ${brotli} with brotli`);
 console.log(
-  `<script src="https://YOUR-HOST/${hashed}" integrity="sha384-${digest.toString("base64")}"` +
+  `<script src="https://YOUR-HOST/${hashed}" integrity="${integrity}"` +
     ` crossorigin="anonymous" data-api-url="https://YOUR-HOST/api/chat" defer></script>`,
 );
 if (brotli > LIMIT_BYTES) {

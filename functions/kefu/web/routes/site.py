@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu import __version__
-from kefu.errors import NotFound
 from kefu.web.openapi import json_response
 from kefu.web.schemas import Health
 
@@ -18,7 +17,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
-    ".svg": "image/svg+xml",
+    ".json": "application/json",
 }
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -26,27 +25,48 @@ _PAGE_POLICY = (
 )
 
 
+_CODINGS = {"br": ".br", "gzip": ".gz"}
+"""What the widget's build has packed already, best first."""
+
+
 class _File:
-    """A file of the package, read once, served with its ETag."""
+    """A file of the package and its packed siblings, each read once, served with its ETag."""
 
     def __init__(self, path: Path, cache: str) -> None:
         self._path = path
         self._cache = cache
-        self._content: bytes | None = None
-        self._etag = ""
+        self._codings = [name for name, end in _CODINGS.items() if _packed(path, end).is_file()]
+        self._read: dict[str, tuple[bytes, str]] = {}
 
     def response(self, request: Request) -> Response:
-        if self._content is None:
-            if not self._path.is_file():
-                raise NotFound(f"{self._path.name} is not built; run `make setup`.")
-            self._content = self._path.read_bytes()
-            self._etag = f'"{hashlib.sha256(self._content).hexdigest()[:32]}"'
-        headers = {"ETag": self._etag, "Cache-Control": self._cache}
-        if request.headers.get("if-none-match") == self._etag:
+        coding = self._coding(request.headers.get("accept-encoding", ""))
+        content, etag = self._content(coding)
+        headers = {"ETag": etag, "Cache-Control": self._cache}
+        if self._codings:
+            headers["Vary"] = "Accept-Encoding"
+        if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
+        if coding:
+            headers["Content-Encoding"] = coding
         if self._path.suffix == ".html":
             headers["Content-Security-Policy"] = _PAGE_POLICY
-        return Response(self._content, headers=headers, media_type=_TYPES[self._path.suffix])
+        return Response(content, headers=headers, media_type=_TYPES[self._path.suffix])
+
+    def _coding(self, accepted: str) -> str:
+        offers = [part.replace(" ", "").lower().partition(";q=") for part in accepted.split(",")]
+        names = {name for name, _, weight in offers if weight.strip("0.") or not weight}
+        return next((coding for coding in self._codings if coding in names), "")
+
+    def _content(self, coding: str) -> tuple[bytes, str]:
+        if coding not in self._read:
+            content = _packed(self._path, _CODINGS.get(coding, "")).read_bytes()
+            etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            self._read[coding] = (content, etag)
+        return self._read[coding]
+
+
+def _packed(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
 
 
 def site_routes(health: Health, *, demo: bool) -> APIRouter:
@@ -69,8 +89,10 @@ def site_routes(health: Health, *, demo: bool) -> APIRouter:
             path, get, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
         )
 
-    for built in sorted((_STATIC / "widget").glob("*.js")):
-        hashed = built.name != "chat-widget.js"
+    for built in sorted((_STATIC / "widget").glob("chat-widget*.js*")):
+        if built.suffix not in _TYPES:
+            continue
+        hashed = built.name.count(".") > 1
         cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=300"
         serve(f"/{built.name}", _File(built, cache))
     if demo:
