@@ -1,0 +1,133 @@
+"""The buffered Lambda handler on every sample event: C1, C5, C17, C18, C19, L5, L6."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests.fakes.behaviours as b
+from tests.fakes.upstream import ScriptedUpstream
+
+EVENTS = Path(__file__).parents[2] / "events"
+NAMES = sorted(path.stem for path in EVENTS.glob("*.json"))
+
+# A process of its own: the module reads the environment when it is imported.
+INVOKE = """
+import json, sys
+from kefu.lambda_handler import handler
+events = json.load(sys.stdin)
+answers = [handler(event, None) for event in events]
+json.dump(answers, sys.stdout)
+"""
+
+Answer = dict[str, Any]
+
+
+def invoke(*events: object, **environment: str) -> tuple[list[Answer], str]:
+    """The handler's answers, and its log."""
+    done = subprocess.run(
+        [sys.executable, "-c", INVOKE],
+        input=json.dumps(events),
+        env={"AWS_LAMBDA_FUNCTION_NAME": "kefu", "PYTHONWARNINGS": "error", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def event(name: str) -> Answer:
+    loaded: Answer = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def header(answer: Answer, name: str) -> str | None:
+    headers = {key.lower(): value for key, value in answer.get("headers", {}).items()}
+    many = {key.lower(): value for key, value in answer.get("multiValueHeaders", {}).items()}
+    return headers.get(name) or (many[name][0] if name in many else None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_handler_answers_every_sample_event(name: str) -> None:
+    """L6: the whole stream in one body, the same bytes."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer("你", "好"))
+        [answer], _log = invoke(
+            event(name),
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_OPENAI_API="true",
+        )
+    expected = {"rest-preflight": 204, "http-cancel": 204}.get(name, 200)
+    assert answer["statusCode"] == expected
+    assert header(answer, "access-control-allow-origin") in ("https://www.example.com", "*")
+    assert header(answer, "x-request-id")
+    if name.endswith("-chat"):
+        assert header(answer, "content-type") == "text/event-stream; charset=utf-8"
+        events = answer["body"].strip().split("\n\n")
+        assert events[-1] == "data: [DONE]"
+        chunks = [json.loads(line.removeprefix("data: ")) for line in events[:-1]]
+        deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+        assert "".join(delta.get("content") or "" for delta in deltas) == "你好"
+    if name == "http-completions":
+        assert json.loads(answer["body"])["choices"][0]["message"]["content"] == "你好"
+
+
+def test_handler_without_keys_starts_degraded_and_says_503() -> None:
+    """C13, L5."""
+    (health, chat), _log = invoke(event("rest-health"), event("rest-chat"))
+    assert json.loads(health["body"])["status"] == "degraded"
+    # No origin is allowed by default, so ask as a server would.
+    assert chat["statusCode"] == 403
+    asked = event("rest-chat")
+    del asked["headers"]["Origin"], asked["multiValueHeaders"]["Origin"]
+    [chat], _log = invoke(asked)
+    assert chat["statusCode"] == 503
+    assert json.loads(chat["body"])["error"]["code"] == "upstream_service_unavailable"
+
+
+def test_handler_counts_by_the_gateways_address_not_by_a_header() -> None:
+    """C19, T3."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer("hi"))
+        asked = []
+        for number in range(4):
+            spoofed = event("http-chat")
+            spoofed["headers"]["x-forwarded-for"] = f"198.51.100.{number}"
+            asked.append(spoofed)
+        answers, _log = invoke(
+            *asked,
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_IP_REQUESTS_PER_MINUTE="2",
+        )
+        assert [answer["statusCode"] for answer in answers] == [200, 200, 429, 429]
+        assert len(upstream.journal) == 2
+
+
+def test_log_line_on_aws_carries_metrics() -> None:
+    """C20."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.status(429), b.answer("hi"))
+        _answers, log = invoke(
+            event("http-chat"),
+            LONGCAT_API_KEYS="sk-canary-one,sk-canary-two",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+        )
+    assert "canary" not in log
+    [line] = [json.loads(each) for each in log.splitlines() if '"path":"/api/chat"' in each]
+    metrics = line["_aws"]["CloudWatchMetrics"][0]
+    assert metrics["Namespace"] == "Kefu"
+    for metric in metrics["Metrics"]:
+        assert isinstance(line[metric["Name"]], int | float)
+    assert (line["requests"], line["attempts"], line["cooldowns"]) == (1, 2, 1)
