@@ -90,6 +90,8 @@ class Attempt:
     key: Fingerprint
     outcome: str
     seconds: float
+    rested: bool = False
+    """Whether the key rests because of it."""
 
 
 @dataclass(slots=True)

@@ -116,13 +116,13 @@ class Relay:
             try:
                 opened = await self._try(call, key, last=last)
             except _Refused as refused:
-                self._note(call, key, refused.verdict.outcome, started)
+                self._note(call, key, started, refused.verdict)
                 error = refused.error
                 if not call.gate_open:
                     call.answered.clear()
                 await self._judge(refused, key)
             else:
-                self._note(call, key, "ok", started)
+                self._note(call, key, started, Refusal("ok"))
                 call.first_event_at = self._clock.monotonic()
                 return opened
             if self._time_left(call) <= 0:
@@ -137,9 +137,10 @@ class Relay:
         error.should_retry = False
         return error
 
-    def _note(self, call: Call, key: ApiKey, outcome: str, started: float) -> None:
+    def _note(self, call: Call, key: ApiKey, started: float, verdict: Refusal) -> None:
         seconds = self._clock.monotonic() - started
-        call.attempts.append(Attempt(key.fingerprint, outcome, seconds))
+        rested = verdict.rest is not None
+        call.attempts.append(Attempt(key.fingerprint, verdict.outcome, seconds, rested))
 
     def _time_left(self, call: Call) -> float:
         """Seconds until a try must have brought the upstream's headers, or the first event."""

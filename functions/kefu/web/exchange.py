@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from kefu.admission import Admission, Reservation
 from kefu.answer import Answer
 from kefu.chat import Chat, Dialogue, Question
-from kefu.completion import Chunk, Collected
+from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import KefuError, UpstreamUnavailable
 from kefu.keypool import CooldownStore
 from kefu.sse import DONE, PING
@@ -175,8 +175,12 @@ class Exchange(Response):
             return usage.prompt + usage.completion
         if dialogue.call.first_event_at is None:
             return 0
-        # Cut short, so nobody counted: the prompt as estimated, and a token a chunk.
-        return dialogue.tokens_at_most - self._question.max_tokens + self._pieces
+        estimate = self._estimate(dialogue)
+        return estimate.prompt + estimate.completion
+
+    def _estimate(self, dialogue: Dialogue) -> Usage:
+        """Where the upstream did not count: the prompt as estimated, and a token a chunk."""
+        return Usage(dialogue.tokens_at_most - self._question.max_tokens, self._pieces)
 
     async def _send_stream(self, answer: Answer, send: Send) -> None:
         headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
@@ -199,12 +203,19 @@ class Exchange(Response):
         self, answer: Answer, dialogue: Dialogue, scope: Scope, receive: Receive, send: Send
     ) -> None:
         collected = Collected()
-        async for batch in answer.batches():
-            for chunk in batch:
-                self._pieces += 1
-                collected.add(chunk)
-        body = collected.response(dialogue.call.completion)
-        await JSONResponse(body)(scope, receive, send)
+        try:
+            async for batch in answer.batches():
+                for chunk in batch:
+                    self._pieces += 1
+                    collected.add(chunk)
+        except KefuError as error:
+            # After the first event nothing is asked twice, by no client either: it was paid for.
+            error.should_retry = False
+            raise
+        completion = dialogue.call.completion
+        # OpenAI's own answers always have it, so clients (the `llm` command) do not ask.
+        completion.usage = completion.usage or self._estimate(dialogue)
+        await JSONResponse(collected.response(completion))(scope, receive, send)
 
 
 async def _until_gone(receive: Receive, then: Callable[[], None]) -> None:

@@ -91,8 +91,7 @@ class RequestLog:
 
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
-        if self._metrics:
-            fields |= _emf(record, fields, self._clock.now())
+        fields |= self._metrics_of(_values(record, fields))
         self._log.info("request", extra=fields)
 
     def messages(self, record: Record) -> None:
@@ -103,10 +102,20 @@ class RequestLog:
 
     def degraded(self, what: str) -> None:
         """The store failed, and Kefu goes on without it."""
-        self._log.warning("store degraded: %s", what)
+        extra = self._metrics_of({"store_degraded": 1})
+        self._log.warning("store degraded: %s", what, extra=extra)
 
     def crashed(self, record: Record) -> None:
         self._log.exception("a request crashed", extra={"request_id": record.request_id})
+
+    def _metrics_of(self, values: dict[str, object]) -> dict[str, object]:
+        """CloudWatch's embedded metric format, version 0: the log line is the metric."""
+        if not self._metrics:
+            return {}
+        metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
+        directive = {"Namespace": "Kefu", "Dimensions": [[], ["code"]], "Metrics": metrics}
+        timestamp = int(self._clock.now() * 1000)
+        return {**values, "_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [directive]}}
 
 
 def _handler(formatter: logging.Formatter) -> logging.Handler:
@@ -118,16 +127,14 @@ def _handler(formatter: logging.Formatter) -> logging.Handler:
 _UNITS = {"ttft_ms": "Milliseconds", "duration_ms": "Milliseconds"}
 
 
-def _emf(record: Record, fields: dict[str, object], now: float) -> dict[str, object]:
-    """CloudWatch's embedded metric format, version 0: the log line is the metric."""
+def _values(record: Record, fields: dict[str, object]) -> dict[str, object]:
+    """The metrics in a request's log line."""
     values: dict[str, object] = {"requests": 1}
-    values |= {n: fields[n] for n in ("attempts", "tokens", *_UNITS) if n in fields}
+    values |= {name: fields[name] for name in ("attempts", "tokens", *_UNITS) if name in fields}
     if record.code:
         values["errors"] = 1
     if record.dialogue:
-        outcomes = [attempt.outcome for attempt in record.dialogue.call.attempts]
-        values["cooldowns"] = sum(outcome != "ok" for outcome in outcomes)
-        values["all_keys_cooling"] = int(record.code != "" and not outcomes)
-    metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
-    directive = {"Namespace": "Kefu", "Dimensions": [[], ["code"]], "Metrics": metrics}
-    return {**values, "_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [directive]}}
+        attempts = record.dialogue.call.attempts
+        values["cooldowns"] = sum(attempt.rested for attempt in attempts)
+        values["all_keys_cooling"] = int(record.code != "" and not attempts)
+    return values
