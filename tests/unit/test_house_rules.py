@@ -64,8 +64,7 @@ def run_pytest(folder: Path, files: Mapping[str, str], **environment: str) -> di
     """Run test files with this repository's conftest and configuration; what came of them."""
     for name, source in files.items():
         (folder / name).write_text(source)
-    options = ["-q", "-c", "pyproject.toml", "-p", "tests.conftest"]
-    options += ["-p", "no:cacheprovider", "-p", "no:schemathesis"]  # nothing kept, quicker
+    options = ["-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     child = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "--continue-on-collection-errors", str(folder)],
         cwd=ROOT,
