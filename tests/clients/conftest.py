@@ -106,7 +106,7 @@ def run(
         input=json.dumps(jobs),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

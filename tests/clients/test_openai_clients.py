@@ -19,7 +19,7 @@ STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "wh
 
 @dataclass(frozen=True)
 class Names:
-    """What a client calls the errors of the table in C8."""
+    """What a client calls the errors of the table in C8, or a class that its own derives from."""
 
     bad: str
     limited: str
@@ -81,25 +81,27 @@ def test_client_raises_the_error_that_the_status_means(
     seen: Seen, script: str, question: str, status: int, code: str, stream: bool
 ) -> None:
     failed = outcome(seen, question, stream)
-    assert failed["error"][:1] == [getattr(NAMES[script], question)], failed
+    assert getattr(NAMES[script], question) in failed["error"], failed
     assert failed["text"] == ""
     if script == "llm_cli":
         assert failed["status"] == 1
-        assert failed["message"].startswith("Error: ")
+        assert failed["message"].startswith(f"Error: Error code: {status} ")
         return
-    assert failed["status"] == (408 if failed["error"][0] == "Timeout" else status)
-    assert code in (failed["code"] or failed["message"])
+    assert failed["status"] == status
+    if script != "litellm_sdk":  # which keeps no code
+        assert failed["code"] == code
 
 
 def test_client_raises_an_error_in_the_middle_of_a_stream(seen: Seen, script: str) -> None:
     broken = outcome(seen, "broken", stream=True)
-    assert broken["error"][:1] == [NAMES[script].broken], broken
+    assert NAMES[script].broken in broken["error"], broken
+    assert broken["message"]
     assert broken["text"] == "piece0 piece1 piece2 "
 
 
 def test_client_raises_an_error_for_a_whole_answer_that_broke(seen: Seen, script: str) -> None:
     broken = outcome(seen, "broken", stream=False)
-    assert broken["error"][:1] == [NAMES[script].down], broken
+    assert NAMES[script].down in broken["error"], broken
     assert broken["text"] == ""
 
 
