@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -68,7 +69,11 @@ class Bench:
             gaps=gaps,
             timeout=90,
         )
-        return self.load.run(job, meanwhile)
+        seen = self.load.run(job, meanwhile)
+        if seen["lost"]:
+            who = door[0].name if door else "upstream"
+            print(f"{who}: {seen['lost']} lost, {seen['problem']!r}", file=sys.stderr)
+        return seen
 
 
 Doors = Sequence[tuple[Contender, Server]]
@@ -90,8 +95,10 @@ def first_chunk(bench: Bench, doors: Doors, rounds: int, requests: int = 60) -> 
             for door in doors:
                 each = max(5, int(full * door[0].dose))
                 seen = bench.ask(door, "bench:flat:3", streams=streams, requests=each)
-                added = seen["first"]["p50"] - direct["first"]["p50"]
-                bench.note(door[0].name, **{figure: added, "lost": seen["lost"]})
+                bench.note(door[0].name, lost=seen["lost"])
+                if seen["first"]:
+                    added = seen["first"]["p50"] - direct["first"]["p50"]
+                    bench.note(door[0].name, **{figure: added})
 
 
 def saturation(bench: Bench, doors: Doors, rounds: int, chunks: int, streams: int = 50) -> None:
