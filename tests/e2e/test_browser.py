@@ -38,7 +38,7 @@ def _ask(address: str, question: str) -> dict[str, Any]:
 
 def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
     """C17, W8: the printed address shows the chat; a real model's words grow before the eyes."""
-    with Service(upstream=None, keys=(), allowed_origins="").start(timeout=60) as service:
+    with Service(upstream=None, keys=(), allowed_origins="") as service:
         seen = _ask(f"{service.url}/", "What is the capital of France?")
         assert service.stop() == 0
 
