@@ -40,7 +40,7 @@ def shared() -> Iterator[Stage]:
 
     Tests keep apart by their `question`.
     """
-    with stage(90, **FAST) as running:
+    with stage(150, **FAST) as running:
         yield running
 
 

@@ -182,42 +182,47 @@ async def test_u20_error_as_the_first_event_rotates(
     assert len(set(shared.upstream.keys(question))) == 2
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "error", "calls"),
-    [
-        (429, 429, "rate_limit_exceeded", 2),
-        (500, 503, "upstream_service_unavailable", 2),
-        (400, 400, "invalid_request", 1),
-    ],
-)
-async def test_u20_error_as_the_first_event_becomes_a_real_status(
-    staged: Staged, code: int, status: int, error: str, calls: int
-) -> None:
-    running = staged(2)
-    running.script(b.in_band_error(code, message="ECHOED-WORDS"))
-    answer = await running.ask()
-    assert (answer.status, answer.error["code"]) == (status, error)
-    assert b"ECHOED" not in answer.raw
-    assert len(running.upstream.journal) == calls
-    await running.ask()
-    # 429 and 5xx cooled both keys; a 400 is nobody's fault but the request's.
-    assert len(running.upstream.journal) == (2 if calls == 1 else calls)
+async def test_u20_error_as_the_first_event_becomes_a_real_status(staged: Staged) -> None:
+    """429 and 5xx cool their keys; a 400 is nobody's fault but the request's."""
+    running = staged(5, max_retries=1)
+    table = [
+        (429, 429, "rate_limit_exceeded"),
+        (500, 503, "upstream_service_unavailable"),
+        (400, 400, "invalid_request"),
+    ]
+    for code, status, error in table:
+        running.script(b.in_band_error(code, message="ECHOED-WORDS"), asking=f"<{code}>")
+        answer = await running.ask(f"<{code}>")
+        assert (answer.status, answer.error["code"]) == (status, error)
+        assert b"ECHOED" not in answer.raw
+    assert running.upstream.keys() == running.keys
+    assert (await running.ask()).complete
+    assert running.upstream.keys()[5:] == [running.keys[4]]
 
 
-@pytest.mark.parametrize("wrong", [b.json_200(), b.html_200(), b.malformed_json(), b.raw(b"")])
+WRONG = [b.json_200(), b.html_200(), b.malformed_json(), b.raw(b"")]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=["json", "html", "malformed", "empty"])
 async def test_u22_two_hundred_without_an_event_stream_is_a_failed_try(
-    staged: Staged, wrong: b.Behaviour
+    shared: Stage, question: str, wrong: b.Behaviour
 ) -> None:
-    running = staged(3)
-    running.script(wrong, b.answer("fine"))
-    assert (await running.ask()).text == "fine"
-    running.script(wrong)
-    answer = await running.ask()
+    shared.script(wrong, b.answer("fine"), asking=question)
+    assert (await shared.ask(question)).text == "fine"
+    shared.script(wrong, asking=question)
+    answer = await shared.ask(question)
     assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
     assert b"HTMLPAGE" not in answer.raw
     assert b"MALFORMED" not in answer.raw
-    # The first key rests since the first question.
-    assert running.upstream.keys() == [*running.keys[:2], running.keys[2], running.keys[1]]
+    assert len(set(shared.upstream.keys(question))) == len(shared.upstream.calls(question)) == 6
+
+
+async def test_u22_key_that_answers_without_an_event_stream_rests(staged: Staged) -> None:
+    running = staged(2)
+    running.script(b.html_200(), b.answer("back too early"), key=running.keys[0])
+    for _ in range(2):
+        assert (await running.ask()).text == "Hello from the model."
+    assert running.upstream.keys() == [*running.keys, running.keys[1]]
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])

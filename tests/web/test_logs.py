@@ -7,7 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kefu.keypool import fingerprint
+from kefu.settings import load
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, conversation
 from tests.fakes.fixtures import Staged
@@ -50,7 +53,7 @@ async def test_c20_text_is_logged_at_debug_alone(staged: Staged) -> None:
     assert (await running.ask("CANARY-QUESTION")).complete
     assert "CANARY-QUESTION" in running.service.stderr
     quiet = staged(1)
-    assert (await quiet.ask("CANARY-QUESTION")).complete
+    await line_of(quiet, await quiet.ask("CANARY-QUESTION"))
     assert "CANARY-QUESTION" not in quiet.service.stderr
 
 
@@ -116,6 +119,13 @@ async def test_t18_keys_that_a_visitor_knows_are_redacted_by_value(staged: Stage
     assert "x" * 9 in running.service.stderr
     assert "abc.DEF-123" not in running.service.stderr
     assert "sk-someoneelses-key" not in running.service.stderr
+
+
+def test_t18_settings_do_not_show_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGCAT_API_KEYS", "sk-canary-1,sk-canary-2")
+    settings = load()
+    assert settings.keys == ("sk-canary-1", "sk-canary-2")
+    assert "canary" not in f"{settings!r} {settings} {settings.model_dump_json()}"
 
 
 async def test_t18_streamed_echo_of_the_key_is_withheld(staged: Staged) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_SEND_BUFFER = 65536
+"""Bytes the kernel holds for a peer. Left to itself it takes megabytes, and a thousand visitors
+who do not read would hold gigabytes; nor could a slow one be told from one that reads nothing."""
 
 
 def guarded_protocol(header_timeout: float, write_timeout: float) -> type[HttpToolsProtocol]:
@@ -18,6 +23,8 @@ def guarded_protocol(header_timeout: float, write_timeout: float) -> type[HttpTo
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            link = transport.get_extra_info("socket")
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
             self._head = self.loop.call_later(header_timeout, transport.abort)
 
         def on_headers_complete(self) -> None:
