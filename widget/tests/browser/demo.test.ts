@@ -10,6 +10,7 @@ const it = stage();
 const DEMO = new URL("../../../functions/kefu/web/static/demo.html", import.meta.url);
 
 const HEALTH = { status: "ok", model: "tiny-1", upstream: "local-model", notice: "Tiny answers." };
+const BUILD = { file: "chat-widget.0a1b.js", integrity: "sha384-abc" };
 
 async function visit(
   health: object | undefined,
@@ -17,6 +18,7 @@ async function visit(
 ): Promise<Visit> {
   const html = await readFile(DEMO, "utf8");
   it.site.page("/health", health === undefined ? "{ no JSON" : JSON.stringify(health));
+  it.site.page("/chat-widget.json", JSON.stringify(BUILD));
   return it.open(it.site.page("/", html.replace("/api/chat", it.service.url)), options);
 }
 
@@ -61,6 +63,17 @@ test("the demo page copies the tag, for this very server (C17)", async () => {
     `<script src="${it.site.origin}/chat-widget.js" ` +
       `data-api-url="${it.site.origin}/api/chat" defer></script>`,
   );
+});
+
+test("the demo page pins the tag to this build's hash and back (C16)", async () => {
+  const { page } = await visit(HEALTH);
+  const tag = (): Promise<string> => page.locator("#tag").innerText();
+  await page.locator("#pin").click();
+  expect(await tag()).toContain(`${it.site.origin}/chat-widget.0a1b.js`);
+  expect(await tag()).toContain('integrity="sha384-abc"');
+  expect(await tag()).toContain('crossorigin="anonymous"');
+  await page.locator("#pin").click();
+  expect(await tag()).not.toContain("integrity");
 });
 
 test("the demo page and its chat speak Chinese to a Chinese browser", async () => {

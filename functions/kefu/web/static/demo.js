@@ -4,13 +4,14 @@ const CHINESE = {
   heading: "任何网站，一行代码，即问即答。",
   lead: "页面上一个 script 标签，一台您自己的小服务器。API 密钥始终只在服务器上。",
   embed: "放到您的网站上",
+  pin: "固定版本（SRI）",
   copy: "复制",
   copied: "已复制",
   select: "请手动复制",
   allow: "然后告诉服务器哪个网站可以使用：",
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>
-    `目前由这台电脑上一个很小的模型 ${name} 回答，无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
+    `目前由这台电脑上一个很小的模型 ${name} 回答（它主要懂英文），无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
   scripted: () => "目前的回答是预先写好的，不是 AI 模型。",
   down: "服务没有响应。",
 };
@@ -31,11 +32,35 @@ if (isChinese) {
   }
 }
 
-const tag = `<script
-  src="${location.origin}/chat-widget.js"
+/** The tag to paste; pinned, a changed file is refused by the browser. */
+function tagOf(file, integrity) {
+  const pinned = integrity ? `\n  integrity="${integrity}"\n  crossorigin="anonymous"` : "";
+  return `<script
+  src="${location.origin}/${file}"${pinned}
   data-api-url="${location.origin}/api/chat"
   defer></script>`;
-document.getElementById("tag").textContent = tag;
+}
+
+let tag = "";
+function showTag(file = "chat-widget.js", integrity = "") {
+  tag = tagOf(file, integrity);
+  document.getElementById("tag").textContent = tag;
+}
+showTag();
+
+/** Offers the tag of exactly this build, where the build says what it is. */
+async function offerPin() {
+  const response = await fetch("/chat-widget.json");
+  if (!response.ok) return;
+  const { file, integrity } = await response.json();
+  const pin = document.getElementById("pin");
+  pin.hidden = false;
+  pin.addEventListener("click", () => {
+    const pinned = pin.getAttribute("aria-pressed") !== "true";
+    pin.setAttribute("aria-pressed", String(pinned));
+    showTag(...(pinned ? [file, integrity] : []));
+  });
+}
 
 const copy = document.getElementById("copy");
 const copyLabel = copy.textContent;
@@ -74,3 +99,4 @@ async function showNotice() {
 }
 
 showNotice();
+offerPin();
