@@ -6,7 +6,6 @@ Format: the OpenAI API reference, "The chat completion chunk object".
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, cast
@@ -50,15 +49,13 @@ def _no_constant(name: str) -> NoReturn:
 # Without `decode`, whose two searches for white space cost as much as the scan itself.
 _scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 
-# Line breaks to some SSE clients, though not to the standard, and unsafe in a terminal or a log.
-_AWKWARD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
 
 class Completion:
     """Reads the events of one answer; afterwards knows how it ended.
 
     Chunks keep the upstream's fields. Missing `id`, `object`, `created` and `model` are filled in,
-    and every chunk carries the `id` of the first.
+    and every chunk carries the `id` of the first. What needs no change leaves as it came; all else
+    is written anew, in ASCII.
     """
 
     def __init__(self, fallback_id: str, model: str, created: int) -> None:
@@ -82,30 +79,30 @@ class Completion:
             self.done = True
             return None
         body = _parse(data)
-        if event.event == "error" or body.get("error"):
+        if body.get("error") or event.event == "error":
             raise InBandError(error_status(body), body)
         choices = body.get("choices")
         if not isinstance(choices, list):
             return None
         if choices:
             self._note_choice(choices[0])
-        if body.get("usage"):
-            self._note_usage(body["usage"])
+        if usage := body.get("usage"):
+            self._note_usage(usage)
         if (
             body.get("id") == self.id
             and body.get("object") == "chat.completion.chunk"
             and "model" in body
             and "created" in body
-            and not _AWKWARD.search(data)
+            and _is_plain(data)
         ):
             return Chunk(data, body)
         return self._normalised(body)
 
     def _note_choice(self, choice: object) -> None:
-        if not isinstance(choice, dict) or not isinstance(choice.get("delta", {}), dict):
+        if not isinstance(choice, dict) or not isinstance(choice.get("delta", choice), dict):
             raise MalformedChunk("a choice without a delta")
         reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
+        if reason and isinstance(reason, str):
             self.finish_reason = reason
 
     def _note_usage(self, usage: object) -> None:
@@ -128,6 +125,13 @@ class Completion:
         }
         # ASCII, so that no line break of any kind and no lone surrogate can leave.
         return Chunk(json.dumps(whole, separators=(",", ":")), whole)
+
+
+def _is_plain(data: str) -> bool:
+    """Nothing in it ends a line for any client or could drive a terminal, and no printable ASCII
+    hides behind an escape, as a key could.
+    """
+    return data.isprintable() and ("\\" not in data or not ("\\u00" in data or "\\/" in data))
 
 
 def _parse(data: str) -> Json:

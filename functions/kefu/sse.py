@@ -38,21 +38,31 @@ class Parser:
         self._max_event = max_event
         self._open_line: list[bytes] = []
         self._data: list[bytes] = []
-        self._name = b""
+        self._name = "message"
         self._size = 0
         self._held = 0
         self._at_start = True
         self._skip_lf = False
 
     def feed(self, chunk: bytes) -> list[Event]:
+        events: list[Event] = []
+        for line in self._lines(chunk):
+            if line[:6] == b"data: ":
+                self._add(line[6:])
+            elif not line:
+                self._end(events)
+            else:
+                self._other(line)
+        return events
+
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        """The lines that are complete; the rest is held until it is."""
         if self._skip_lf and chunk:
             self._skip_lf = False
-            if chunk[0] == 10:
-                chunk = chunk[1:]
-        if not chunk:
-            return []
+            chunk = chunk.removeprefix(b"\n")
         if b"\n" not in chunk and b"\r" not in chunk:
-            self._hold(chunk)
+            if chunk:
+                self._hold(chunk)
             return []
         if self._open_line:
             chunk = b"".join(self._open_line) + chunk
@@ -64,14 +74,11 @@ class Parser:
             chunk = chunk.removeprefix(_BOM)
         # bytes.splitlines() knows exactly the three line ends of the standard.
         lines = chunk.splitlines()
-        if chunk[-1] == 13:
+        if chunk[-1:] == b"\r":
             self._skip_lf = True
-        elif chunk[-1] != 10:
+        elif chunk[-1:] != b"\n":
             self._hold(lines.pop())
-        events: list[Event] = []
-        for line in lines:
-            self._line(line, events)
-        return events
+        return lines
 
     def _hold(self, part: bytes) -> None:
         self._open_line.append(part)
@@ -83,18 +90,23 @@ class Parser:
         if self._size > self._max_event:
             raise EventTooLarge(f"an event is longer than {self._max_event} bytes")
 
-    def _line(self, line: bytes, events: list[Event]) -> None:
-        if line.startswith(b"data:"):
-            self._grow(len(line))
-            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
-        elif not line:
-            if self._data:
-                data = b"\n".join(self._data).decode("utf-8", "replace")
-                events.append(Event(data, self._name.decode("utf-8", "replace") or "message"))
-                self._data = []
-            self._name = b""
-            self._size = 0
-        elif line.startswith(b"event:"):
-            self._name = line[6:].removeprefix(b" ")
-        elif line == b"data":
-            self._data.append(b"")
+    def _add(self, data: bytes) -> None:
+        self._grow(len(data))
+        self._data.append(data)
+
+    def _end(self, events: list[Event]) -> None:
+        if self._data:
+            data = b"\n".join(self._data).decode("utf-8", "replace")
+            events.append(Event(data, self._name))
+            self._data.clear()
+        self._name = "message"
+        self._size = 0
+
+    def _other(self, line: bytes) -> None:
+        """Comments and unknown fields are ignored, as the standard has it."""
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._add(value)
+        elif name == b"event":
+            self._name = value.decode("utf-8", "replace") or "message"
