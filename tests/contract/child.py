@@ -55,6 +55,14 @@ class Child:
         self.begin(operation, *arguments)
         return self.answer()
 
+    def sees(self, cooldowns: Mapping[str, object]) -> bool:
+        """Whether these are its cooldowns; DynamoDB's reads may be a moment late."""
+        for _ in range(100):
+            if self.ask("cooldowns") == cooldowns:
+                return True
+            time.sleep(0.05)
+        return False
+
     def begin(self, operation: str, *arguments: object) -> None:
         assert self.process.stdin
         self.process.stdin.write(json.dumps([operation, *arguments]) + "\n")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol, cast
 
-from kefu.keypool import CooldownStore
+from kefu.keypool import Cooldowns, CooldownStore
 from kefu.limits import LimitStore
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.memory import MemoryStore
@@ -59,3 +60,16 @@ async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool
     store = DynamoStore(f"kefu-{uuid.uuid4().hex}", clock, endpoint=endpoint)
     await store.create_table(with_ttl=with_ttl)
     return store
+
+
+async def knows(store: CooldownStore, cooldowns: Cooldowns) -> None:
+    """Wait until a store has exactly these cooldowns.
+
+    DynamoDB's reads are eventually consistent, those of DynamoDB Local, too: seen once in a
+    hundred runs on a busy machine.
+    """
+    for _ in range(100):
+        if await store.cooldowns() == cooldowns:
+            return
+        await asyncio.sleep(0.05)
+    assert await store.cooldowns() == cooldowns

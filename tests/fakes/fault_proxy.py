@@ -101,8 +101,11 @@ class FaultProxy:
 
     async def _close(self) -> None:
         if self._server is not None:
-            self._server.close()
-            self._server = None
+            server, self._server = self._server, None
+            # asyncio forgets a connection that it accepted just before its server closed.
+            self._loop.remove_reader(server.sockets[0].fileno())
+            await asyncio.sleep(0.01)
+            server.close()
         for writer in list(self._open):
             _reset(writer)
 
@@ -111,32 +114,31 @@ class FaultProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # transports tell of their end in a later turn of the loop
+        await asyncio.sleep(0.01)  # transports tell of their end in a later turn, too
 
     async def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        self.connections += 1
         self._open.add(to_client)
+        self.connections += 1
         try:
-            target, to_target = await asyncio.open_connection(*self._target)
-        except OSError:
-            _reset(to_client)
-            return
+            await self._carry(client, to_client)
+        except* OSError:
+            _reset(to_client)  # one side is gone, so is the other
+        finally:
+            to_client.close()
+            self._open.discard(to_client)
+
+    async def _carry(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
+        target, to_target = await asyncio.open_connection(*self._target)
         try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._ask(client, to_target))
                 both.create_task(self._answer(target, to_client))
-        except* OSError:
-            pass  # one side is gone, so is the other
-        except* asyncio.CancelledError:
-            _reset(to_client)
         finally:
             to_target.transport.abort()
-            to_client.close()
-            self._open.discard(to_client)
 
     async def _ask(self, client: asyncio.StreamReader, to_target: asyncio.StreamWriter) -> None:
         while data := await client.read(65536):

@@ -14,12 +14,12 @@ from typing import Literal
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.keypool import Cooldown, Cooldowns, CooldownStore, Reason, fingerprint
+from kefu.keypool import Cooldown, Reason, fingerprint
 from kefu.limits import Rate
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.memory import MemoryStore
-from tests.contract.engines import new_table
+from tests.contract.engines import knows, new_table
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.throttling_front import ThrottlingFront
 
@@ -62,15 +62,6 @@ async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
             if await holds():
                 return
             await asyncio.sleep(0.05)
-
-
-async def knows(store: CooldownStore, cooldowns: Cooldowns) -> None:
-    """Wait until a store has exactly these cooldowns."""
-
-    async def known() -> bool:
-        return await store.cooldowns() == cooldowns
-
-    await eventually(known)
 
 
 @contextlib.asynccontextmanager
@@ -154,7 +145,7 @@ async def test_reads_go_on_with_what_was_known(
     """D1, D8: one request waits, at most 300 ms; the others not at all."""
     other = resting()
     await site.direct.cool(ONE, other)
-    assert await site.cooldowns.cooldowns() == {ONE: other}
+    await knows(site.cooldowns, {ONE: other})
     fault(site.proxy)
     await stale(site)
     assert await seconds(site.cooldowns.cooldowns()) < AT_MOST
@@ -294,7 +285,7 @@ async def test_answers_in_slices_and_slow_closes_do_no_harm(site: Site) -> None:
     site.proxy.set(slices=7, slow_close=1.0)
     mine = resting()
     assert await site.store.cool(ONE, mine) == {ONE: mine}
-    assert await site.store.cooldowns() == {ONE: mine}
+    await knows(site.store, {ONE: mine})
     assert await site.limits.take("visitor", RATE) == 0
     assert not site.degraded
 
