@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks import relay
-from benchmarks.contenders import KEFU
+from benchmarks.contenders import KEFU, KEFU_MEMORY, Contender
 from benchmarks.processes import Load, Server, raise_file_limit
 
 LOADS = {
@@ -34,7 +34,7 @@ def py_spy() -> list[str]:
     return [str(Path(sys.executable).with_name("uv")), "tool", "run", "py-spy"]
 
 
-def sampled(kind: str, seconds: int) -> str:
+def sampled(contender: Contender, kind: str, seconds: int) -> str:
     """Collapsed stacks, one a line, with their counts."""
     message, streams, requests = LOADS[kind]
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def sampled(kind: str, seconds: int) -> str:
         load = Load()
         bench = relay.Bench(Path(folder), upstream, load)
         try:
-            with bench.serving([KEFU]) as doors:
+            with bench.serving([contender]) as doors:
                 relay.warm(bench, doors)
                 over = threading.Event()
 
@@ -84,14 +84,20 @@ def shares(stacks: str) -> tuple[Counter[str], Counter[str], int]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profile", description=__doc__)
     parser.add_argument("load", nargs="?", choices=LOADS, default="flat")
+    parser.add_argument("--memory", action="store_true", help="without SQLite")
     parser.add_argument("--top", type=int, default=25)
     parser.add_argument("--seconds", type=int, default=10)
     arguments = parser.parse_args()
     raise_file_limit()
-    own, cumulative, total = shares(sampled(arguments.load, arguments.seconds))
-    print(f"{arguments.load}: {total} samples\n  own   with callees")
+    contender = KEFU_MEMORY if arguments.memory else KEFU
+    own, cumulative, total = shares(sampled(contender, arguments.load, arguments.seconds))
+    print(f"{arguments.load}: {total} samples\n\n  own   with callees")
     for name, count in own.most_common(arguments.top):
         print(f"{count / total:6.1%} {cumulative[name] / total:6.1%}  {name}")
+    print("\nKefu's own functions, with callees")
+    ours = [(name, count) for name, count in cumulative.most_common() if "(kefu/" in name]
+    for name, count in ours[: arguments.top]:
+        print(f"{count / total:6.1%}  {name}")
 
 
 if __name__ == "__main__":
