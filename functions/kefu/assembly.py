@@ -86,7 +86,7 @@ def build(settings: Settings) -> Service:
         await upstream.aclose()
         await guarded.aclose()
 
-    desk = Desk(chat, admission, guarded.cooldowns, log)
+    desk = Desk(chat, admission, log, guarded.prefetch)
     parts = Parts(
         options=_web_options(settings),
         desk=desk,
@@ -144,6 +144,10 @@ class _Guarded:
         warm = getattr(self.store, "warm", None)
         if warm:
             warm()
+
+    def prefetch(self) -> None:
+        if isinstance(self.cooldowns, GuardedCooldowns):
+            self.cooldowns.prefetch()
 
     async def aclose(self) -> None:
         for part in (self.cooldowns, self.limits):

@@ -72,9 +72,9 @@ class Completion:
 
         Raises MalformedChunk and InBandError.
         """
-        if self.done:
-            return None
         data = event.data
+        if self.done or not data:
+            return None
         if data == "[DONE]":
             self.done = True
             return None

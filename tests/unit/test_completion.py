@@ -71,7 +71,7 @@ def test_text_that_some_clients_split_lines_at_leaves_escaped(awkward: str) -> N
 @pytest.mark.parametrize(
     "data",
     [
-        *("", "{", "[]", "null", "1", '"text"', "{} {}", "[" * 100_000),
+        *(" ", "{", "[]", "null", "1", '"text"', "{} {}", "[" * 100_000),
         *('{"choices": [1]}', '{"choices": [{"delta": 3}]}', '{"a": NaN}'),
     ],
 )

@@ -71,12 +71,18 @@ class GuardedCooldowns:
         self._background = Background()
 
     async def cooldowns(self) -> Cooldowns:
-        # A clock that went back would make a view fresh for ever.
-        if not 0 <= self._clock() - self._read_at < self._cache_for and not self.circuit.open:
-            if self._reading is None or self._reading.done():
-                self._reading = self._background.start(self._read())
-            await self._wait_for(self._reading, "reading cooldowns")
+        if reading := self.prefetch():
+            await self._wait_for(reading, "reading cooldowns")
         return self._view
+
+    def prefetch(self) -> asyncio.Task[None] | None:
+        """Start reading, if the view is old, beside other work; all who wait share one read."""
+        # A clock that went back would make a view fresh for ever.
+        if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
+            return None
+        if self._reading is None or self._reading.done():
+            self._reading = self._background.start(self._read())
+        return self._reading
 
     async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
         now = self._clock()

@@ -14,7 +14,6 @@ from kefu.answer import Answer
 from kefu.chat import Chat, Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import KefuError, UpstreamUnavailable
-from kefu.keypool import CooldownStore
 from kefu.sse import DONE, PING
 from kefu.web.error_response import error_event, error_response
 from kefu.web.log import RequestLog
@@ -60,11 +59,16 @@ class Desk:
     """Everything an exchange needs besides its question."""
 
     def __init__(
-        self, chat: Chat, admission: Admission, cooldowns: CooldownStore, log: RequestLog
+        self,
+        chat: Chat,
+        admission: Admission,
+        log: RequestLog,
+        prefetch: Callable[[], object],
     ) -> None:
+        """`prefetch` starts to fetch what the relay will need to know of the keys."""
         self.chat = chat
         self.admission = admission
-        self.cooldowns = cooldowns
+        self.prefetch = prefetch
         self.log = log
         self.running = Running()
 
@@ -146,8 +150,9 @@ class Exchange(Response):
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         desk, record = self._desk, record_of(scope)
-        # The keys' view is fetched while the rate is checked: one wait for the store, not two.
-        await asyncio.gather(desk.admission.admit(self._ip), desk.cooldowns.cooldowns())
+        # The keys' view comes while the rate is checked: one wait for the store, not two.
+        desk.prefetch()
+        await desk.admission.admit(self._ip)
         dialogue = desk.chat.prepare(self._question, record.started, record.request_id)
         record.dialogue = dialogue
         desk.log.messages(record)
