@@ -51,7 +51,7 @@ QUICK = Effort(
 def compare(bench: relay.Bench, contenders: Sequence[Contender], effort: Effort) -> None:
     with bench.serving(contenders) as doors:
         relay.warm(bench, doors)
-        relay.first_chunk(bench, doors, 2 * effort.rounds)
+        relay.first_chunk(bench, doors, effort.rounds + 2)
         relay.saturation(bench, doors, max(2, effort.rounds - 2), effort.chunks)
         relay.paced(bench, doors, max(1, effort.rounds - 2), effort.seconds)
         relay.resident(bench, doors)
