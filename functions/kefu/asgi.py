@@ -9,7 +9,4 @@ from kefu.assembly import build  # noqa: E402
 from kefu.settings import load  # noqa: E402
 
 app = build(load()).app
-
-# What stands here lives as long as the process: no later collection has to look at it.
-gc.freeze()
 gc.enable()

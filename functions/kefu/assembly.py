@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -81,6 +82,7 @@ def build(settings: Settings) -> Service:
     async def start() -> None:
         guarded.warm()
         await upstream.warm()
+        _calm_the_collector()
 
     async def stop() -> None:
         await upstream.aclose()
@@ -96,6 +98,16 @@ def build(settings: Settings) -> Service:
         stop=stop,
     )
     return Service(create_app(parts), desk.close)
+
+
+def _calm_the_collector() -> None:
+    """What is loaded now lives as long as the process, and need not be looked at again; chunks are
+    many, small and free of cycles. With Python's own thresholds collecting takes a fifth of the
+    time of a busy relay.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, str]:

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+SLACK = 1e-3
+"""Seconds by which a request may come too early."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -31,9 +34,10 @@ def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
     Source: ITU-T I.371, "virtual scheduling algorithm".
     """
     start = max(arrival or 0.0, now)
-    # A microsecond of slack: `period - interval` in floats must not refuse the last of a burst.
+    # A millisecond of slack: sums of floats as large as a Unix time lose more than a microsecond,
+    # and must not refuse the last of a burst.
     wait = start - now - (rate.period - rate.interval)
-    if wait > 1e-6:
+    if wait > SLACK:
         return start, wait
     return start + rate.interval, 0.0
 

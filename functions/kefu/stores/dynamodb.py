@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint
-from kefu.limits import Rate
+from kefu.limits import SLACK, Rate
 from kefu.stores.deadlines import far_from, reason_of
 from kefu.stores.dynamodb_table import Change, Row, Table, number, number_in
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 DAY: Final = 86400
 REASON: Final = "reason_"
-SLACK: Final = 1e-3
-"""Seconds a burst's last request may be early: sums of floats must not refuse it."""
 TURNS: Final = 4
 """How often `take` looks again because another writer changed the bucket in between. A second time
 needs a bucket that was drained, used and drained again within one call."""
