@@ -30,8 +30,9 @@ class InBandError(Exception):
 
 class Chunk(NamedTuple):
     text: str
-    """The chunk as JSON on one line."""
-    body: Json
+    """The chunk as JSON on one line. Its parsed form is not kept: it is ten times as large."""
+    has_choices: bool
+    """False for a chunk that only reports usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class Completion:
             and "created" in body
             and _is_plain(data)
         ):
-            return Chunk(data, body)
-        return self._normalised(body)
+            return Chunk(data, bool(choices))
+        return Chunk(self._normalised(body), bool(choices))
 
     def _note_choice(self, choice: object) -> None:
         if not isinstance(choice, dict) or not isinstance(choice.get("delta", choice), dict):
@@ -111,7 +112,7 @@ class Completion:
             if isinstance(prompt, int) and isinstance(completion, int):
                 self.usage = Usage(prompt, completion)
 
-    def _normalised(self, body: Json) -> Chunk:
+    def _normalised(self, body: Json) -> str:
         if not self.id:
             first = body.get("id")
             self.id = first if isinstance(first, str) and first else self._fallback_id
@@ -124,7 +125,7 @@ class Completion:
             "model": body.get("model") or self.model,
         }
         # ASCII, so that no line break of any kind and no lone surrogate can leave.
-        return Chunk(json.dumps(whole, separators=(",", ":")), whole)
+        return json.dumps(whole, separators=(",", ":"))
 
 
 def _is_plain(data: str) -> bool:
@@ -179,9 +180,9 @@ class Collected:
         self._tool_calls: dict[int, dict[str, object]] = {}
 
     def add(self, chunk: Chunk) -> None:
-        choices = cast(list[Json], chunk.body["choices"])
-        if not choices:
+        if not chunk.has_choices:
             return
+        choices = cast(list[Json], _parse(chunk.text)["choices"])
         delta = cast(Json, choices[0].get("delta") or {})
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
             part = delta.get(name)

@@ -37,7 +37,7 @@ def test_all_chunks_carry_the_id_of_the_first() -> None:
     """C5."""
     completion = reading()
     read = [completion.read(chunk(id=name)) for name in ("one", "two", "")]
-    assert {each.body["id"] for each in read if each} == {"one"}
+    assert {json.loads(each.text)["id"] for each in read if each} == {"one"}
 
 
 def test_missing_fields_are_filled_in() -> None:

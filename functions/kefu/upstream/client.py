@@ -16,6 +16,9 @@ from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
 if TYPE_CHECKING:
     import aiohttp
 
+_READ = 16 * 1024
+"""Bytes read at once, and half of what is held for one stream before its sender is held back."""
+
 _IDLE = 15.0
 """Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
 
@@ -45,6 +48,7 @@ class HttpUpstream:
             headers={"Accept": "text/event-stream", "Accept-Encoding": "identity"},
             skip_auto_headers=("User-Agent",),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+            read_bufsize=_READ,
             trace_configs=[trace],
         )
         return self._session
@@ -101,9 +105,9 @@ class HttpResponse:
         import aiohttp
 
         try:
-            # Cancelling readany() loses nothing: bytes stay in the reader's buffer.
+            # Cancelling read() loses nothing: bytes stay in the reader's buffer.
             async with asyncio.timeout(timeout):
-                return await self._response.content.readany()
+                return await self._response.content.read(_READ)
         except TimeoutError:
             raise
         except (aiohttp.ClientError, OSError) as error:

@@ -201,7 +201,7 @@ class Exchange(Response):
         """The events of one read of the upstream, in one write."""
         self._pieces += len(batch)
         if not self._wants_usage:
-            batch = [chunk for chunk in batch if chunk.body["choices"]]
+            batch = [chunk for chunk in batch if chunk.has_choices]
         return "".join([f"data: {chunk.text}\n\n" for chunk in batch]).encode()
 
     async def _send_whole(
