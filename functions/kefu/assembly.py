@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 import time
@@ -81,7 +82,7 @@ def build(settings: Settings) -> Service:
 
     async def start() -> None:
         guarded.warm()
-        await upstream.warm()
+        await asyncio.gather(asyncio.to_thread(log.open), upstream.warm())
         _calm_the_collector()
 
     async def stop() -> None:

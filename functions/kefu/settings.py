@@ -6,29 +6,27 @@ it. `docs/settings.md` is made from the descriptions here.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
 _ORIGIN = re.compile(r"https?://[^/?#@\s*]+")
 _STORE = re.compile(r"memory:|sqlite:///.+|dynamodb://[A-Za-z0-9_.-]{3,255}")
 
-Names = Annotated[tuple[str, ...], NoDecode]
+Names = tuple[str, ...]
 
 
 class ConfigurationError(Exception):
     """A setting has a value that Kefu cannot run with."""
 
 
-class Settings(BaseSettings):
-    model_config = SettingsConfigDict(
-        env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=False
-    )
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     # The model
     api_keys: Annotated[SecretStr, Field(alias="LONGCAT_API_KEYS")] = Field(
@@ -274,7 +272,8 @@ class Settings(BaseSettings):
 def load() -> Settings:
     """Read the environment. Raises ConfigurationError, whose text is for the person starting it."""
     try:
-        return Settings()
+        # An empty variable counts as unset, as it does in a shell script.
+        return Settings.model_validate({name: text for name, text in os.environ.items() if text})
     except ValidationError as error:
         # Without the input: it may be a key.
         lines = (f"{problem['loc'][0]}: {_plain(problem['msg'])}" for problem in error.errors())

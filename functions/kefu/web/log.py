@@ -9,9 +9,6 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-
 from kefu.answer import Clock
 from kefu.web.record import Record
 
@@ -30,20 +27,6 @@ def redactor(secrets: Iterable[str]) -> Redact:
         return _BEARER.sub("[key]", text)
 
     return redact
-
-
-# Valid inside JSON, yet ends of lines to some readers, or commands to a terminal.
-_AWKWARD = re.compile("[\x7f-\x9f\u2028\u2029]")
-
-
-class _JsonLines(LambdaPowertoolsFormatter):
-    def __init__(self, redact: Redact) -> None:
-        super().__init__(json_default=str, utc=True, use_rfc3339=True)
-        self._redact = redact
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = self._redact(super().format(record))
-        return _AWKWARD.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 class _Text(logging.Formatter):
@@ -76,18 +59,24 @@ class RequestLog:
         metrics: bool = False,
     ) -> None:
         self._clock = clock
+        self._level = level
+        self._style = style
+        self._redact = redactor(secrets)
         self._metrics = metrics
-        redact = redactor(secrets)
-        formatter = _JsonLines(redact) if style == "json" else _Text(redact)
-        # The server's own loggers, tracebacks among them, go the same way.
-        logging.basicConfig(handlers=[_handler(formatter)], level=logging.WARNING, force=True)
-        if style == "json":
-            # Powertools sets up the logger of the service's name, the one used below, and keeps
-            # its lines from the root's handler. Of a handler alone it would replace the formatter.
-            lines = _JsonLines(redact)
-            Logger(service="kefu", logger_handler=_handler(lines), logger_formatter=lines)
         self._log = logging.getLogger("kefu")
-        self._log.setLevel(level)
+
+    def open(self) -> None:
+        """Set up the process's logging: before the first line, off the event loop."""
+        # The server's own loggers, tracebacks among them, go the same way.
+        server = logging.StreamHandler(sys.stderr)
+        logging.basicConfig(handlers=[server], level=logging.WARNING, force=True)
+        if self._style == "json":
+            from kefu.web.json_lines import set_up
+
+            server.setFormatter(set_up(self._log.name, self._redact))
+        else:
+            server.setFormatter(_Text(self._redact))
+        self._log.setLevel(self._level)
 
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
@@ -116,12 +105,6 @@ class RequestLog:
         directive = {"Namespace": "Kefu", "Dimensions": [[], ["code"]], "Metrics": metrics}
         timestamp = int(self._clock.now() * 1000)
         return {**values, "_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [directive]}}
-
-
-def _handler(formatter: logging.Formatter) -> logging.Handler:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
-    return handler
 
 
 _UNITS = {"ttft_ms": "Milliseconds", "duration_ms": "Milliseconds"}
