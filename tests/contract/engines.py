@@ -17,10 +17,13 @@ from kefu.stores.sqlite import SqliteStore
 
 
 class HandClock:
-    """Unix time that moves only when it is told to."""
+    """Unix time that moves only when it is told to.
+
+    It starts in the year 2096: DynamoDB Local deletes what has expired by the real clock.
+    """
 
     def __init__(self) -> None:
-        self.now = 1_764_000_000.123
+        self.now = 4_000_000_000.123
 
     def __call__(self) -> float:
         return self.now

@@ -45,6 +45,7 @@ def serve(app: Callable[..., object], close: Callable[[], bool], where: Listenin
         app,
         http=guarded_protocol(where.header_timeout, where.write_timeout),
         ws="none",
+        loop="asyncio",
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -60,7 +61,8 @@ def serve(app: Callable[..., object], close: Callable[[], bool], where: Listenin
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family)
+    # Named, not left to the system: asyncio switches Nagle off only where it reads TCP.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind((host, port))
     return sock

@@ -29,11 +29,8 @@ from kefu.stores.migrations import migrate
 
 T = TypeVar("T")
 
-SWEEP_EVERY = 256
-"""Accepted requests between two clean-ups of drained buckets."""
-
-CHECKPOINT_EVERY = 256
-"""Calls between two checkpoints, which keep the -wal file small."""
+TIDY_EVERY = 512
+"""Calls between two clean-ups, which keep the file and its -wal small."""
 
 
 class SqliteStore:
@@ -53,7 +50,6 @@ class SqliteStore:
         """The thread's own; it waits for locks."""
         self._quick: sqlite3.Connection | None = None
         """The event loop's; it never waits."""
-        self._taken = 0
         self._calls = 0
 
     def warm(self) -> None:
@@ -87,7 +83,6 @@ class SqliteStore:
                 arrival, wait = admit(row[0] if row else None, rate, now)
                 if wait == 0:
                     db.execute("INSERT OR REPLACE INTO rates VALUES (?, ?)", (bucket, arrival))
-                    self._forget_drained(db, now)
             return wait
 
         return await self._run(work)
@@ -106,12 +101,11 @@ class SqliteStore:
         return await self._run(work)
 
     async def settle(self, budget: str, difference: int) -> None:
-        now = self._clock()
+        expires = self._clock() + BUDGET_LIFE
 
         def work(db: sqlite3.Connection) -> None:
             with _writing(db):
-                _add(db, budget, difference, now + BUDGET_LIFE)
-                db.execute("DELETE FROM budgets WHERE expires < ?", (now,))
+                _add(db, budget, difference, expires)
 
         await self._run(work)
 
@@ -124,11 +118,6 @@ class SqliteStore:
         self._close_quick()
         self._thread.shutdown(wait=False)
 
-    def _forget_drained(self, db: sqlite3.Connection, now: float) -> None:
-        self._taken += 1
-        if self._taken % SWEEP_EVERY == 0:
-            db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
-
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._quick is not None:
             try:
@@ -139,18 +128,13 @@ class SqliteStore:
             except sqlite3.DatabaseError:
                 self._close_quick()
             else:
-                self._checkpoint_sometimes()
+                self._tidy_sometimes()
                 return result
         try:
-            result = await asyncio.wrap_future(self._submit(work))
+            return await asyncio.wrap_future(self._submit(work))
         except StoreUnavailable:
             self._close_quick()
             raise
-        if self._quick is None and self._db is not None:
-            quick = await asyncio.wrap_future(self._submit(self._another))
-            self._close_quick()  # another call may have come to the same
-            self._quick = quick
-        return result
 
     def _submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         try:
@@ -158,10 +142,20 @@ class SqliteStore:
         except RuntimeError as error:
             raise StoreUnavailable("SQLite: the store is closed") from error
 
-    def _checkpoint_sometimes(self) -> None:
+    def _tidy_sometimes(self) -> None:
         self._calls += 1
-        if self._calls % CHECKPOINT_EVERY == 0:
-            self._submit(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
+        if self._calls % TIDY_EVERY == 0:
+            self._submit(self._tidy)
+
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        """Forget drained buckets and old budgets, and write the -wal back into the file."""
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        with _writing(db):
+            now = self._clock()
+            db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
+            db.execute("DELETE FROM budgets WHERE expires < ?", (now,))
+            # Whoever writes first after a checkpoint waits for the disk: let it be this thread.
+            db.execute("INSERT OR REPLACE INTO rates VALUES ('tidied', ?)", (now,))
 
     def _close_quick(self) -> None:
         if self._quick is not None:
@@ -172,6 +166,8 @@ class SqliteStore:
         try:
             if self._db is None:
                 self._db = self._opened()
+            if self._quick is None:
+                self._quick = self._another()
             return work(self._db)
         except (sqlite3.DatabaseError, OSError) as error:
             self._close()
@@ -193,7 +189,7 @@ class SqliteStore:
             raise
         return db
 
-    def _another(self, _db: sqlite3.Connection) -> sqlite3.Connection:
+    def _another(self) -> sqlite3.Connection:
         """A connection to the same, open file for use on the event loop."""
         quick = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
         quick.execute("PRAGMA synchronous = NORMAL")
@@ -220,10 +216,10 @@ def _writing(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
         db.rollback()
         raise
-    db.execute("COMMIT")
 
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:
