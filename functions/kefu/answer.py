@@ -55,6 +55,10 @@ class UpstreamResponse(Protocol):
         """End the exchange; the connection is closed at once unless the body was read whole."""
         ...
 
+    def finish(self) -> None:
+        """The answer is whole: what may still come is not wanted, but the connection is."""
+        ...
+
 
 class Upstream(Protocol):
     """An OpenAI-compatible `POST /chat/completions`."""
@@ -155,7 +159,10 @@ class Stream:
         return chunks
 
     def close(self) -> None:
-        self._response.close()
+        if self.completion.done:
+            self._response.finish()
+        else:
+            self._response.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 _READ = 16 * 1024
 """Bytes read at once, and half of what is held for one stream before its sender is held back."""
 
+_END_WITHIN = 0.5
+"""Seconds in which the end of a body should follow `[DONE]`."""
+
+_finishing: set[asyncio.Task[None]] = set()
+"""Kept from the garbage collector."""
+
 _IDLE = 15.0
 """Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
 
@@ -115,3 +121,20 @@ class HttpResponse:
 
     def close(self) -> None:
         self._response.close()
+
+    def finish(self) -> None:
+        if not self._response.content.is_eof():
+            task = asyncio.create_task(self._read_off())
+            _finishing.add(task)
+            task.add_done_callback(_finishing.discard)
+
+    async def _read_off(self) -> None:
+        """Wait a moment for the end of the body, behind which the connection can be used again."""
+        left = _READ
+        try:
+            while left > 0 and (data := await self.read(_END_WITHIN)):
+                left -= len(data)
+        except (TimeoutError, ConnectionLost):
+            pass
+        finally:
+            self._response.close()

@@ -46,6 +46,9 @@ class ScriptedResponse:
     def close(self) -> None:
         """Nothing is open."""
 
+    def finish(self) -> None:
+        """Nothing is open."""
+
 
 def _events() -> Iterator[bytes]:
     for word in _TEXT.split(" "):
