@@ -47,16 +47,24 @@ export class Conversation {
   readonly #around: Circumstances;
   readonly #audience: Audience;
   readonly #deadlines = new Deadlines((limit, slept) => this.#expired(limit, slept));
-  readonly #turns: Turn[] = [];
-  #state: State = "idle";
+  readonly #turns: Turn[];
+  #state: State;
   #request = new AbortController();
   #made = 0;
   #timeouts = 0;
   #waitMs = 0;
 
-  constructor(around: Circumstances, audience: Audience) {
+  /** `before`: the turns of an earlier page. None of them is asked again, unless by `retry`. */
+  constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
     this.#around = around;
     this.#audience = audience;
+    this.#turns = [...before];
+    const ending = before.at(-1)?.ending ?? "whole";
+    this.#state = ending === "whole" || ending === "stopped" ? "idle" : "disconnected";
+  }
+
+  get turns(): readonly Turn[] {
+    return this.#turns;
   }
 
   get state(): State {

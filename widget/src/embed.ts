@@ -21,10 +21,13 @@ const script =
 function start(): void {
   // Included twice, or again by a single-page app: the first one stays.
   if (document.querySelector(HOST_TAG) !== null) return;
-  const options = readOptions({ ...script?.dataset }, window.ChatWidgetConfig, {
+  const page = {
     url: document.baseURI,
     languages: [document.documentElement.lang, ...navigator.languages],
-  });
+  };
+  const options = readOptions({ ...script?.dataset }, window.ChatWidgetConfig, page, (complaint) =>
+    console.warn(`Chat widget: ${complaint}`),
+  );
   if (typeof options === "string") console.error(`Chat widget: ${options}`);
   else new Widget(window, options);
 }

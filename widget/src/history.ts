@@ -1,4 +1,4 @@
-/** What of a conversation goes out with a question: the newest that the service accepts. */
+/** What of a conversation goes out with a question, or is kept: the newest that the service accepts. */
 
 export interface Message {
   readonly role: "user" | "assistant";
@@ -22,16 +22,23 @@ export function outgoing(exchanges: readonly Exchange[]): readonly Message[] {
     if (isLast || answer === "") return [asked];
     return [asked, { role: "assistant", content: wellFormed(answer) }];
   });
-  const kept: Message[][] = [];
+  const kept = newest(groups, (group) => group.length);
+  // What the visitor asked goes out even where it alone is too much: the service says so.
+  return (kept.length === 0 ? groups.slice(-1) : kept).flat();
+}
+
+/** As many of the newest as stay below both limits together; `count` says how many messages one is. */
+export function newest<T>(groups: readonly T[], count: (group: T) => number): readonly T[] {
   let bytes = 0;
-  let count = 0;
-  for (const group of groups.reverse()) {
+  let messages = 0;
+  let first = groups.length;
+  for (const group of [...groups].reverse()) {
     bytes += new TextEncoder().encode(JSON.stringify(group)).length;
-    count += group.length;
-    if (kept.length > 0 && (bytes > MAX_BYTES || count > MAX_MESSAGES)) break;
-    kept.push(group);
+    messages += count(group);
+    if (bytes > MAX_BYTES || messages > MAX_MESSAGES) break;
+    first -= 1;
   }
-  return kept.reverse().flat();
+  return groups.slice(first);
 }
 
 /** A lone surrogate (half an emoji) is no text for any server. */

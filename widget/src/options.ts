@@ -5,6 +5,9 @@
  */
 
 import { isHexColour } from "./colour.ts";
+import { own } from "./own.ts";
+import type { Persist } from "./store.ts";
+import { readSuggestions } from "./suggestions.ts";
 import { type Language, languageOf, TEXTS } from "./texts.ts";
 
 export interface Options {
@@ -16,6 +19,12 @@ export interface Options {
   readonly language: Language;
   readonly title: string;
   readonly greeting: string;
+  /** Offered before the first question. */
+  readonly suggestions: readonly string[];
+  /** What the visitor must agree to before anything is sent. */
+  readonly consent: string | undefined;
+  /** Where the conversation is kept for the visitor's next page. */
+  readonly persist: Persist;
   readonly accent: string | undefined;
   readonly theme: "auto" | "light" | "dark";
   readonly position: "bottom-right" | "bottom-left";
@@ -37,8 +46,16 @@ const FIRST_BYTE_SECONDS = 5;
 const STALL_SECONDS = 10;
 const LONGEST_SECONDS = 600;
 
-/** The options, or why there can be no widget. `attributes` are those of a `dataset`. */
-export function readOptions(attributes: Attributes, config: unknown, page: Page): Options | string {
+/**
+ * The options, or why there can be no widget. `attributes` are those of a `dataset`; `warn` is
+ * told of what the owner should look at.
+ */
+export function readOptions(
+  attributes: Attributes,
+  config: unknown,
+  page: Page,
+  warn: (complaint: string) => void,
+): Options | string {
   const setting = (name: string): string | undefined =>
     trimmed(own(attributes, name)) ?? trimmed(own(config, name));
 
@@ -55,6 +72,12 @@ export function readOptions(attributes: Attributes, config: unknown, page: Page)
     language,
     title: setting("title") ?? texts.title,
     greeting: setting("greeting") ?? texts.greeting,
+    suggestions: readSuggestions(
+      own(attributes, "suggestions") ?? own(config, "suggestions"),
+      warn,
+    ),
+    consent: setting("consent"),
+    persist: oneOf(["session", "local", "none"], setting("persist")),
     accent: accent !== undefined && isHexColour(accent) ? accent : undefined,
     theme: oneOf(["auto", "light", "dark"], setting("theme")),
     position: oneOf(["bottom-right", "bottom-left"], setting("position")),
@@ -84,13 +107,6 @@ function isLocal(host: string): boolean {
     host === "[::1]" ||
     /^127(\.\d+){3}$/.test(host)
   );
-}
-
-/** Own properties only: a page may have extended Object.prototype, or clobbered the name. */
-function own(from: unknown, name: string): unknown {
-  return typeof from === "object" && from !== null && Object.hasOwn(from, name)
-    ? (from as Record<string, unknown>)[name]
-    : undefined;
 }
 
 function trimmed(value: unknown): string | undefined {

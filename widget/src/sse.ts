@@ -3,6 +3,7 @@
  */
 
 import { createParser } from "eventsource-parser";
+import { own } from "./own.ts";
 import type { Code } from "./retry.ts";
 import { codeOf } from "./retry.ts";
 
@@ -45,23 +46,17 @@ function arrivalsOf(data: string): Arrival[] {
   } catch {
     return [BROKEN];
   }
-  const error = field(event, "error");
+  const error = own(event, "error");
   if (error !== undefined && error !== null) {
-    return [{ kind: "error", code: codeOf(field(error, "code")) }];
+    return [{ kind: "error", code: codeOf(own(error, "code")) }];
   }
   // A usage chunk has no choice; a first chunk often has only a role; reasoning is not shown.
-  const choices = field(event, "choices");
+  const choices = own(event, "choices");
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const text = field(field(choice, "delta"), "content");
-  const reason = field(choice, "finish_reason");
+  const text = own(own(choice, "delta"), "content");
+  const reason = own(choice, "finish_reason");
   const arrivals: Arrival[] = [];
   if (typeof text === "string" && text !== "") arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
 }

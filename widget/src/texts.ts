@@ -11,6 +11,8 @@ export interface Texts {
   readonly close: string;
   readonly messages: string;
   readonly placeholder: string;
+  readonly suggestions: string;
+  readonly agree: string;
   readonly send: string;
   readonly stop: string;
   readonly retry: string;
@@ -35,6 +37,8 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     close: "关闭聊天",
     messages: "聊天记录",
     placeholder: "输入您的问题…",
+    suggestions: "您可以这样问",
+    agree: "同意",
     send: "发送",
     stop: "停止回答",
     retry: "重试",
@@ -65,6 +69,8 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     close: "Close chat",
     messages: "Conversation",
     placeholder: "Ask anything…",
+    suggestions: "Suggested questions",
+    agree: "Agree",
     send: "Send",
     stop: "Stop answering",
     retry: "Retry",

@@ -4,10 +4,13 @@ import { httpApi } from "./api.ts";
 import { type Audience, Conversation, type Turn, type Waiting } from "./conversation.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
+import { areaOf, Store } from "./store.ts";
 import { TEXTS, type Texts } from "./texts.ts";
 import { Composer } from "./view/composer.ts";
+import { Consent } from "./view/consent.ts";
 import { Launcher } from "./view/launcher.ts";
 import { Panel } from "./view/panel.ts";
+import { Suggestions } from "./view/suggestions.ts";
 import { dress } from "./view/theme.ts";
 import { Transcript } from "./view/transcript.ts";
 import stylesheet from "./view/widget.css";
@@ -20,8 +23,11 @@ const COVERS_PAGE = "(max-width: 480px)";
 export class Widget implements Audience {
   readonly #page: Window;
   readonly #texts: Texts;
+  readonly #store: Store;
   readonly #conversation: Conversation;
   readonly #transcript: Transcript;
+  readonly #suggestions: Suggestions;
+  readonly #consent: Consent;
   readonly #composer: Composer;
   readonly #launcher: Launcher;
   readonly #panel: Panel;
@@ -29,6 +35,8 @@ export class Widget implements Audience {
   constructor(page: Window, options: Options) {
     this.#page = page;
     this.#texts = TEXTS[options.language];
+    this.#store = new Store(options.apiUrl, () => areaOf(page, options.persist));
+    const stored = this.#store.read();
     this.#conversation = new Conversation(
       {
         api: httpApi(options.apiUrl),
@@ -38,29 +46,53 @@ export class Widget implements Audience {
         newId: uuid,
       },
       this,
+      stored.turns,
     );
-    this.#transcript = new Transcript(this.#texts, options.greeting, () => {
-      // The button goes away, and the focus with it.
+    // A button that goes away takes the focus with it.
+    this.#transcript = new Transcript(this.#texts, options.greeting, () =>
+      this.#consent.whenGiven(() => {
+        this.#composer.focus();
+        this.#conversation.retry();
+      }),
+    );
+    this.#suggestions = new Suggestions(this.#texts, options.suggestions, (text) =>
+      this.#consent.whenGiven(() => {
+        this.#composer.focus();
+        this.#conversation.send(text);
+      }),
+    );
+    const { consent } = options;
+    this.#consent = new Consent(this.#texts, consent, stored.agreed === consent, () => {
       this.#composer.focus();
-      this.#conversation.retry();
+      this.#store.write({ agreed: consent });
     });
     this.#composer = new Composer(
       this.#texts,
+      (act) => this.#consent.whenGiven(act),
       (text) => this.#conversation.send(text),
       () => this.#conversation.stop(),
     );
     this.#launcher = new Launcher(this.#texts, () => this.#toggle());
-    this.#panel = new Panel(this.#texts, options.title, this.#transcript, this.#composer, () =>
-      this.#close(),
+    const parts = [this.#transcript, this.#suggestions, this.#consent, this.#composer];
+    this.#panel = new Panel(
+      this.#texts,
+      options.title,
+      parts.map(({ node }) => node),
+      () => this.#close(),
     );
+    for (const turn of stored.turns) this.#transcript.restored(turn);
+    if (stored.turns.length > 0) this.#suggestions.remove();
     this.#mount(options);
     this.#listen();
     this.#showStatus();
-    if (options.open && !page.matchMedia(COVERS_PAGE).matches) this.#open();
+    const isOpen = stored.turns.length > 0 ? stored.isOpen : options.open;
+    if (isOpen && !page.matchMedia(COVERS_PAGE).matches) this.#open();
   }
 
   asked(turn: Turn): void {
     this.#transcript.asked(turn);
+    this.#suggestions.remove();
+    this.#save();
   }
 
   restarted(): void {
@@ -78,6 +110,7 @@ export class Widget implements Audience {
     if (!isBusy(state)) {
       this.#transcript.ended(turn);
       this.#panel.speak(this.#endingOf(turn));
+      this.#save();
     } else if (state === "connecting") {
       const notice = this.#noticeOf(waiting);
       this.#transcript.notice(notice);
@@ -110,14 +143,24 @@ export class Widget implements Audience {
   }
 
   #open(): void {
-    this.#panel.node.hidden = false;
-    this.#launcher.show(true);
+    this.#show(true);
+    this.#transcript.shown();
   }
 
   #close(): void {
-    this.#panel.node.hidden = true;
-    this.#launcher.show(false);
+    this.#show(false);
     this.#launcher.node.focus({ preventScroll: true });
+  }
+
+  #show(isOpen: boolean): void {
+    this.#panel.node.hidden = !isOpen;
+    this.#launcher.show(isOpen);
+    if (this.#conversation.turns.length > 0) this.#store.write({ isOpen });
+  }
+
+  #save(): void {
+    const isOpen = !this.#panel.node.hidden;
+    this.#store.write({ isOpen, turns: this.#conversation.turns });
   }
 
   #toggle(): void {
@@ -164,7 +207,11 @@ export class Widget implements Audience {
     for (const waking of ["pageshow", "focus"]) {
       page.addEventListener(waking, () => this.#conversation.wake());
     }
-    document.addEventListener("visibilitychange", () => this.#conversation.wake());
+    document.addEventListener("visibilitychange", () => {
+      this.#conversation.wake();
+      // A phone may end a hidden page without another word.
+      if (document.hidden && isBusy(this.#conversation.state)) this.#save();
+    });
     document.addEventListener("resume", () => this.#conversation.wake());
   }
 }

@@ -15,9 +15,17 @@ export class Composer {
   readonly #button: HTMLButtonElement;
   #busySince: number | undefined;
 
-  /** `send` says whether it took the text. */
-  constructor(texts: Texts, send: (text: string) => boolean, stop: () => void) {
+  /** What is written is sent when `whenAllowed` lets it; `send` says whether it took the text. */
+  constructor(
+    texts: Texts,
+    whenAllowed: (act: () => void) => void,
+    send: (text: string) => boolean,
+    stop: () => void,
+  ) {
     this.#texts = texts;
+    const submit = (): void => {
+      if (this.#input.value.trim() !== "") whenAllowed(() => this.#send(send));
+    };
     this.#input = element("textarea", {
       rows: "1",
       maxlength: String(MAX_CHARS),
@@ -32,7 +40,7 @@ export class Composer {
     this.#input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
       event.preventDefault();
-      this.#send(send);
+      submit();
     });
     this.#input.addEventListener("input", () => this.#resize());
     // A key held down would send, then stop.
@@ -41,7 +49,7 @@ export class Composer {
     });
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.#busySince === undefined) this.#send(send);
+      if (this.#busySince === undefined) submit();
       else if (performance.now() - this.#busySince > SETTLE_MS) stop();
     });
     this.setBusy(false);

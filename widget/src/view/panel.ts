@@ -1,9 +1,7 @@
 /** The dialog: its head, the conversation, the composer, and what is said aloud. */
 
 import type { Texts } from "../texts.ts";
-import type { Composer } from "./composer.ts";
 import { element, icon } from "./dom.ts";
-import type { Transcript } from "./transcript.ts";
 
 export class Panel {
   readonly node: HTMLElement;
@@ -12,13 +10,7 @@ export class Panel {
   /** Read aloud at the start and the end of an answer; the growing text itself is not. */
   readonly #spoken = element("div", { class: "spoken", role: "status" });
 
-  constructor(
-    texts: Texts,
-    title: string,
-    transcript: Transcript,
-    composer: Composer,
-    closed: () => void,
-  ) {
+  constructor(texts: Texts, title: string, parts: readonly HTMLElement[], closed: () => void) {
     const close = element(
       "button",
       { type: "button", class: "close", "aria-label": texts.close },
@@ -40,8 +32,7 @@ export class Panel {
         ),
         close,
       ),
-      transcript.node,
-      composer.node,
+      ...parts,
       element("p", { class: "disclaimer" }, texts.disclaimer),
       this.#spoken,
     );

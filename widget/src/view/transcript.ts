@@ -65,6 +65,18 @@ export class Transcript {
     this.#wait(true);
   }
 
+  /** A turn of an earlier page, as it ended there. */
+  restored(turn: Turn): void {
+    this.asked(turn);
+    this.told(turn.answer);
+    this.ended(turn);
+  }
+
+  /** What is hidden cannot be scrolled; now it is shown. */
+  shown(): void {
+    this.#follow();
+  }
+
   restarted(): void {
     this.#drop();
     this.#settle();

@@ -65,7 +65,9 @@ interface Trial {
   ask(text?: string): Promise<Turn>;
 }
 
-function trial(settings: { retries?: number; isOnline?: () => boolean } = {}): Trial {
+function trial(
+  settings: { retries?: number; isOnline?: () => boolean; before?: readonly Turn[] } = {},
+): Trial {
   const watch = new Watch();
   const conversation = new Conversation(
     {
@@ -78,6 +80,7 @@ function trial(settings: { retries?: number; isOnline?: () => boolean } = {}): T
       newId: () => crypto.randomUUID(),
     },
     watch,
+    settings.before,
   );
   return {
     watch,
@@ -316,6 +319,50 @@ test("offline: the message waits, and goes out once when the network is back (W6
   await watch.until((state) => state === "idle");
   expect(service.received).toHaveLength(1);
 });
+
+test("turns of an earlier page are history, partial ones too, and are not asked again (W1)", async () => {
+  service.script(answer(["ok"]));
+  const before: Turn[] = [
+    { id: "1", question: "first", answer: "one", ending: "whole" },
+    { id: "2", question: "second", answer: "tw", ending: "disconnected" },
+  ];
+  const { ask, conversation } = trial({ before });
+  await pause(60);
+  expect(service.received).toHaveLength(0);
+  await ask("third");
+  expect(conversation.turns.map(({ question }) => question)).toEqual(["first", "second", "third"]);
+  expect(service.received.map(({ body }) => body.messages)).toEqual([
+    [
+      { role: "user", content: "first" },
+      { role: "assistant", content: "one" },
+      { role: "user", content: "second" },
+      { role: "assistant", content: "tw" },
+      { role: "user", content: "third" },
+    ],
+  ]);
+});
+
+/** How the last turn of an earlier page ended -> how often a retry asks. */
+for (const [ending, requests] of [
+  ["whole", 0],
+  ["stopped", 0],
+  ["disconnected", 1],
+  ["cut", 1],
+] as const) {
+  test(`a restored turn that ended "${ending}": retry asks ${requests} time(s) (W1)`, async () => {
+    service.script(answer(["anew"]));
+    const { conversation, watch } = trial({
+      before: [{ id: "1", question: "first", answer: "on", ending }],
+    });
+    conversation.retry();
+    if (requests > 0) await watch.until((state) => state === "idle");
+    expect(conversation.turns[0]?.answer).toBe(requests > 0 ? "anew" : "on");
+    await pause(60);
+    expect(service.received.map(({ body }) => body.client_message_id)).toEqual(
+      Array(requests).fill("1"),
+    );
+  });
+}
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,11 +1,20 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { type Attributes, type Options, readOptions } from "../../src/options.ts";
 
 const PAGE = { url: "https://shop.example/contact?x=1", languages: ["fr-FR", "zh-TW"] };
 const API = { apiUrl: "https://api.example/api/chat" };
 
+const complaints: string[] = [];
+const warn = (complaint: string): void => {
+  complaints.push(complaint);
+};
+
+beforeEach(() => {
+  complaints.length = 0;
+});
+
 function read(attributes: Attributes, config?: unknown): Options {
-  const options = readOptions({ ...API, ...attributes }, config, PAGE);
+  const options = readOptions({ ...API, ...attributes }, config, PAGE, warn);
   if (typeof options === "string") throw new Error(options);
   return options;
 }
@@ -19,11 +28,15 @@ test("options: the defaults (W1)", () => {
     language: "zh-CN",
     title: "在线客服",
     greeting: "您好！请问有什么可以帮您？",
+    suggestions: [],
+    consent: undefined,
+    persist: "session",
     accent: undefined,
     theme: "auto",
     position: "bottom-right",
     open: false,
   });
+  expect(complaints).toEqual([]);
 });
 
 const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = [
@@ -52,6 +65,15 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
   ["theme", "pink", "theme", "auto"],
   ["position", "bottom-left", "position", "bottom-left"],
   ["position", "top", "position", "bottom-right"],
+  ["persist", "session", "persist", "session"],
+  ["persist", "local", "persist", "local"],
+  ["persist", " none ", "persist", "none"],
+  ["persist", "", "persist", "session"],
+  ["persist", "Local", "persist", "session"],
+  ["persist", "cookie", "persist", "session"],
+  ["consent", " I agree. ", "consent", "I agree."],
+  ["consent", "<b>I</b> agree", "consent", "<b>I</b> agree"],
+  ["consent", "  ", "consent", undefined],
   ["open", "", "open", true],
   ["open", "true", "open", true],
   ["open", "false", "open", false],
@@ -60,6 +82,42 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
 for (const [name, value, option, expected] of VALUES) {
   test(`options: data-${name}=${JSON.stringify(value)} -> ${JSON.stringify(expected)} (W1)`, () => {
     expect(read({ [name]: String(value) })[option]).toEqual(expected);
+  });
+}
+
+const LONG = "长".repeat(81);
+
+/** data-suggestions -> what is offered, and whether the owner is told of something wrong. */
+const SUGGESTIONS: readonly (readonly [unknown, readonly string[], boolean])[] = [
+  ["", [], false],
+  ["  ", [], false],
+  ["[]", [], false],
+  ["One", ["One"], false],
+  [" One? | Two ", ["One?", "Two"], false],
+  ['["One", " Two | half "]', ["One", "Two | half"], false],
+  [' ["<b>One</b>"]', ["<b>One</b>"], false],
+  [["One", "Two"], ["One", "Two"], false],
+  ["1|2|3|4|5|6", ["1", "2", "3", "4", "5", "6"], false],
+  [LONG.slice(1), [LONG.slice(1)], false],
+  ["1|2|3|4|5|6|7|8", ["1", "2", "3", "4", "5", "6"], true],
+  [`One|${LONG}|Two`, ["One", "Two"], true],
+  ["One||Two|", ["One", "Two"], true],
+  ['["One", 2, null, ["Two"], {}, "Three"]', ["One", "Three"], true],
+  ['["One", "Two"', [], true],
+  ["[One|Two]", [], true],
+  [{ one: "One" }, [], true],
+  [7, [], true],
+];
+
+for (const [value, expected, isWrong] of SUGGESTIONS) {
+  const shown = JSON.stringify(value).slice(0, 60);
+  test(`options: data-suggestions=${shown} -> ${expected.length}${isWrong ? ", one warning" : ""} (W1)`, () => {
+    expect(read({}, { suggestions: value }).suggestions).toEqual(expected);
+    if (typeof value === "string") {
+      expect(read({ suggestions: value }).suggestions).toEqual(expected);
+      expect(complaints.splice(1)).toHaveLength(isWrong ? 1 : 0);
+    }
+    expect(complaints).toHaveLength(isWrong ? 1 : 0);
   });
 }
 
@@ -111,12 +169,12 @@ const BAD = [
 
 for (const value of BAD) {
   test(`options: data-api-url ${JSON.stringify(value)} is refused with a reason (W15, T23)`, () => {
-    const reason = readOptions({ apiUrl: value }, undefined, PAGE);
+    const reason = readOptions({ apiUrl: value }, undefined, PAGE, warn);
     expect(reason).toMatch(/^data-api-url /);
     expect(reason).not.toContain("secret");
   });
 }
 
 test("options: without data-api-url there is a reason, not a widget (W15)", () => {
-  expect(readOptions({}, undefined, PAGE)).toMatch(/^data-api-url is missing/);
+  expect(readOptions({}, undefined, PAGE, warn)).toMatch(/^data-api-url is missing/);
 });

@@ -1,0 +1,39 @@
+/** `data-suggestions`: what a visitor may ask with one click. */
+
+const MOST = 6;
+const LONGEST_CHARS = 80;
+
+/** What was written there, in its order; `warn` is told once if some of it is of no use. */
+export function readSuggestions(
+  value: unknown,
+  warn: (complaint: string) => void,
+): readonly string[] {
+  const written = listOf(value);
+  const usable = written.flatMap((item) => {
+    const text = typeof item === "string" ? item.trim() : "";
+    return text !== "" && text.length <= LONGEST_CHARS ? [text] : [];
+  });
+  const suggestions = usable.slice(0, MOST);
+  if (suggestions.length < written.length) {
+    warn(
+      `data-suggestions: only ${suggestions.length} can be used. Write a JSON array of strings,` +
+        ` or texts with | between them: at most ${MOST}, each at most ${LONGEST_CHARS} characters.`,
+    );
+  }
+  return suggestions;
+}
+
+/** The items as written; one that cannot be used stands for a list that cannot be read. */
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (value === undefined || value === null) return [];
+  if (typeof value !== "string") return [undefined];
+  const text = value.trim();
+  if (text === "") return [];
+  if (!text.startsWith("[")) return text.split("|");
+  try {
+    return JSON.parse(text) as unknown[];
+  } catch {
+    return [undefined];
+  }
+}

@@ -1,0 +1,57 @@
+/** What the visitor has to agree to before anything is sent, if the site asks for it. */
+
+import type { Texts } from "../texts.ts";
+import { element } from "./dom.ts";
+
+/** A second Enter or click right after the one that wanted to send is not meant as an agreement. */
+const SETTLE_MS = 500;
+
+export class Consent {
+  readonly node: HTMLDivElement;
+  readonly #button: HTMLButtonElement;
+  #isGiven: boolean;
+  #waiting: (() => void) | undefined;
+  #since = Number.NEGATIVE_INFINITY;
+
+  /** Without a `text` there is nothing to agree to. */
+  constructor(texts: Texts, text: string | undefined, isGiven: boolean, given: () => void) {
+    this.#isGiven = isGiven || text === undefined;
+    this.#button = element(
+      "button",
+      { type: "button", class: "agree", "aria-describedby": "consent" },
+      texts.agree,
+    );
+    this.node = element(
+      "div",
+      { class: "consent", part: "consent" },
+      element("p", { id: "consent", dir: "auto" }, text ?? ""),
+      this.#button,
+    );
+    this.node.hidden = this.#isGiven;
+    // The Enter that wanted to send, held down.
+    this.#button.addEventListener("keydown", (event) => {
+      if (event.repeat) event.preventDefault();
+    });
+    this.#button.addEventListener("click", () => {
+      if (performance.now() - this.#since > SETTLE_MS) this.#agree(given);
+    });
+  }
+
+  /** Does it at once, or when the visitor has agreed; what waited before is forgotten. */
+  whenGiven(act: () => void): void {
+    if (this.#isGiven) {
+      act();
+      return;
+    }
+    this.#waiting = act;
+    this.#since = performance.now();
+    this.#button.focus();
+  }
+
+  #agree(given: () => void): void {
+    this.#isGiven = true;
+    this.node.remove();
+    given();
+    this.#waiting?.();
+  }
+}

@@ -1,0 +1,25 @@
+/** Questions to ask with one click, until the visitor has asked one. */
+
+import type { Texts } from "../texts.ts";
+import { element } from "./dom.ts";
+
+export class Suggestions {
+  readonly node: HTMLDivElement;
+
+  constructor(texts: Texts, suggestions: readonly string[], chosen: (text: string) => void) {
+    this.node = element(
+      "div",
+      { class: "suggestions", part: "suggestions", role: "group", "aria-label": texts.suggestions },
+      ...suggestions.map((text) => {
+        const pill = element("button", { type: "button", class: "pill", dir: "auto" }, text);
+        pill.addEventListener("click", () => chosen(text));
+        return pill;
+      }),
+    );
+    this.node.hidden = suggestions.length === 0;
+  }
+
+  remove(): void {
+    this.node.remove();
+  }
+}
