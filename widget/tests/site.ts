@@ -18,7 +18,7 @@ const POLICY =
   "connect-src 'self' http://127.0.0.1:*; require-trusted-types-for 'script'";
 
 export class Site {
-  readonly #pages = new Map<string, string>();
+  readonly #pages = new Map<string, readonly [content: string, policy: string]>();
   readonly #server: Server;
 
   private constructor() {
@@ -27,9 +27,10 @@ export class Site {
       const page = this.#pages.get(path);
       const file = FILES[path];
       if (page !== undefined) {
-        const type = page.startsWith("{") ? "application/json" : "text/html; charset=utf-8";
-        response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": POLICY });
-        response.end(page);
+        const [content, policy] = page;
+        const type = content.startsWith("{") ? "application/json" : "text/html; charset=utf-8";
+        response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policy });
+        response.end(content);
       } else if (file !== undefined) {
         response.writeHead(200, { "Content-Type": file[1] });
         response.end(await readFile(new URL(file[0], STATIC)));
@@ -49,9 +50,9 @@ export class Site {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Puts a page up, and says where. */
-  page(path: string, content: string): string {
-    this.#pages.set(path, content);
+  /** Puts a page up, and says where. `stricter`: what its policy has beside the usual. */
+  page(path: string, content: string, stricter = ""): string {
+    this.#pages.set(path, [content, POLICY + stricter]);
     return this.origin + path;
   }
 

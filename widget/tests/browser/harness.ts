@@ -75,7 +75,8 @@ export function stage(): Stage {
   return it;
 }
 
-function visitOf(page: Page, errors: string[]): Visit {
+/** A page with the widget, in the words of a visitor. */
+export function visitOf(page: Page, errors: string[]): Visit {
   const host = page.locator("kefu-chat");
   const act = host.locator(".act");
   const input = host.locator("textarea");
