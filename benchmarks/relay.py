@@ -132,8 +132,10 @@ def paced(bench: Bench, doors: Doors, rounds: int, seconds: float, streams: int 
 
 
 def resident(bench: Bench, doors: Doors) -> None:
+    """Two seconds after the load: what a server keeps, not what it needed."""
+    time.sleep(2)
     for door in doors:
-        bench.note(door[0].name, rss_mb=resident_bytes(door[1].pid) / 1e6)
+        bench.note(door[0].name, rss_mib=resident_bytes(door[1].pid) / 2**20)
 
 
 def thousand(

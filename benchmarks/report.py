@@ -26,7 +26,7 @@ FIGURES = (
     Figure("chunks_per_s", "50 streams flat out, chunks/s (more is better)", 0),
     Figure("cpu_ms_per_1000", "CPU per 1,000 chunks at 100 x 30/s, ms"),
     Figure("gap_p99_ms", "  gap between chunks there, p99, ms (sent every 33)"),
-    Figure("rss_mb", "memory after that load, MB"),
+    Figure("rss_mib", "memory after that load, MiB"),
     Figure("kb_per_stream", "1,000 streams: memory a stream, KB"),
     Figure("gap_p99_1000_ms", "  gap between chunks there, p99, ms (sent every 1000)", 0),
     Figure("import_ms", "import, ms", 0),

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from kefu.cli.memory import trimmer
 from kefu.cli.protocol import guarded_protocol
+
+BURST = 100
+"""Requests after which an idle moment is used to give memory back."""
 
 DRAIN = 1.0
 """Seconds in which a stopping server still tells new requests 503, before it closes the door."""
@@ -52,6 +56,7 @@ def serve(app: Callable[..., object], close: Callable[[], bool], where: Listenin
         server_header=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
+        timeout_notify=1,
     )
     server = _Server(config, close, f"http://{_shown(where.host)}:{sock.getsockname()[1]}/")
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
@@ -80,11 +85,20 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._close_app = close
         self._address = address
+        self._trim = trimmer()
+        self._trimmed_at = 0
+        config.callback_notify = self._trim_when_idle
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         sys.stdout.write(f"Kefu is ready: {self._address}\n")
         sys.stdout.flush()
+
+    async def _trim_when_idle(self) -> None:
+        state = self.server_state
+        if self._trim and not state.tasks and state.total_requests - self._trimmed_at >= BURST:
+            self._trimmed_at = state.total_requests
+            self._trim()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
