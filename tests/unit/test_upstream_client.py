@@ -67,16 +67,18 @@ async def until_done(response: HttpResponse) -> bytes:
     return data
 
 
+async def a_whole_answer(upstream: HttpUpstream) -> None:
+    response = await upstream.send(b"{}", "key")
+    await until_done(response)
+    response.finish()
+
+
 async def test_connection_is_used_again_when_the_end_follows_done_late() -> None:
     server = Server([HEAD, DONE, 0.1, END], [HEAD, DONE, END])
     async with talking_to(server) as upstream:
-        first = await upstream.send(b"{}", "key")
-        await until_done(first)
-        first.finish()
+        await a_whole_answer(upstream)
         await asyncio.sleep(0.3)
-        second = await upstream.send(b"{}", "key")
-        await until_done(second)
-        second.finish()
+        await a_whole_answer(upstream)
     assert (server.connections, server.requests) == (1, 2)
 
 
@@ -85,13 +87,9 @@ async def test_connection_whose_end_never_follows_is_closed() -> None:
     more = b"5\r\n: ...\r\n" * 10_000
     server = Server([HEAD, DONE, more, 5.0, END], [HEAD, DONE, END])
     async with talking_to(server) as upstream:
-        first = await upstream.send(b"{}", "key")
-        await until_done(first)
-        first.finish()
+        await a_whole_answer(upstream)
         await asyncio.sleep(0.2)
-        second = await upstream.send(b"{}", "key")
-        await until_done(second)
-        second.finish()
+        await a_whole_answer(upstream)
     assert server.connections == 2
 
 
@@ -99,13 +97,9 @@ async def test_connection_that_the_server_closed_meanwhile_is_replaced_without_a
     """L4."""
     server = Server([HEAD, DONE, END, 0.1, None], [HEAD, DONE, END])
     async with talking_to(server) as upstream:
-        first = await upstream.send(b"{}", "key")
-        await until_done(first)
-        first.finish()
+        await a_whole_answer(upstream)
         await asyncio.sleep(0.3)
-        second = await upstream.send(b"{}", "key")
-        await until_done(second)
-        second.close()
+        await a_whole_answer(upstream)
     assert server.connections == 2
 
 
