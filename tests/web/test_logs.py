@@ -48,6 +48,16 @@ async def test_c20_errors_and_trimming_are_in_the_line(shared: Stage, question: 
     assert (broken["status"], broken["code"]) == (200, "gateway_timeout")
 
 
+async def test_c20_whole_answer_is_ok_though_its_budget_is_settled_after_it(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """The server reports a disconnect as soon as the response is complete."""
+    running = staged(1, store=f"sqlite:///{tmp_path}/kefu.sqlite3", daily_tokens=100_000)
+    for _ in range(5):
+        line = await line_of(running, await running.ask())
+        assert (line["status"], line["code"]) == (200, "ok")
+
+
 async def test_c20_text_is_logged_at_debug_alone(staged: Staged) -> None:
     running = staged(1, log_level="DEBUG")
     assert (await running.ask("CANARY-QUESTION")).complete

@@ -109,9 +109,11 @@ class Exchange(Response):
         self._stopped_by: Exception | None = None
         self._pieces = 0
         self._begun = False
+        self._whole = False
+        """Nothing is left to send: what is reported now, a disconnect say, changes nothing."""
 
     def stop(self, reason: Exception) -> None:
-        if self._task and not self._stopped_by:
+        if self._task and not self._stopped_by and not self._whole:
             self._stopped_by = reason
             self._task.cancel()
 
@@ -195,6 +197,7 @@ class Exchange(Response):
             body = self._encode(batch) if batch else PING
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
+        self._whole = True
         await send({"type": "http.response.body", "body": DONE})
 
     def _encode(self, batch: list[Chunk]) -> bytes:
@@ -220,6 +223,7 @@ class Exchange(Response):
         completion = dialogue.call.completion
         # OpenAI's own answers always have it, so clients (the `llm` command) do not ask.
         completion.usage = completion.usage or self._estimate(dialogue)
+        self._whole = True
         await JSONResponse(collected.response(completion))(scope, receive, send)
 
 
