@@ -21,13 +21,11 @@ export class Consent {
       { type: "button", class: "agree", "aria-describedby": "consent" },
       texts.agree,
     );
-    this.node = element(
-      "div",
-      { class: "consent", part: "consent" },
-      element("p", { id: "consent", dir: "auto" }, text ?? ""),
-      this.#button,
-    );
+    this.node = element("div", { class: "consent", part: "consent" });
     this.node.hidden = this.#isGiven;
+    if (!this.#isGiven) {
+      this.node.append(element("p", { id: "consent", dir: "auto" }, text ?? ""), this.#button);
+    }
     // The Enter that wanted to send, held down.
     this.#button.addEventListener("keydown", (event) => {
       if (event.repeat) event.preventDefault();

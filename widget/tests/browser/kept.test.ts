@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk } from "../scripted-service.ts";
+import { answer, chunk, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { eventually, pause, stage, type Visit, visitOf } from "./harness.ts";
 
@@ -277,6 +277,39 @@ test("an answer that the page was left in is restored as far as it came, and not
   expect(errors).toEqual([]);
 });
 
+test("a page that is hidden in the middle of an answer keeps what has come: it may never return (W1)", async () => {
+  it.service.script({ acts: [{ send: chunk("half an ans") }, "silence"] });
+  const { page, send, answers } = await it.visit({ "data-stall-timeout": "20" });
+  await send("hello");
+  await eventually(() => answers.innerText(), "half an ans");
+  expect(JSON.stringify(await stored(page))).not.toContain("half an ans");
+  // No headless tab is ever hidden.
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { get: () => true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  expect(JSON.stringify(await stored(page))).toContain("half an ans");
+});
+
+test("consent: asked for later, by another page, Retry waits for it too (W1)", async () => {
+  it.service.script(refusal(503, "upstream_service_unavailable"), answer(["Hi."]));
+  const { page, send, retry, answers } = await it.visit();
+  await send("hello");
+  await retry.waitFor();
+  const html = pageWith({
+    "data-api-url": it.service.url,
+    "data-lang": "en",
+    "data-consent": CONSENT,
+  });
+  await page.goto(it.site.page("/other", html));
+  await retry.click();
+  await pause(CALM_MS);
+  expect(questions()).toEqual(["hello"]);
+  await agree(page).click();
+  await eventually(() => answers.innerText(), "Hi.");
+  expect(questions()).toEqual(["hello", "hello"]);
+});
+
 test("two tabs with data-persist=local: each goes on, and what is kept is one whole conversation (W1)", async () => {
   it.service.script(answer(["one"]), answer(["two"]), answer(["three"]), answer(["four"]));
   const first = await it.visit({ "data-persist": "local" });
@@ -288,6 +321,7 @@ test("two tabs with data-persist=local: each goes on, and what is kept is one wh
   await second.send("2");
   await second.idle();
   // A tab that only opens and closes its panel loses nothing of the other.
+  await first.page.bringToFront();
   await first.launcher.click();
   await first.launcher.click();
   await second.page.reload();
