@@ -56,7 +56,10 @@ class UpstreamResponse(Protocol):
         ...
 
     def finish(self) -> None:
-        """The answer is whole: what may still come is not wanted, but the connection is."""
+        """The answer is whole: what may still come is not wanted, but the connection is.
+
+        Saying it again changes nothing.
+        """
         ...
 
 

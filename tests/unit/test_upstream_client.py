@@ -71,6 +71,7 @@ async def a_whole_answer(upstream: HttpUpstream) -> None:
     response = await upstream.send(b"{}", "key")
     await until_done(response)
     response.finish()
+    response.finish()
 
 
 async def test_connection_is_used_again_when_the_end_follows_done_late() -> None:

@@ -102,6 +102,7 @@ async def _note_reuse(_session: object, context: SimpleNamespace, _params: objec
 class HttpResponse:
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
+        self._finished = False
         self.status = response.status
         self.headers: Mapping[str, str] = {
             name.lower(): value for name, value in response.headers.items()
@@ -123,7 +124,8 @@ class HttpResponse:
         self._response.close()
 
     def finish(self) -> None:
-        if not self._response.content.is_eof():
+        if not self._finished and not self._response.content.is_eof():
+            self._finished = True
             task = asyncio.create_task(self._read_off())
             _finishing.add(task)
             task.add_done_callback(_finishing.discard)
