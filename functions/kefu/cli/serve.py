@@ -49,7 +49,6 @@ def serve(app: Callable[..., object], close: Callable[[], bool], where: Listenin
         app,
         http=guarded_protocol(where.header_timeout, where.write_timeout),
         ws="none",
-        loop="asyncio",
         log_config=None,
         access_log=False,
         proxy_headers=False,
