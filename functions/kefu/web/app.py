@@ -57,6 +57,8 @@ def create_app(parts: Parts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # Costs time in every request, and would record exceptions with their texts.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=lifespan,
     )
     app.add_exception_handler(KefuError, _kefu_error)
