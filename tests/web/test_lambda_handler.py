@@ -94,8 +94,9 @@ def test_handler_without_keys_starts_degraded_and_says_503() -> None:
     assert json.loads(chat["body"])["error"]["code"] == "upstream_service_unavailable"
 
 
-def test_handler_counts_by_the_gateways_address_not_by_a_header() -> None:
-    """C19, T3."""
+@pytest.mark.parametrize("store", ["memory:", "sqlite:///{folder}/kefu.sqlite3"])
+def test_handler_counts_by_the_gateways_address_not_by_a_header(store: str, tmp_path: Path) -> None:
+    """C19, T3; and from one event to the next: an instance starts its store once."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("hi"))
         asked = []
@@ -103,8 +104,9 @@ def test_handler_counts_by_the_gateways_address_not_by_a_header() -> None:
             spoofed = event("http-chat")
             spoofed["headers"]["x-forwarded-for"] = f"198.51.100.{number}"
             asked.append(spoofed)
-        answers, _log = invoke(
+        answers, log = invoke(
             *asked,
+            KEFU_STORE=store.format(folder=tmp_path),
             LONGCAT_API_KEYS="sk-canary-lambda",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
@@ -112,6 +114,7 @@ def test_handler_counts_by_the_gateways_address_not_by_a_header() -> None:
         )
         assert [answer["statusCode"] for answer in answers] == [200, 200, 429, 429]
         assert len(upstream.journal) == 2
+        assert "degraded" not in log
 
 
 def test_log_line_on_aws_carries_metrics() -> None:
