@@ -205,12 +205,9 @@ class Collected:
         for name in ("name", "arguments") if isinstance(part, dict) else ():
             function[name] += str(cast(Json, part).get(name) or "")
 
-    def text(self) -> str:
-        return "".join(self._text.get("content", ()))
-
     def response(self, completion: Completion) -> dict[str, object]:
         """The whole answer in the shape of `POST /v1/chat/completions` without streaming."""
-        message: dict[str, object] = {"role": "assistant", "content": self.text()}
+        message: dict[str, object] = {"role": "assistant", "content": ""}
         for name, parts in self._text.items():
             message[name] = "".join(parts)
         if self._tool_calls:
