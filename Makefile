@@ -70,7 +70,7 @@ check: setup ## format, lint, types and import contracts: seconds
 test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
-	$(BIN)/pytest
+	$(BIN)/pytest -n 3 --dist loadfile
 	@echo "== Widget tests"
 	cd widget && npm test --silent
 ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)
