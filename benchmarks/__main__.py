@@ -20,11 +20,13 @@ from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
+from benchmarks.units import units
 
 NAMES = {
     "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
     "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
     "imports": "import time of the service",
+    "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
@@ -114,13 +116,15 @@ def main() -> int:
 def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row], list[str]]:
     rows: dict[str, relay.Row] = {}
     tables = []
-    if set(names) - {"imports"}:
+    if set(names) - {"imports", "units"}:
         rows |= measure(names, effort)
         tables.append(table(rows, PEER))
     if "imports" in names:
         seen = imports(effort.import_rounds)
         rows |= seen
         tables.append(table(seen, IMPORT_PEER))
+    if "units" in names:
+        tables.append(units())
     return rows, tables
 
 

@@ -6,6 +6,7 @@ between front and store does what it does there: try again, then give up.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import threading
@@ -31,6 +32,11 @@ class ThrottlingFront:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def handle(self) -> None:
+                # A service that ends leaves its connections as they are.
+                with contextlib.suppress(ConnectionError):
+                    super().handle()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -44,6 +44,13 @@ def aws_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> dict[str, st
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of Amazon's DynamoDB Local, in memory."""
     lib = _part("dynamodb-local", "java") / "lib"
+    with started_dynamodb_local(lib, tmp_path_factory.mktemp("dynamodb-local")) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def started_dynamodb_local(lib: Path, folder: Path) -> Iterator[str]:
+    """`lib`: its Java libraries; `folder`: for its output."""
 
     def command(port: int) -> list[str]:
         main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
@@ -51,7 +58,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         start += [f"-Djava.library.path={lib}", "-cp", f"{lib}/*", main]
         return [*start, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
 
-    with _server(command, tmp_path_factory.mktemp("dynamodb-local")) as address:
+    with _server(command, folder) as address:
         _warm(address)
         yield address
 

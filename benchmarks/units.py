@@ -1,0 +1,103 @@
+"""What a chat costs in DynamoDB: the real service, and DynamoDB Local's own count of units."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.contract.engines import new_table
+from tests.fakes import behaviours as b
+from tests.fakes.metering_front import Bill, MeteringFront
+from tests.fakes.stage import Stage, stage
+from tests.parts.fetch import folder_of
+from tests.parts.plugin import CREDENTIALS, started_dynamodb_local
+
+QUIET = 2.1
+"""Seconds after which a view of the cooldowns is old, and a bucket of 30 a minute has drained."""
+SETTLED = 0.3
+"""Seconds after an answer in which a budget is settled."""
+
+USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
+IP = {"ip_requests_per_minute": 30}
+BUDGET = {**IP, "daily_tokens": 10_000_000}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    chats: int = 1
+    """One after another, after a pause."""
+    failing: bool = False
+    """Whether the first key tried answers 429."""
+
+
+CASES = (
+    Case("no limits, a quiet site"),
+    Case("no limits, 10 in a row", chats=10),
+    Case("limit by address (the default), a quiet site", IP),
+    Case("limit by address, 10 in a row", IP, chats=10),
+    Case("and a daily token budget, a quiet site", BUDGET),
+    Case("and a daily token budget, 10 in a row", BUDGET, chats=10),
+    Case("and a limit for the site", {**BUDGET, "site_requests_per_minute": 30}),
+    Case("no limits, a key answers 429", failing=True),
+)
+
+
+async def count(case: Case, endpoint: str) -> Bill:
+    """What the chats of a case cost at a new table; what the service's start costs is left out."""
+    table = await new_table(endpoint, lambda: 0.0, with_ttl=True)
+    with MeteringFront(endpoint) as front:
+        environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": front.url}
+        store = f"dynamodb://{table.table}"
+        with stage(2, store=store, environment=environment, **case.settings) as running:
+            running.script(b.answer("Hello", usage=USAGE))
+            await _ask(running)
+            await asyncio.sleep(QUIET)
+            if case.failing:
+                running.script(b.status(429), b.answer("Hello", usage=USAGE))
+            front.settle()
+            for _ in range(case.chats):
+                await _ask(running)
+            await asyncio.sleep(SETTLED)
+            bill = front.settle()
+    await table.aclose()
+    return bill
+
+
+async def all_of(cases: Sequence[Case], endpoint: str) -> dict[str, Bill]:
+    """The bills by the cases' names; the cases run side by side, each with its own table."""
+    bills = await asyncio.gather(*(count(case, endpoint) for case in cases))
+    return {case.name: bill for case, bill in zip(cases, bills, strict=True)}
+
+
+async def _ask(running: Stage) -> None:
+    answer = await running.ask()
+    assert answer.complete, answer
+
+
+def units() -> str:
+    """The table, or how to fetch what it needs."""
+    folder = folder_of("dynamodb-local")
+    if folder is None:
+        return "DynamoDB Local is not in .parts/. Try: make parts"
+    lines = [f"{'a chat, in DynamoDB units':47}{'calls':>7}{'reads':>7}{'writes':>8}"]
+    with (
+        tempfile.TemporaryDirectory(prefix="kefu-bench-") as log,
+        started_dynamodb_local(folder / "lib", Path(log)) as endpoint,
+    ):
+        os.environ.update(CREDENTIALS)
+        bills = asyncio.run(all_of(CASES, endpoint))
+        lines += [_line(case, bills[case.name]) for case in CASES]
+    return "\n".join(lines)
+
+
+def _line(case: Case, bill: Bill) -> str:
+    calls = bill.calls.total() / case.chats
+    reads, writes = bill.reads / case.chats, bill.writes / case.chats
+    return f"{case.name:47}{calls:7.1f}{reads:7.2f}{writes:8.1f}"

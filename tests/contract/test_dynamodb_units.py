@@ -1,0 +1,33 @@
+"""What a chat costs in DynamoDB, by DynamoDB's own count: C15, C19; the figures of the docs."""
+
+from __future__ import annotations
+
+from benchmarks.units import CASES, all_of
+
+BUDGETED = "and a daily token budget, a quiet site"
+FAILING = "no limits, a key answers 429"
+# For all chats of a case together: read units, write units.
+FIGURES = {
+    "no limits, a quiet site": (0.5, 0),
+    BUDGETED: (0.5, 3),
+    FAILING: (0.5, 1),
+}
+
+
+async def test_a_chat_costs_half_a_read_unit_and_no_write_without_limits(
+    dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """A rate limit is one write on a quiet site, a budget two; a key that cools is one."""
+    cases = [case for case in CASES if case.name in FIGURES]
+    bills = await all_of(cases, dynamodb_local)
+    assert {name: (bill.reads, bill.writes) for name, bill in bills.items()} == FIGURES
+
+
+async def test_chats_in_a_row_share_one_read(
+    dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """The view of the cooldowns is kept for two seconds; a slow machine may need a second one."""
+    [burst] = [case for case in CASES if case.name == "no limits, 10 in a row"]
+    bill = (await all_of([burst], dynamodb_local))[burst.name]
+    assert bill.writes == 0
+    assert 0.5 <= bill.reads <= 1.0

@@ -1,0 +1,59 @@
+"""Stands before a DynamoDB and adds up what its answers cost, in the units that AWS bills.
+
+It asks for `ReturnConsumedCapacity` on the way in; DynamoDB Local does not mind that the body no
+longer fits its signature. A failed condition is answered without units, yet costs a write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from math import ceil
+
+from tests.fakes.throttling_front import ThrottlingFront
+
+KIB = 1024
+
+
+@dataclass
+class Bill:
+    calls: Counter[str] = field(default_factory=Counter)
+    """By operation: `GetItem`, `UpdateItem`, ..."""
+    reads: float = 0.0
+    """Read request units: half a one for an eventually consistent read of up to 4 KB."""
+    writes: float = 0.0
+    """Write request units: one for each KB, refused conditional writes among them."""
+
+
+class MeteringFront(ThrottlingFront):
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.throttling = False
+        self.bill = Bill()
+
+    def forward(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        operation = headers["X-Amz-Target"].rpartition(".")[2]
+        asked = json.dumps({**json.loads(body), "ReturnConsumedCapacity": "TOTAL"}).encode()
+        status, answer = super().forward(asked, {**headers, "Content-Length": str(len(asked))})
+        self.bill.calls[operation] += 1
+        units = _units(json.loads(answer))
+        if operation in ("GetItem", "Query", "BatchGetItem"):
+            self.bill.reads += units
+        else:
+            self.bill.writes += units
+        return status, answer
+
+    def settle(self) -> Bill:
+        """What has been used since the last time."""
+        bill, self.bill = self.bill, Bill()
+        return bill
+
+
+def _units(answer: dict[str, object]) -> float:
+    used = answer.get("ConsumedCapacity")
+    if isinstance(used, dict):
+        return float(used["CapacityUnits"])
+    if str(answer.get("__type", "")).endswith("ConditionalCheckFailedException"):
+        return max(1, ceil(len(json.dumps(answer.get("Item", {}))) / KIB))
+    raise AssertionError(f"an answer without units: {answer}")
