@@ -27,7 +27,8 @@ export interface Options {
   readonly persist: Persist;
   readonly accent: string | undefined;
   readonly theme: "auto" | "light" | "dark";
-  readonly position: "bottom-right" | "bottom-left";
+  /** `auto`: where a line of the language ends, on the left for those read from the right. */
+  readonly position: "auto" | "bottom-right" | "bottom-left";
   /** Open from the start, where the panel does not cover the page. */
   readonly open: boolean;
 }
@@ -80,7 +81,7 @@ export function readOptions(
     persist: oneOf(["session", "local", "none"], setting("persist")),
     accent: accent !== undefined && isHexColour(accent) ? accent : undefined,
     theme: oneOf(["auto", "light", "dark"], setting("theme")),
-    position: oneOf(["bottom-right", "bottom-left"], setting("position")),
+    position: oneOf(["auto", "bottom-right", "bottom-left"], setting("position")),
     open: isOn(own(attributes, "open") ?? own(config, "open")),
   };
 }

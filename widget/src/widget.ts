@@ -10,15 +10,13 @@ import { Composer } from "./view/composer.ts";
 import { Consent } from "./view/consent.ts";
 import { Launcher } from "./view/launcher.ts";
 import { Panel } from "./view/panel.ts";
+import { COVERS_PAGE, fillScreen } from "./view/screen.ts";
 import { Suggestions } from "./view/suggestions.ts";
 import { dress } from "./view/theme.ts";
 import { Transcript } from "./view/transcript.ts";
 import stylesheet from "./view/widget.css";
 
 export const HOST_TAG = "kefu-chat";
-
-/** Up to this width the open panel is the whole screen (widget.css says the same). */
-const COVERS_PAGE = "(max-width: 480px)";
 
 export class Widget implements Audience {
   readonly #page: Window;
@@ -80,6 +78,7 @@ export class Widget implements Audience {
       parts.map(({ node }) => node),
       () => this.#close(),
     );
+    fillScreen(page, this.#panel.node);
     for (const turn of stored.turns) this.#transcript.restored(turn);
     if (stored.turns.length > 0) this.#suggestions.remove();
     this.#mount(options);

@@ -12,6 +12,13 @@ const FILES: Readonly<Record<string, readonly [string, string]>> = {
   "/demo.css": ["demo.css", "text/css; charset=utf-8"],
 };
 
+/** By the path and what follows it. */
+const TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^[^{<]*\.css/, "text/css; charset=utf-8"],
+  [/^[^{<]*\{/, "application/json"],
+  [/^/, "text/html; charset=utf-8"],
+];
+
 /** As strict as the service's own page policy, but for the other origin of the service. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -28,7 +35,7 @@ export class Site {
       const file = FILES[path];
       if (page !== undefined) {
         const [content, policy] = page;
-        const type = content.startsWith("{") ? "application/json" : "text/html; charset=utf-8";
+        const type = TYPES.find(([kind]) => kind.test(path + content))?.[1] ?? "text/plain";
         response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policy });
         response.end(content);
       } else if (file !== undefined) {
@@ -65,7 +72,7 @@ export class Site {
 /** A page with the widget's tag; `attributes` as they would be written there. */
 export function pageWith(attributes: Readonly<Record<string, string>>, extra = ""): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A shop</title>
-<link rel="icon" href="data:,"></head><body><h1>A shop</h1><button id="before">Buy</button>${extra}
+<link rel="icon" href="data:,"></head><body><main><h1>A shop</h1><button id="before">Buy</button></main>${extra}
 ${tagWith(attributes)}</body></html>`;
 }
 

@@ -27,7 +27,7 @@ export class Panel {
         element(
           "div",
           { class: "heading" },
-          element("h2", { id: "title" }, title),
+          element("h2", { id: "title" }, element("bdi", {}, title)),
           element("p", { class: "line" }, this.#dot, this.#line),
         ),
         close,

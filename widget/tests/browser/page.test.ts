@@ -173,25 +173,6 @@ test("the dialog has a role and a name, every button has a name (W11)", async ()
   expect(names).toEqual(["Close chat", "Retry", "Send", "Close chat"]);
 });
 
-test("the status region speaks at the start and at the end, not in between (W11)", async () => {
-  it.service.script(answer(["a", "b", "c"], 60));
-  const { page, send, idle } = await it.visit();
-  const status = page.locator("kefu-chat [role=status]");
-  await status.evaluate((node) => {
-    const said: (string | null)[] = [];
-    Object.assign(globalThis, { said });
-    new MutationObserver(() => said.push(node.textContent)).observe(node, {
-      childList: true,
-      characterData: true,
-      subtree: true,
-    });
-  });
-  await send("hello");
-  await idle();
-  const said = await page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
-  expect(said).toEqual(["Thinking…", "The answer is complete"]);
-});
-
 test("open from the start, it leaves the focus where the visitor is (W11)", async () => {
   const { page, panel } = await it.visit();
   expect(await panel.isVisible()).toBe(true);
@@ -279,19 +260,6 @@ test("it follows the text only while the visitor is at the end (W8)", async () =
   release();
   await idle();
   expect(await log.evaluate((node) => node.scrollTop)).toBe(top);
-});
-
-test("hostile styles of the page do not reach it (W12)", async () => {
-  const { page, launcher, panel } = await it.visit();
-  await page.evaluate(() => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync("*{display:none!important;all:unset!important} body{transform:scale(.5)}");
-    document.adoptedStyleSheets = [sheet];
-  });
-  expect(await launcher.isVisible()).toBe(true);
-  expect(await panel.isVisible()).toBe(true);
-  const box = await launcher.boundingBox();
-  expect([box?.width, box?.height]).toEqual([60, 60]);
 });
 
 test("nothing is requested and nothing stored before the visitor asks (W8, W13)", async () => {

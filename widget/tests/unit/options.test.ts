@@ -33,7 +33,7 @@ test("options: the defaults (W1)", () => {
     persist: "session",
     accent: undefined,
     theme: "auto",
-    position: "bottom-right",
+    position: "auto",
     open: false,
   });
   expect(complaints).toEqual([]);
@@ -64,7 +64,7 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
   ["theme", "dark", "theme", "dark"],
   ["theme", "pink", "theme", "auto"],
   ["position", "bottom-left", "position", "bottom-left"],
-  ["position", "top", "position", "bottom-right"],
+  ["position", "top", "position", "auto"],
   ["persist", "session", "persist", "session"],
   ["persist", "local", "persist", "local"],
   ["persist", " none ", "persist", "none"],

@@ -1,0 +1,37 @@
+/** Where the open panel is the whole screen: it keeps the focus, and clear of the keyboard. */
+
+/** widget.css says the same. */
+export const COVERS_PAGE = "(max-width: 480px), (max-height: 480px)";
+
+const FOCUSABLE = "button, a[href], textarea, [tabindex='0']";
+
+export function fillScreen(page: Window, panel: HTMLElement, signal?: AbortSignal): void {
+  const covers = page.matchMedia(COVERS_PAGE);
+  const options = signal === undefined ? {} : { signal };
+  const tell = (): void => panel.setAttribute("aria-modal", String(covers.matches));
+  covers.addEventListener("change", tell, options);
+  tell();
+  panel.addEventListener("keydown", (event) => {
+    if (event.key === "Tab" && covers.matches) turnAround(event, panel);
+  });
+  const viewport = page.visualViewport;
+  const fit = (): void => {
+    // Zoomed in with two fingers, the visitor sees less of it, and means to.
+    if (viewport === null || viewport.scale !== 1) return;
+    panel.style.setProperty("--top", `${viewport.offsetTop}px`);
+    panel.style.setProperty("--height", `${viewport.height}px`);
+  };
+  for (const type of ["resize", "scroll"]) viewport?.addEventListener(type, fit, options);
+}
+
+/** From the last thing that can have the focus to the first, and back. */
+function turnAround(event: KeyboardEvent, panel: HTMLElement): void {
+  const shown = [...panel.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((node) =>
+    node.checkVisibility(),
+  );
+  const from = event.shiftKey ? shown[0] : shown.at(-1);
+  const to = event.shiftKey ? shown.at(-1) : shown[0];
+  if (event.target !== from) return;
+  event.preventDefault();
+  to?.focus();
+}

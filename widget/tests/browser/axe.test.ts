@@ -1,0 +1,82 @@
+/** axe-core, with its best practices, in every state, light and dark, in both directions. */
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { chunk, refusal } from "../scripted-service.ts";
+import { pageWith } from "../site.ts";
+import { stage, type Visit } from "./harness.ts";
+
+const it = stage();
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+const ANSWER = "Yes:\n\n- **one**\n- [two](https://example.com)\n\n```js\nlet a = 1;\n```\n";
+
+for (const theme of ["light", "dark"] as const) {
+  for (const direction of ["ltr", "rtl"] as const) {
+    test(`axe finds nothing: closed, open, streaming, error; ${theme}, ${direction} (W11)`, async () => {
+      it.service.script(
+        { acts: [{ send: chunk(ANSWER) }, "silence"] },
+        refusal(503, "upstream_service_unavailable"),
+      );
+      const visit = await visitIn(theme, direction);
+      const { page, launcher, input, act, send, answers, retry } = visit;
+      const found: string[] = [];
+      const look = async (state: string): Promise<void> => {
+        for (const violation of await violations(page)) found.push(`${state}: ${violation}`);
+      };
+      await look("closed");
+      await launcher.click();
+      await look("open");
+      await send("Is it?");
+      await page.waitForTimeout(600);
+      await page.locator("kefu-chat .agree").click();
+      await answers.getByText("one").waitFor();
+      await look("streaming");
+      await page.waitForTimeout(600);
+      await act.click();
+      await page.locator("kefu-chat .icon-send").waitFor();
+      await look("stopped");
+      await send("And now?");
+      await retry.waitFor();
+      await input.fill("A draft");
+      await look("error");
+      expect(found).toEqual([]);
+    });
+  }
+}
+
+async function visitIn(theme: string, direction: string): Promise<Visit> {
+  const html = pageWith({
+    "data-api-url": it.service.url,
+    "data-lang": direction === "rtl" ? "ar" : "en",
+    "data-theme": theme,
+    "data-suggestions": "Do you ship?|Where are you?",
+    "data-consent": "Your messages are sent to us.",
+    "data-stall-timeout": "60",
+  });
+  const page = html.replace("<html ", `<html dir="${direction}" `);
+  return it.visit({}, { reducedMotion: "reduce" }, page);
+}
+
+/** What axe says of the page as it is now, one line for each node. */
+async function violations(page: Page): Promise<string[]> {
+  // Not through the page's own policy, which allows no such script.
+  const session = await page.context().newCDPSession(page);
+  const run = async (expression: string): Promise<unknown> => {
+    const outcome = await session.send("Runtime.evaluate", {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    return outcome.result.value;
+  };
+  await run(await readFile(AXE, "utf8"));
+  const results = (await run("axe.run()")) as AxeResults;
+  expect(results.passes.length).toBeGreaterThan(10);
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}

@@ -1,0 +1,201 @@
+/** Pages that are hard on it: their styles, their policies, their frames; and it on them. */
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer } from "../scripted-service.ts";
+import { tagWith } from "../site.ts";
+import { eventually, stage } from "./harness.ts";
+
+const it = stage();
+
+/** What a page may do with its styles; `html` itself hidden hides every page whole. */
+const STYLES: Readonly<Record<string, string>> = {
+  "everything hidden": "*:not(html){display:none!important;visibility:hidden!important}",
+  "everything unset": "*{all:unset!important}",
+  "everything see-through and small":
+    "*{opacity:.1!important;font-size:3px!important;line-height:4!important;zoom:.5!important;" +
+    "filter:blur(2px)!important;pointer-events:none!important;direction:rtl!important}html{zoom:1!important;opacity:1!important;filter:none!important}",
+  "a loud style for buttons, texts and headings":
+    "button,textarea,h2,p,div,section,header,form{all:initial!important;color:red!important;" +
+    "background:lime!important;position:static!important;transform:rotate(9deg)!important}",
+  "a body that moves and filters":
+    "body{transform:scale(.5) rotate(3deg);filter:blur(2px);perspective:9px;contain:strict}",
+  "a cover with the highest z-index":
+    "body::after{content:'';position:fixed;inset:0;background:#fff;z-index:2147483647}",
+  "our own custom properties":
+    "*{--surface:red;--accent:blue;--ink:lime!important;--line:9px;--top:90px;--height:10px}",
+  "other fonts, spacing, case and direction":
+    "html{font:900 40px fantasy;letter-spacing:9px;text-transform:uppercase;text-align:right;" +
+    "word-spacing:20px;text-indent:40px;cursor:none;white-space:pre}",
+};
+
+function blank(css: string, attributes: Readonly<Record<string, string>> = {}): string {
+  const tag = tagWith({
+    "data-api-url": it.service.url,
+    "data-lang": "en",
+    "data-suggestions": "Do you ship?",
+    ...attributes,
+  });
+  return `<!doctype html><html lang="en"><head><link rel="icon" href="data:,">
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="${it.site.page("/hostile.css", css)}"></head><body>${tag}</body></html>`;
+}
+
+/** Pictures of it closed, and open with a question and its answer. */
+async function pictures(html: string): Promise<readonly Buffer[]> {
+  it.service.script(answer(["Yes, **we** do."]));
+  const { page, launcher, send, idle } = await it.open(it.site.page("/", html), {
+    viewport: { width: 500, height: 600 },
+    reducedMotion: "reduce",
+  });
+  const closed = await page.screenshot();
+  await launcher.click();
+  await send("Do you ship?");
+  await idle();
+  await page.mouse.move(1, 1);
+  const open = await page.screenshot({ caret: "hide" });
+  await page.context().close();
+  return [closed, open];
+}
+
+test("it looks the same on pages with hostile styles, pixel for pixel (W12, W15)", async () => {
+  const wanted = await pictures(blank(""));
+  const different: string[] = [];
+  for (const [name, css] of Object.entries(STYLES)) {
+    const got = await pictures(blank(css));
+    got.forEach((picture, i) => {
+      if (!picture.equals(wanted[i] ?? Buffer.of())) {
+        different.push(`${name}: ${i === 0 ? "closed" : "open"}`);
+      }
+    });
+  }
+  expect(different).toEqual([]);
+}, 60_000);
+
+test("at four times the size it can be opened, asked and closed (W12)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, launcher, panel, input, act, answers, send } = await it.visit(
+    {},
+    { viewport: { width: 320, height: 256 }, deviceScaleFactor: 4 },
+  );
+  await launcher.click();
+  await send("Do you ship?");
+  await eventually(() => answers.innerText(), "Yes.");
+  for (const part of [input, act, panel.locator(".close"), answers]) {
+    const box = await part.boundingBox();
+    expect(box && box.x >= 0 && box.y >= 0 && box.x + box.width <= 320).toBe(true);
+    expect(box && box.y + box.height <= 256).toBe(true);
+  }
+  await panel.locator(".close").click();
+  expect(await panel.isVisible()).toBe(false);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+});
+
+test("on paper there is no widget (W10)", async () => {
+  const { page, launcher } = await it.visit();
+  await page.emulateMedia({ media: "print" });
+  expect(await launcher.isVisible()).toBe(false);
+});
+
+test("the strictest policy the docs name is enough, Trusted Types too (W14)", async () => {
+  it.service.script(answer(["Yes."]));
+  const policy =
+    `default-src 'none'; script-src 'self' 'nonce-r4nd0m'; style-src 'self'; ` +
+    `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'; ` +
+    `trusted-types 'none'; base-uri 'none'; form-action 'none'`;
+  const html = blank("").replace("<script ", '<script nonce="r4nd0m" ');
+  const { page, launcher, send, answers, errors } = await it.open(
+    it.site.page("/strict", html, `, ${policy}`),
+  );
+  await launcher.click();
+  await send("Do you ship?");
+  await eventually(() => answers.innerText(), "Yes.");
+  // The blank icon of the page is the page's own fault.
+  expect(errors.filter((error) => !error.includes("data:,"))).toEqual([]);
+  expect(await page.locator("kefu-chat").count()).toBe(1);
+});
+
+test("in a sandboxed frame, without an origin and without storage, it answers (W14)", async () => {
+  it.service.script(answer(["Yes."]));
+  const inner = it.site.page("/inner", blank("", { "data-open": "" }));
+  const outer = `<!doctype html><title>A shop</title><link rel="icon" href="data:,"><iframe
+sandbox="allow-scripts" src="${inner}" width="600" height="600"></iframe>`;
+  const { page, errors } = await it.open(it.site.page("/outer", outer, "; frame-src 'self'"));
+  const frame = page.frameLocator("iframe").locator("kefu-chat");
+  await frame.locator("textarea").fill("Do you ship?");
+  await frame.locator("textarea").press("Enter");
+  await eventually(() => frame.locator("div.answer").innerText(), "Yes.");
+  expect(errors).toEqual([]);
+});
+
+test("on a page opened from the disk it answers (W14)", async () => {
+  it.service.script(answer(["Yes."]));
+  const folder = await mkdtemp(join(tmpdir(), "kefu-page-"));
+  try {
+    const path = join(folder, "page.html");
+    const html = blank("", { "data-open": "" }).replace(
+      "/chat-widget.js",
+      `${it.site.origin}/chat-widget.js`,
+    );
+    await writeFile(path, html);
+    const { send, answers, errors } = await it.open(pathToFileURL(path).href);
+    await send("Do you ship?");
+    await eventually(() => answers.innerText(), "Yes.");
+    expect(errors).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("the page is left as it was: its globals, prototypes, styles, elements (W14, W15)", async () => {
+  it.service.script(answer(["Yes."]));
+  const without = it.site.page("/without", blank("").replace(/<script.*script>/, ""));
+  const plain = await it.open(without);
+  const before = await inventory(plain.page);
+  const { page, launcher, send, answers } = await it.open(it.site.page("/with", blank("")));
+  await launcher.click();
+  await send("Do you ship?");
+  await eventually(() => answers.innerText(), "Yes.");
+  const after = await inventory(page);
+  expect(after.globals.filter((name) => !before.globals.includes(name))).toEqual(GLOBALS);
+  expect(after.elements.filter((name) => !before.elements.includes(name))).toEqual([
+    "html > body > script",
+    "html > kefu-chat",
+  ]);
+  expect({ ...after, globals: [], elements: [] }).toEqual({ ...before, globals: [], elements: [] });
+});
+
+const GLOBALS: readonly string[] = [];
+
+/** What a page could miss or find changed. */
+function inventory(page: Page): Promise<{
+  globals: string[];
+  elements: string[];
+  natives: string[];
+  styles: string[];
+  sheets: number;
+}> {
+  return page.evaluate(() => {
+    const path = (node: Element): string => {
+      const name = node.localName;
+      return node.parentElement === null ? name : `${path(node.parentElement)} > ${name}`;
+    };
+    const natives = [Array, Object, Promise, String, Map, Set, Element, Node, EventTarget, JSON]
+      .flatMap((owner) => [owner, "prototype" in owner ? owner.prototype : {}])
+      .flatMap((owner) => Object.entries(Object.getOwnPropertyDescriptors(owner)))
+      .map(([name, { value }]) => `${name}: ${value instanceof Function ? String(value) : ""}`);
+    const style = getComputedStyle(document.documentElement);
+    return {
+      globals: Object.getOwnPropertyNames(window),
+      elements: [...document.querySelectorAll("*")].map(path),
+      natives: [...natives, String(window.fetch), String(window.addEventListener)],
+      styles: [...document.documentElement.attributes, ...document.body.attributes]
+        .map(({ name, value }) => `${name}=${value}`)
+        .concat([...style].map((name) => `${name}: ${style.getPropertyValue(name)}`)),
+      sheets: document.styleSheets.length + document.adoptedStyleSheets.length,
+    };
+  });
+}
