@@ -8,7 +8,8 @@ gc.disable()
 from kefu.assembly import build  # noqa: E402
 from kefu.settings import load  # noqa: E402
 
-app = build(load()).app
+service = build(load())
+app = service.app
 
 # Not looked at again, neither now nor later: what is here lives as long as the process.
 gc.freeze()

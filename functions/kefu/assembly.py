@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,6 +53,10 @@ class Service:
     app: Application
     close: Callable[[], bool]
     """Let nobody new in and end the running answers; False when that was said before."""
+    disconnect: Callable[[], Awaitable[None]]
+    """Close every connection, as before a snapshot is taken; the next use opens new ones."""
+    reconnect: Callable[[], None]
+    """After a snapshot was restored: do not wait for the next use, and be unlike other copies."""
 
 
 def build(settings: Settings) -> Service:
@@ -89,6 +94,14 @@ def build(settings: Settings) -> Service:
         await upstream.aclose()
         await guarded.aclose()
 
+    async def disconnect() -> None:
+        await upstream.aclose()
+        await guarded.disconnect()
+
+    def reconnect() -> None:
+        random.seed()
+        guarded.warm()
+
     desk = Desk(chat, admission, log, guarded.prefetch)
     parts = Parts(
         options=_web_options(settings),
@@ -98,7 +111,7 @@ def build(settings: Settings) -> Service:
         start=start,
         stop=stop,
     )
-    return Service(create_app(parts), desk.close)
+    return Service(create_app(parts), desk.close, disconnect, reconnect)
 
 
 def _calm_the_collector() -> None:
@@ -154,6 +167,11 @@ class _Guarded:
         if warm:
             warm()
 
+    async def disconnect(self) -> None:
+        disconnect = getattr(self.store, "disconnect", None)
+        if disconnect:
+            await disconnect()
+
     def prefetch(self) -> None:
         if isinstance(self.cooldowns, GuardedCooldowns):
             self.cooldowns.prefetch()
@@ -193,6 +211,7 @@ def _web_options(settings: Settings) -> WebOptions:
         temperature=settings.temperature,
         max_output_tokens=settings.max_output_tokens,
         trusted_proxy_hops=settings.trusted_proxy_hops,
+        behind_adapter=settings.behind_adapter,
         openai_api=unless_aws(settings.openai_api),
         demo=unless_aws(settings.demo),
     )

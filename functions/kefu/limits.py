@@ -13,6 +13,9 @@ from typing import Protocol
 SLACK = 1e-3
 """Seconds by which a request may come too early."""
 
+CLOCK_SLACK = 60.0
+"""Seconds by which the clocks of two instances may differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -27,13 +30,18 @@ class Rate:
         return self.period / self.requests
 
 
+def far_from(rate: Rate, now: float) -> float:
+    """An arrival past this was written by a clock that jumped; nobody waits for it."""
+    return now + rate.period + CLOCK_SLACK
+
+
 def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
     """GCRA: `(new theoretical arrival, seconds to wait)`; a wait of 0 means: may pass.
 
     `arrival` is the bucket's stored time, None for a fresh one.
     Source: ITU-T I.371, "virtual scheduling algorithm".
     """
-    start = max(arrival or 0.0, now)
+    start = now if arrival is None or arrival > far_from(rate, now) else max(arrival, now)
     # A millisecond of slack: sums of floats as large as a Unix time lose more than a microsecond,
     # and must not refuse the last of a burst.
     wait = start - now - (rate.period - rate.interval)

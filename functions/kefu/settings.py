@@ -213,6 +213,7 @@ class Settings(BaseModel):
 
     # Set by AWS, not by you
     lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
+    lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
 
     @field_validator("allowed_origins", mode="before")
     @classmethod
@@ -263,6 +264,11 @@ class Settings(BaseModel):
     @property
     def on_aws(self) -> bool:
         return bool(self.lambda_function)
+
+    @property
+    def behind_adapter(self) -> bool:
+        """Inside a Lambda function, where only the Web Adapter can reach the server."""
+        return self.on_aws and bool(self.lambda_runtime)
 
     @property
     def wants_local_model(self) -> bool:

@@ -56,6 +56,38 @@ async def test_waiting_as_long_as_told_is_enough(limit_store: LimitStore, clock:
     assert await limit_store.take("visitor", rate) == 0
 
 
+@pytest.mark.parametrize("jump", [3600.0, 10 * 86400.0])
+async def test_l8_a_bucket_filled_by_a_clock_far_ahead_is_a_fresh_one(
+    limit_store: LimitStore, clock: HandClock, jump: float
+) -> None:
+    rate = Rate(2, 60.0)
+    clock.now += jump
+    assert [await limit_store.take("jumped", rate) == 0 for _ in range(3)] == [True, True, False]
+    clock.now -= jump
+    assert [await limit_store.take("jumped", rate) == 0 for _ in range(3)] == [True, True, False]
+
+
+async def test_l8_a_clock_a_little_ahead_gives_nobody_a_second_burst(
+    limit_store: LimitStore, clock: HandClock
+) -> None:
+    rate = Rate(2, 60.0)
+    clock.now += 50
+    assert [await limit_store.take("skewed", rate) == 0 for _ in range(2)] == [True, True]
+    clock.now -= 50
+    assert await limit_store.take("skewed", rate) == pytest.approx(80)
+
+
+async def test_l8_a_clock_an_hour_back_locks_nobody_out(
+    limit_store: LimitStore, clock: HandClock
+) -> None:
+    rate = Rate(2, 60.0)
+    assert [await limit_store.take("back", rate) == 0 for _ in range(3)] == [True, True, False]
+    clock.now -= 3600
+    assert await limit_store.take("back", rate) == 0
+    clock.now += 3600
+    assert await limit_store.take("back", rate) == 0
+
+
 async def test_buckets_do_not_know_each_other(limit_store: LimitStore, clock: HandClock) -> None:
     rate = Rate(1, 60.0)
     assert await limit_store.take("one", rate) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,18 @@ NAMES = sorted(path.stem for path in EVENTS.glob("*.json"))
 
 # A process of its own: the module reads the environment when it is imported.
 INVOKE = """
-import json, sys
+import json, os, sys, time
 from kefu.lambda_handler import handler
+
+class Context:
+    def __init__(self, seconds):
+        self.ends = time.monotonic() + seconds
+    def get_remaining_time_in_millis(self):
+        return int(1000 * (self.ends - time.monotonic()))
+
+timeout = os.environ.get("TIMEOUT")
 events = json.load(sys.stdin)
-answers = [handler(event, None) for event in events]
+answers = [handler(event, timeout and Context(float(timeout))) for event in events]
 json.dump(answers, sys.stdout)
 """
 
@@ -115,6 +124,108 @@ def test_handler_counts_by_the_gateways_address_not_by_a_header(store: str, tmp_
         assert [answer["statusCode"] for answer in answers] == [200, 200, 429, 429]
         assert len(upstream.journal) == 2
         assert "degraded" not in log
+
+
+def lambda_headers(ip: str, left: float) -> dict[str, str]:
+    """What the Web Adapter would write; here it is a client that does."""
+    return {
+        "x-amzn-request-context": json.dumps({"identity": {"sourceIp": ip}}),
+        "x-amzn-lambda-context": json.dumps({"deadline": int((time.time() + left) * 1000)}),
+    }
+
+
+def test_handler_does_not_believe_the_adapters_headers() -> None:
+    """T3: where Mangum answers, a client may have written them."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer("hi"))
+        asked = []
+        for number in range(3):
+            spoofed = event("http-chat")
+            spoofed["headers"] |= lambda_headers(f"198.51.100.{number}", left=0)
+            asked.append(spoofed)
+        answers, _log = invoke(
+            *asked,
+            AWS_LAMBDA_RUNTIME_API="127.0.0.1:9001",
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_IP_REQUESTS_PER_MINUTE="2",
+        )
+    assert [answer["statusCode"] for answer in answers] == [200, 200, 429]
+    assert answers[0]["body"].endswith("data: [DONE]\n\n")
+
+
+def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
+    """Behind an HTTP API that is 30 s: no answer may be cut off by the gateway."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.drip(100, delay=0.1))
+        began = time.monotonic()
+        [answer], log = invoke(
+            event("http-chat"),
+            TIMEOUT="3",
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+        )
+        assert time.monotonic() - began < 9
+        assert upstream.calls()[0].closed_at
+    *chunks, last = answer["body"].strip().split("\n\n")
+    assert answer["statusCode"] == 200
+    assert len(chunks) > 3
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "gateway_timeout"
+    assert '"code":"gateway_timeout"' in log
+
+
+def test_l1_handler_that_is_out_of_time_before_the_answer_says_504() -> None:
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.silent)
+        [answer], _log = invoke(
+            event("http-chat"),
+            TIMEOUT="2.5",
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+        )
+    assert answer["statusCode"] == 504
+    assert json.loads(answer["body"])["error"]["code"] == "gateway_timeout"
+
+
+def test_l6_answer_over_six_megabytes_is_503_and_the_model_is_stopped() -> None:
+    """Quotes count twice: what matters is the size of the JSON around the body."""
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer(*['"' * 50_000] * 200, delay=0.005))
+        [answer], log = invoke(
+            event("http-chat"),
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+        )
+        assert upstream.calls()[0].closed_at
+    assert answer["statusCode"] == 503
+    error = json.loads(answer["body"])["error"]
+    assert error["code"] == "upstream_service_unavailable"
+    assert "too long" in error["message"]
+    assert header(answer, "content-type") == "application/json"
+    assert header(answer, "access-control-allow-origin") == "https://www.example.com"
+    assert header(answer, "x-should-retry") == "false"
+    assert header(answer, "x-request-id")
+    assert '"code":"upstream_service_unavailable"' in log
+    assert "crashed" not in log
+
+
+def test_l6_answer_just_under_six_megabytes_is_whole() -> None:
+    text = "x" * 50_000
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer(*[text] * 120))
+        [answer], _log = invoke(
+            event("http-chat"),
+            LONGCAT_API_KEYS="sk-canary-lambda",
+            KEFU_UPSTREAM_URL=upstream.base_url,
+            KEFU_ALLOWED_ORIGINS="https://www.example.com",
+        )
+    assert answer["statusCode"] == 200
+    assert answer["body"].count(text) == 120
+    assert 6_000_000 < len(json.dumps(answer)) < 6 * 1024 * 1024
 
 
 def test_log_line_on_aws_carries_metrics() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import time
 from contextlib import ExitStack, closing
@@ -102,6 +103,20 @@ async def test_t3_forwarded_for_does_not_change_the_bucket(staged: Staged) -> No
         await running.ask(headers={names[number % 5]: spoof}) for number, spoof in enumerate(spoofs)
     ]
     assert [answer.status for answer in answers] == [200] * 2 + [429] * 8
+
+
+async def test_t3_headers_of_the_lambda_adapter_mean_nothing_elsewhere(staged: Staged) -> None:
+    """L1, C19: neither whose the request is, nor until when it is to be answered."""
+    running = staged(1, ip_requests_per_minute=2)
+    statuses = []
+    for number in range(4):
+        context = {"identity": {"sourceIp": f"203.0.113.{number}"}}
+        headers = {
+            "x-amzn-request-context": json.dumps(context),
+            "x-amzn-lambda-context": json.dumps({"deadline": 1}),
+        }
+        statuses.append((await running.ask(headers=headers)).status)
+    assert statuses == [200, 200, 429, 429]
 
 
 async def test_t3_behind_own_proxies_only_their_entry_counts(staged: Staged) -> None:

@@ -8,13 +8,14 @@ with one number.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint
-from kefu.limits import SLACK, Rate
-from kefu.stores.deadlines import far_from, reason_of
+from kefu.limits import SLACK, Rate, admit, far_from
+from kefu.stores import deadlines
 from kefu.stores.dynamodb_table import Change, Row, Table, number, number_in
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class DynamoStore:
         """Create the table, ready for use. `with_ttl=False`: for engines that know no TTL."""
         await self._table.run(lambda client: self._table.create(client, with_ttl=with_ttl))
 
+    async def disconnect(self) -> None:
+        """Close the connections once the calls under way have ended; the next call opens new."""
+        await asyncio.to_thread(self._table.disconnect)
+
     async def aclose(self) -> None:
         self._table.close()
 
@@ -75,7 +80,7 @@ class DynamoStore:
             {"#key": key, "#reason": REASON + key, "#expires": "expires"},
             {
                 ":until": number(cooldown.until),
-                ":far": number(far_from(self._clock())),
+                ":far": number(deadlines.far_from(self._clock())),
                 ":reason": {"S": cooldown.reason.value},
                 # No other key of the pool may rest longer than a day.
                 ":expires": number(int(cooldown.until) + DAY),
@@ -109,7 +114,7 @@ class DynamoStore:
             if done:
                 return 0.0
             # In use. Without the old item only the second update can tell whether it is full.
-            if (wait := _wait(item, rate, now)) > SLACK:
+            if wait := _wait(item, rate, now):
                 return wait
             done, item = self._table.update(client, row, used)
             if done:
@@ -143,9 +148,14 @@ def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
     expires = number(int(now + rate.period) + 60)
     fresh = Change(
         "SET #arrival = :next, #expires = :expires",
-        "attribute_not_exists(#arrival) OR #arrival < :now",
+        "attribute_not_exists(#arrival) OR #arrival < :now OR #arrival > :far",
         names,
-        {":now": number(now), ":next": number(now + rate.interval), ":expires": expires},
+        {
+            ":now": number(now),
+            ":far": number(far_from(rate, now)),
+            ":next": number(now + rate.interval),
+            ":expires": expires,
+        },
     )
     used = Change(
         "SET #arrival = #arrival + :interval, #expires = :expires",
@@ -162,14 +172,14 @@ def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
 
 
 def _wait(item: Item, rate: Rate, now: float) -> float:
-    """Seconds until the bucket takes one more; below SLACK: it does now."""
-    return (number_in(item, "arrival") or 0.0) - now - (rate.period - rate.interval)
+    """Seconds until the bucket takes one more; 0: it does now."""
+    return admit(number_in(item, "arrival"), rate, now)[1]
 
 
 def _cooldowns_in(item: Item) -> Cooldowns:
     """Attributes without a reason of their own (pk, expires, a later version's) are no keys."""
     return {
-        Fingerprint(name): Cooldown(until, reason_of(item[REASON + name].get("S", "")))
+        Fingerprint(name): Cooldown(until, deadlines.reason_of(item[REASON + name].get("S", "")))
         for name in item
         if REASON + name in item and (until := number_in(item, name)) is not None
     }

@@ -59,7 +59,7 @@ class Table:
     def __init__(self, name: str, endpoint: str | None) -> None:
         self.name = name
         self._endpoint = endpoint
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
+        self._threads = _workers()
         self._connecting = threading.Lock()
         self._client: DynamoDBClient | None = None
 
@@ -78,6 +78,13 @@ class Table:
     def close(self) -> None:
         """Give up the connections; calls under way end by their own time limits."""
         self._threads.shutdown(wait=False)
+        if self._client is not None:
+            self._client.close()
+
+    def disconnect(self) -> None:
+        """Wait for the calls under way, then give up the connections; the next call opens new."""
+        ending, self._threads = self._threads, _workers()
+        ending.shutdown(wait=True)
         if self._client is not None:
             self._client.close()
 
@@ -149,6 +156,10 @@ class Table:
             if self._client is None:
                 self._client = _connect(self._endpoint)
             return self._client
+
+
+def _workers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
 
 
 def _connect(endpoint: str | None) -> DynamoDBClient:

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint
-from kefu.limits import SLACK, Rate, admit
+from kefu.limits import SLACK, Rate, admit, far_from
 from kefu.stores.deadlines import later, reason_of
 from kefu.stores.memory import BUDGET_LIFE
 from kefu.stores.migrations import migrate
@@ -39,7 +39,8 @@ TIDY_EVERY = 512
 # `admit`, and the check of a budget, as one statement each: atomic by itself.
 _TAKE = (
     "INSERT INTO rates (bucket, arrival) VALUES (?1, ?2) ON CONFLICT (bucket) DO UPDATE"
-    " SET arrival = max(arrival, ?3) + ?4 WHERE max(arrival, ?3) <= ?5"
+    " SET arrival = iif(arrival BETWEEN ?3 AND ?6, arrival, ?3) + ?4"
+    " WHERE arrival <= ?5 OR arrival > ?6"
 )
 _SETTLE = (
     "INSERT INTO budgets (budget, used, expires) VALUES (?1, ?2, ?3) ON CONFLICT (budget)"
@@ -92,7 +93,8 @@ class SqliteStore:
     async def take(self, bucket: str, rate: Rate) -> float:
         now = self._clock()
         latest = now + rate.period - rate.interval + SLACK
-        values = (bucket, now + rate.interval, now, rate.interval, latest)
+        far = far_from(rate, now)
+        values = (bucket, now + rate.interval, now, rate.interval, latest, far)
 
         def work(db: sqlite3.Connection) -> float:
             if db.execute(_TAKE, values).rowcount == 1:

@@ -91,8 +91,10 @@ class HttpUpstream:
         return HttpResponse(response)
 
     async def aclose(self) -> None:
+        """Close all connections; another request would open new ones."""
         if self._session:
-            await self._session.close()
+            session, self._session = self._session, None
+            await session.close()
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:

@@ -17,6 +17,7 @@ from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
 from kefu.web.exchange import Desk
+from kefu.web.gateway import Gateway
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
 from kefu.web.questions import Questions
@@ -64,11 +65,16 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_exception_handler(KefuError, _kefu_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(Edge, origins=parts.options.origins, clock=parts.clock, log=parts.desk.log)
-    questions = Questions(parts.options)
-    app.include_router(chat_routes(parts.desk, questions, parts.options))
-    if parts.options.openai_api:
-        app.include_router(openai_routes(parts.desk, questions, parts.options))
-    app.include_router(site_routes(parts.health, demo=parts.options.demo))
+    options, questions = parts.options, Questions(parts.options)
+    gateway = Gateway(
+        parts.clock.now,
+        trusted_hops=options.trusted_proxy_hops,
+        behind_adapter=options.behind_adapter,
+    )
+    app.include_router(chat_routes(parts.desk, questions, gateway, options))
+    if options.openai_api:
+        app.include_router(openai_routes(parts.desk, questions, gateway))
+    app.include_router(site_routes(parts.health, demo=options.demo))
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 

@@ -13,7 +13,7 @@ from kefu.admission import Admission, Reservation
 from kefu.answer import Answer
 from kefu.chat import Chat, Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
-from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.errors import GatewayTimeout, KefuError, UpstreamUnavailable
 from kefu.sse import DONE, PING
 from kefu.web.error_response import error_event, error_response
 from kefu.web.log import RequestLog
@@ -95,15 +95,18 @@ class Exchange(Response):
         ip: str,
         *,
         stream: bool = True,
+        seconds: float | None = None,
         wants_usage: bool = False,
         client_message_id: str | None = None,
     ) -> None:
+        """`seconds`: after which the answer must have ended, whatever is still to come."""
         self.background = None
         self.client_message_id = client_message_id
         self._desk = desk
         self._question = question
         self._ip = ip
         self._stream = stream
+        self._seconds = seconds
         self._wants_usage = wants_usage
         self._task: asyncio.Task[object] | None = None
         self._stopped_by: Exception | None = None
@@ -137,6 +140,7 @@ class Exchange(Response):
         """`stop` cancels what runs inside, and its reason is raised in place of the cancelling."""
         self._task = asyncio.current_task()
         watch = asyncio.create_task(_until_gone(receive, lambda: self.stop(ClientGone())))
+        limit = self._limit()
         self._desk.running.add(self)
         try:
             yield
@@ -149,6 +153,14 @@ class Exchange(Response):
             self._task = None
             self._desk.running.discard(self)
             watch.cancel()
+            if limit:
+                limit.cancel()
+
+    def _limit(self) -> asyncio.TimerHandle | None:
+        if self._seconds is None:
+            return None
+        error = GatewayTimeout("The answer took longer than it may.")
+        return asyncio.get_running_loop().call_later(self._seconds, self.stop, error)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         desk, record = self._desk, record_of(scope)

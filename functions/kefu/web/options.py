@@ -23,5 +23,7 @@ class WebOptions:
     temperature: float = 0.5
     max_output_tokens: int = 2048
     trusted_proxy_hops: int = 0
+    behind_adapter: bool = False
+    """Only the Lambda Web Adapter can reach the server, so its headers are believed."""
     openai_api: bool = True
     demo: bool = True

@@ -5,15 +5,17 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from kefu.web.body import checked, read_json
-from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
+from kefu.web.gateway import Gateway
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.schemas import CancelRequest, ChatRequest
 
 
-def chat_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIRouter:
+def chat_routes(
+    desk: Desk, questions: Questions, gateway: Gateway, options: WebOptions
+) -> APIRouter:
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
 
@@ -28,7 +30,8 @@ def chat_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIRou
         return Exchange(
             desk,
             questions.question(body),
-            client_address(request, options.trusted_proxy_hops),
+            gateway.address(request),
+            seconds=gateway.seconds(request),
             wants_usage=body.wants_usage,
             client_message_id=body.client_message_id,
         )

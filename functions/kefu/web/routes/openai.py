@@ -5,15 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.web.client_address import client_address
 from kefu.web.exchange import Desk, Exchange
+from kefu.web.gateway import Gateway
 from kefu.web.openapi import errors, stream_response
-from kefu.web.options import WebOptions
 from kefu.web.questions import Questions
 from kefu.web.schemas import CompletionRequest
 
 
-def openai_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIRouter:
+def openai_routes(desk: Desk, questions: Questions, gateway: Gateway) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["openai"])
 
     @router.post(
@@ -30,7 +29,8 @@ def openai_routes(desk: Desk, questions: Questions, options: WebOptions) -> APIR
         return Exchange(
             desk,
             questions.question(body),
-            client_address(request, options.trusted_proxy_hops),
+            gateway.address(request),
+            seconds=gateway.seconds(request),
             stream=bool(body.stream),
             wants_usage=body.wants_usage,
         )
