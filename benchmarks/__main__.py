@@ -18,6 +18,8 @@ from benchmarks import relay
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
+from benchmarks.pool_report import PICTURE, picture, pool
+from benchmarks.pool_report import table as pool_table
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
 from benchmarks.units import units
@@ -27,9 +29,13 @@ NAMES = {
     "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
     "imports": "import time of the service",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
+    "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
+
+APART = {"imports", "pool", "units"}
+"""What needs no load and no mock model."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,26 @@ class Effort:
     thousand_rounds: int
     thousand_peer_rounds: int
     import_rounds: int
+    pool_minutes: float
 
 
 FULL = Effort(
-    rounds=5, chunks=2000, seconds=4, thousand_rounds=3, thousand_peer_rounds=1, import_rounds=11
+    rounds=5,
+    chunks=2000,
+    seconds=4,
+    thousand_rounds=3,
+    thousand_peer_rounds=1,
+    import_rounds=11,
+    pool_minutes=60,
 )
 QUICK = Effort(
-    rounds=2, chunks=400, seconds=2, thousand_rounds=1, thousand_peer_rounds=0, import_rounds=5
+    rounds=2,
+    chunks=400,
+    seconds=2,
+    thousand_rounds=1,
+    thousand_peer_rounds=0,
+    import_rounds=5,
+    pool_minutes=6,
 )
 
 
@@ -116,7 +135,7 @@ def main() -> int:
 def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row], list[str]]:
     rows: dict[str, relay.Row] = {}
     tables = []
-    if set(names) - {"imports", "units"}:
+    if set(names) - APART:
         rows |= measure(names, effort)
         tables.append(table(rows, PEER))
     if "imports" in names:
@@ -125,6 +144,11 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         tables.append(table(seen, IMPORT_PEER))
     if "units" in names:
         tables.append(units())
+    if "pool" in names:
+        runs = pool(effort.pool_minutes)
+        tables.append(pool_table(runs))
+        if effort is FULL:
+            PICTURE.write_text(picture(runs), encoding="utf-8")
     return rows, tables
 
 
