@@ -56,6 +56,12 @@ setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (aga
 run: .venv/server $(WIDGET)/chat-widget.js ## start Kefu with its demo page (ARGS="--port 8080")
 	@KEFU_LOG_FORMAT=$${KEFU_LOG_FORMAT:-text} exec $(BIN)/python -m kefu serve $(ARGS)
 
+PACKAGE ?= build/function
+KEFU_ARCH ?= arm64
+
+package: .venv/installer $(WIDGET)/chat-widget.js ## make what runs on AWS Lambda (`sam build` does it, too)
+	@$(BIN)/python functions/build.py --arch $(KEFU_ARCH) "$(PACKAGE)"
+
 check: setup ## format, lint, types and import contracts: seconds
 	@echo "== Format and lint"
 	$(BIN)/ruff format --check --quiet
@@ -108,4 +114,4 @@ docs: .venv/server ## write the generated pages of docs/ anew
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run check test parts browser bench format docs lock
+.PHONY: help setup run package check test parts browser bench format docs lock

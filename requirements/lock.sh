@@ -10,6 +10,7 @@ pin() {
 }
 echo uv | pin uv -
 pin server pyproject.toml --extra server
+pin lambda pyproject.toml --extra aws
 pin dev pyproject.toml --extra aws --extra tokens --group dev
 pin clients --group clients
 pin model --group model --no-deps
