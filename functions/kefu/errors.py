@@ -18,6 +18,8 @@ UpstreamFault               what an `Upstream` raises; the relay turns it into o
 └── ConnectionLost          cut after the headers
 
 StoreUnavailable            a store did not answer, or not in time
+UnknownCounter              no token counter of this name; a ValueError
+TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
 """
 
 from __future__ import annotations
@@ -133,3 +135,11 @@ class ConnectionLost(UpstreamFault):
 
 class StoreUnavailable(Exception):
     """A store failed or took longer than it may."""
+
+
+class UnknownCounter(ValueError):
+    """There is no token counter of this name; the message lists those there are."""
+
+
+class TiktokenMissing(ImportError):
+    """An exact count was asked for, and the optional package for it is not installed."""

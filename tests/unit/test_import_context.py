@@ -39,7 +39,7 @@ def test_importing_the_context_loads_nothing_of_the_service() -> None:
         [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(child.stdout.split())
-    allowed = {"kefu.context", "kefu.messages", "kefu.tokens"}
+    allowed = {"kefu.context", "kefu.errors", "kefu.messages", "kefu.tokens"}
     ours = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("kefu.")}
     assert ours == allowed
     assert not loaded & {"asyncio", "socket", "ssl", "logging", "json", "sqlite3"}
