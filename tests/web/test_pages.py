@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.fakes.asking import ask, get
@@ -23,20 +25,45 @@ async def test_c17_health_asks_no_upstream(shared: Stage) -> None:
     assert len(shared.upstream.journal) == calls
 
 
-async def test_c17_t24_demo_page_cannot_be_framed(shared: Stage) -> None:
-    response = await get(shared.url, "/")
+@pytest.mark.parametrize("path", ["/", "/playground", "/gallery"])
+async def test_c17_t24_page_cannot_be_framed(shared: Stage, path: str) -> None:
+    response = await get(shared.url, path)
     assert response.status_code == 200
     assert response.headers["Content-Type"].startswith("text/html")
     policy = response.headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in policy
     assert "unsafe-inline" not in policy
     assert "unsafe-eval" not in policy
-    assert "/chat-widget.js" in response.text
+    assert ".js" in response.text
+
+
+async def test_t24_stage_is_framed_by_our_own_pages_alone(shared: Stage) -> None:
+    response = await get(shared.url, "/stage")
+    assert response.status_code == 200
+    policy = response.headers["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors 'self'")
+    assert "frame-src" not in policy
+
+
+async def test_t24_no_page_names_what_the_service_does_not_serve(shared: Stage) -> None:
+    for path in ("/", "/playground", "/gallery", "/stage"):
+        page = await get(shared.url, path)
+        parts = re.findall(r'(?:src|href)="(/[^"]*)"', page.text)
+        scripts = [part for part in parts if part.endswith(".js") and "widget" not in part]
+        assert scripts
+        for part in parts:
+            response = await get(shared.url, part)
+            assert response.status_code == 200 or "widget" in part, part
+        for script in scripts:
+            imported = re.findall(r'from "(/[^"]*)"', (await get(shared.url, script)).text)
+            for part in imported:
+                assert (await get(shared.url, part)).status_code == 200, part
 
 
 async def test_c17_demo_page_can_be_switched_off(staged: Staged) -> None:
     running = staged(1, demo="false")
-    assert (await get(running.url, "/")).status_code == 404
+    for path in ("/", "/playground", "/gallery", "/stage", "/page.js", "/demo.css"):
+        assert (await get(running.url, path)).status_code == 404, path
     assert (await get(running.url, "/health")).status_code == 200
 
 

@@ -8,9 +8,10 @@ const STATIC = new URL("../../functions/kefu/web/static/", import.meta.url);
 
 const FILES: Readonly<Record<string, readonly [string, string]>> = {
   "/chat-widget.js": ["widget/chat-widget.js", "text/javascript; charset=utf-8"],
-  "/demo.js": ["demo.js", "text/javascript; charset=utf-8"],
-  "/demo.css": ["demo.css", "text/css; charset=utf-8"],
 };
+
+/** What the service serves beside the widget: its own pages and their parts. */
+const PAGES = ["/playground", "/gallery", "/stage"];
 
 /** By the path and what follows it. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
@@ -24,6 +25,11 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self' http://127.0.0.1:*; require-trusted-types-for 'script'";
 
+/** That of the service for its own pages. */
+const OWN_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+  "img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'";
+
 export class Site {
   readonly #pages = new Map<string, readonly [content: string, policy: string]>();
   readonly #server: Server;
@@ -32,14 +38,15 @@ export class Site {
     this.#server = createServer(async (request, response) => {
       const path = new URL(request.url ?? "/", "http://site").pathname;
       const page = this.#pages.get(path);
-      const file = FILES[path];
+      const file = FILES[path] ?? partOf(path);
       if (page !== undefined) {
         const [content, policy] = page;
         const type = TYPES.find(([kind]) => kind.test(path + content))?.[1] ?? "text/plain";
         response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policy });
         response.end(content);
       } else if (file !== undefined) {
-        response.writeHead(200, { "Content-Type": file[1] });
+        const policy = PAGES.includes(path) ? { "Content-Security-Policy": OWN_POLICY } : {};
+        response.writeHead(200, { "Content-Type": file[1], ...policy });
         response.end(await readFile(new URL(file[0], STATIC)));
       } else {
         response.writeHead(404).end();
@@ -67,6 +74,13 @@ export class Site {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+function partOf(path: string): readonly [string, string] | undefined {
+  if (PAGES.includes(path)) return [`${path.slice(1)}.html`, "text/html; charset=utf-8"];
+  if (/^\/\w+\.js$/.test(path)) return [path.slice(1), "text/javascript; charset=utf-8"];
+  if (/^\/(demo|pages|stage)\.css$/.test(path)) return [path.slice(1), "text/css; charset=utf-8"];
+  return undefined;
 }
 
 /** A page with the widget's tag; `attributes` as they would be written there. */

@@ -1,100 +1,171 @@
-/** Pictures to look at: the widget and the demo page, light and dark, wide and narrow, en and zh. */
+/**
+ * Pictures to look at, and those of the docs: `npm run shots` writes docs/images anew, and with
+ * SHOTS=folder many more into that folder. pngquant makes them small, where it is installed; fonts
+ * for Chinese and Arabic are needed (on Debian fonts-noto-cjk and fonts-noto-core).
+ */
 
-import { mkdir } from "node:fs/promises";
-import type { Page } from "playwright-core";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { test } from "vitest";
-import { chunk, DONE, finish, type Play, refusal } from "../scripted-service.ts";
-import { stage } from "./harness.ts";
+import { answer, chunk } from "../scripted-service.ts";
+import { eventually, stage } from "./harness.ts";
 
-const OUT = process.env.SHOTS ?? "/tmp/kefu-shots";
 const it = stage();
+const DOCS = fileURLToPath(new URL("../../../docs/images", import.meta.url));
+const OUT = process.env.SHOTS;
+const STATIC = new URL("../../../functions/kefu/web/static/", import.meta.url);
 
-const LANGUAGES = {
-  en: {
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+const NOTICE =
+  "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.";
+
+async function open(path: string, options: BrowserContextOptions): Promise<Page> {
+  const context = await it.browser.newContext({
+    viewport: DESKTOP,
+    deviceScaleFactor: 2,
     locale: "en-US",
-    notice:
-      "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.",
-    questions: ["Do you ship to Norway?", "And if it does not fit?"],
-    answers: [
-      "Yes. Parcels to Norway leave our warehouse the same day and take three to five working days.\n\nCustoms are paid at checkout, so nothing is due at the door.",
-      "Send it back within 30 days, unworn and with its label. The way back is free; we refund the price within",
-    ],
-  },
-  zh: {
-    locale: "zh-CN",
-    notice:
-      "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.",
-    questions: ["你好，我想咨询签证", "需要多长时间？"],
-    answers: [
-      "来华就医通常申请 S2 或 M 类签证，需要准备：\n\n1. 有效期六个月以上的护照\n2. 医院出具的诊疗邀请函\n3. 费用预估与资金证明",
-      "材料齐全后一般 4 个工作日可以出签，加急",
-    ],
-  },
-} as const;
-
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-
-function whole(text: string): Play {
-  return { acts: [{ send: chunk(text) + finish() + DONE }] };
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  await page.goto(it.site.origin + path);
+  return page;
 }
 
-async function demo(page: Page, language: keyof typeof LANGUAGES): Promise<void> {
-  const { notice } = LANGUAGES[language];
-  await page.route("**/health", (route) =>
-    route.fulfill({
-      json: { status: "ok", model: "SmolLM2-135M-Instruct", upstream: "local-model", notice },
-    }),
-  );
-  await page.route("**/api/chat", (route) => route.fallback());
-}
-
-for (const language of ["en", "zh"] as const) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const [size, viewport] of Object.entries(SIZES)) {
-      test(`${language} ${colorScheme} ${size}`, async () => {
-        await mkdir(OUT, { recursive: true });
-        const { locale, questions, answers } = LANGUAGES[language];
-        it.service.script(whole(answers[0]), { acts: [{ send: chunk(answers[1]) }, "silence"] });
-        const context = await it.browser.newContext({
-          colorScheme,
-          viewport,
-          locale,
-          deviceScaleFactor: 2,
-        });
-        const page = await context.newPage();
-        await demo(page, language);
-        const html = (await demoPage()).replace("/api/chat", it.service.url);
-        await page.goto(it.site.page("/", html));
-        const host = page.locator("kefu-chat");
-        await page.locator("#notice").waitFor();
-        const shot = (name: string): Promise<unknown> =>
-          page.screenshot({ path: `${OUT}/${language}-${colorScheme}-${size}-${name}.png` });
-        await page.waitForTimeout(300);
-        await shot("start");
-        if (size === "phone") await host.locator(".launcher").click();
-        await host.locator("textarea").fill(questions[0]);
-        await host.locator("textarea").press("Enter");
-        await host.locator('.act[aria-disabled="true"]').waitFor();
-        await host.locator("textarea").fill(questions[1]);
-        await host.locator("textarea").press("Enter");
-        await page.waitForTimeout(400);
-        await shot("streaming");
-        it.service.script(refusal(503, "upstream_service_unavailable"));
-        await page.waitForTimeout(200);
-        await host.locator(".act").click();
-        await host.locator(".quiet").waitFor();
-        await host.locator("textarea").fill(questions[0]);
-        await host.locator("textarea").press("Enter");
-        await host.locator(".trouble").waitFor();
-        await page.waitForTimeout(300);
-        await shot("trouble");
-      });
-    }
+async function shoot(page: Page, folder: string, name: string, fullPage = false): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const path = `${folder}/${name}.png`;
+  await page.screenshot({ path, fullPage });
+  try {
+    execFileSync("pngquant", ["--force", "--skip-if-larger", "--ext", ".png", "--strip", path]);
+  } catch {
+    // Larger, but as good.
   }
 }
 
-async function demoPage(): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
-  const path = "../../../functions/kefu/web/static/demo.html";
-  return readFile(new URL(path, import.meta.url), "utf8");
+/** A state of the gallery, alone. */
+async function scene(name: string, lang: string, theme: string, isPhone = false): Promise<Page> {
+  const viewport = isPhone ? PHONE : { width: 560, height: 760 };
+  const wanted = new URLSearchParams({ scene: name, lang, theme });
+  const page = await open(`/stage?${wanted}`, { viewport });
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  return page;
 }
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`docs: the demo page, ${colorScheme}`, async () => {
+    it.service.script(
+      answer([
+        "Yes. Parcels to Norway leave our warehouse the same day:\n\n- **Standard**: 3 to 5 working days\n- **Express**: 1 to 2 working days\n\nCustoms are paid at checkout, so [nothing is due](https://example.com) at the door.",
+      ]),
+      {
+        acts: [
+          {
+            send: chunk(
+              "Send it back within 30 days, unworn and with its label. The way back is free; we refund the price within",
+            ),
+          },
+          "silence",
+        ],
+      },
+    );
+    const html = readFileSync(new URL("demo.html", STATIC), "utf8");
+    const health = { status: "ok", model: "", upstream: "local-model", notice: NOTICE };
+    it.site.page("/health", JSON.stringify(health));
+    it.site.page("/", html.replace("/api/chat", it.service.url));
+    const page = await open("/", { colorScheme });
+    // A name to read, not a port of this machine.
+    await page.locator("#tag").evaluate((tag) => {
+      tag.textContent = (tag.textContent ?? "").replaceAll(
+        location.origin,
+        "https://chat.example.com",
+      );
+    });
+    const host = page.locator("kefu-chat");
+    for (const question of ["Do you ship to Norway?", "And if it does not fit?"]) {
+      await host.locator("textarea").fill(question);
+      await host.locator("textarea").press("Enter");
+      await host.locator(question.startsWith("And") ? ".icon-stop" : ".icon-send").waitFor();
+    }
+    await eventually(async () => (await host.locator(".log").innerText()).endsWith("within"), true);
+    await shoot(page, DOCS, `chat-${colorScheme}`);
+  });
+}
+
+for (const [name, state, lang, theme] of [
+  ["phone-zh", "answered", "zh-CN", "light"],
+  ["phone-en-dark", "table", "en", "dark"],
+  ["phone-ar", "answered", "ar", "light"],
+] as const) {
+  test(`docs: ${name}`, async () => {
+    await shoot(await scene(state, lang, theme, true), DOCS, name);
+  });
+}
+
+test("docs: the playground", async () => {
+  const settings = new URLSearchParams({
+    title: "Nordlys Outdoor",
+    greeting: "Hi! Looking for something warm?",
+    suggestions: "Where is my parcel?|Which size fits me?",
+    accent: "#7c3aed",
+  });
+  const page = await open(`/playground#${settings}`, { viewport: { width: 1280, height: 900 } });
+  await page.frameLocator("#frame").locator("kefu-chat .panel").waitFor();
+  await page.locator("#tag").evaluate((tag) => {
+    tag.textContent = (tag.textContent ?? "").replaceAll(
+      location.origin,
+      "https://chat.example.com",
+    );
+  });
+  await shoot(page, DOCS, "playground");
+});
+
+const ALL = [
+  "closed",
+  "empty",
+  "suggestions",
+  "consent",
+  "awaiting",
+  "streaming",
+  "answered",
+  "table",
+  "code",
+  "stopped",
+  "waiting",
+  "failed",
+  "disconnected",
+  "offline",
+];
+
+test.runIf(OUT !== undefined)(
+  "every state, for a close look",
+  async () => {
+    for (const [lang, theme, isPhone] of [
+      ["zh-CN", "light", false],
+      ["en", "dark", false],
+      ["ar", "light", false],
+      ["zh-CN", "dark", true],
+    ] as const) {
+      for (const name of ALL) {
+        const page = await scene(name, lang, theme, isPhone);
+        await shoot(page, OUT ?? "", `${lang}-${theme}-${isPhone ? "phone" : "desktop"}-${name}`);
+        await page.context().close();
+      }
+    }
+    for (const [size, viewport] of Object.entries({ DESKTOP, PHONE })) {
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const path of ["playground", "gallery"]) {
+          const locale = size === "DESKTOP" ? "en-US" : "zh-CN";
+          const page = await open(`/${path}`, { viewport, colorScheme, locale });
+          await page.waitForTimeout(1_500);
+          await shoot(page, OUT ?? "", `${path}-${colorScheme}-${size}`, path === "playground");
+          await page.context().close();
+        }
+      }
+    }
+  },
+  300_000,
+);

@@ -19,11 +19,17 @@ _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".json": "application/json",
 }
+_PAGES = {
+    "/": "demo.html",
+    "/playground": "playground.html",
+    "/gallery": "gallery.html",
+    "/stage": "stage.html",
+}
+_FRAMES = {"playground.html": "frame-src 'self'; ", "gallery.html": "frame-src 'self'; "}
 _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; {frames}base-uri 'none'; form-action 'none'; frame-ancestors {framed_by}"
 )
-
 
 _CODINGS = {"br": ".br", "gzip": ".gz"}
 """What the widget's build has packed already, best first."""
@@ -49,7 +55,7 @@ class _File:
         if coding:
             headers["Content-Encoding"] = coding
         if self._path.suffix == ".html":
-            headers["Content-Security-Policy"] = _PAGE_POLICY
+            headers["Content-Security-Policy"] = _page_policy(self._path.name)
         return Response(content, headers=headers, media_type=_TYPES[self._path.suffix])
 
     def _coding(self, accepted: str) -> str:
@@ -63,6 +69,12 @@ class _File:
             etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
             self._read[coding] = (content, etag)
         return self._read[coding]
+
+
+def _page_policy(name: str) -> str:
+    # The stage is what the playground and the gallery show in their frames.
+    framed_by = "'self'" if name == "stage.html" else "'none'"
+    return _PAGE_POLICY.format(frames=_FRAMES.get(name, ""), framed_by=framed_by)
 
 
 def _packed(path: Path, end: str) -> Path:
@@ -96,8 +108,9 @@ def site_routes(health: Health, *, demo: bool) -> APIRouter:
         cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=300"
         serve(f"/{built.name}", _File(built, cache))
     if demo:
-        serve("/", _File(_STATIC / "demo.html", "no-cache"))
-        for asset in (*_STATIC.glob("demo*.css"), *_STATIC.glob("demo*.js")):
+        for path, page in _PAGES.items():
+            serve(path, _File(_STATIC / page, "no-cache"))
+        for asset in (*_STATIC.glob("*.css"), *_STATIC.glob("*.js")):
             serve(f"/{asset.name}", _File(asset, "no-cache"))
     return router
 

@@ -1,14 +1,16 @@
 // The demo page: its language, the tag to paste, and who answers.
 
+import { isChinese, offerCopy, tagOf, translate } from "/page.js";
+
 const CHINESE = {
   heading: "任何网站，一行代码，即问即答。",
   lead: "页面上一个 script 标签，一台您自己的小服务器。API 密钥始终只在服务器上。",
   embed: "放到您的网站上",
   pin: "固定版本（SRI）",
   copy: "复制",
-  copied: "已复制",
-  select: "请手动复制",
   allow: "然后告诉服务器哪个网站可以使用：",
+  playground: "外观设置",
+  gallery: "全部状态",
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>
     `目前由这台电脑上一个很小的模型 ${name} 回答（它主要懂英文），无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
@@ -16,37 +18,19 @@ const CHINESE = {
   down: "服务没有响应。",
 };
 const ENGLISH = {
-  copied: "Copied",
-  select: "Please copy by hand",
   model: (name) => `Answers come from ${name}.`,
   down: "The service does not answer.",
 };
 
-const isChinese = /^zh\b/i.test(navigator.language);
 const texts = isChinese ? CHINESE : ENGLISH;
+const tag = document.getElementById("tag");
 
-if (isChinese) {
-  document.documentElement.lang = "zh-CN";
-  for (const node of document.querySelectorAll("[data-text]")) {
-    node.textContent = CHINESE[node.dataset.text];
-  }
-}
-
-/** The tag to paste; pinned, a changed file is refused by the browser. */
-function tagOf(file, integrity) {
-  const pinned = integrity ? `\n  integrity="${integrity}"\n  crossorigin="anonymous"` : "";
-  return `<script
-  src="${location.origin}/${file}"${pinned}
-  data-api-url="${location.origin}/api/chat"
-  defer></script>`;
-}
-
-let tag = "";
+/** Pinned, a changed file is refused by the browser. */
 function showTag(file = "chat-widget.js", integrity = "") {
-  tag = tagOf(file, integrity);
-  document.getElementById("tag").textContent = tag;
+  const pinned = integrity ? { integrity, crossorigin: "anonymous" } : {};
+  const src = `${location.origin}/${file}`;
+  tag.textContent = tagOf({ src, ...pinned, "data-api-url": `${location.origin}/api/chat` });
 }
-showTag();
 
 /** Offers the tag of exactly this build, where the build says what it is. */
 async function offerPin() {
@@ -61,22 +45,6 @@ async function offerPin() {
     showTag(...(pinned ? [file, integrity] : []));
   });
 }
-
-const copy = document.getElementById("copy");
-const copyLabel = copy.textContent;
-copy.addEventListener("click", async () => {
-  try {
-    await navigator.clipboard.writeText(tag);
-    copy.textContent = texts.copied;
-  } catch {
-    // No clipboard on a page without https: the text is selected instead.
-    getSelection().selectAllChildren(document.getElementById("tag"));
-    copy.textContent = texts.select;
-  }
-  setTimeout(() => {
-    copy.textContent = copyLabel;
-  }, 2000);
-});
 
 /** The service's own sentence; in Chinese where we know what it says. */
 function noticeOf({ status, model, upstream, notice }) {
@@ -98,5 +66,8 @@ async function showNotice() {
   notice.hidden = false;
 }
 
+translate(CHINESE);
+showTag();
+offerCopy(document.getElementById("copy"), tag);
 showNotice();
 offerPin();

@@ -1,0 +1,64 @@
+// The gallery: every state, each on a page of its own, in a frame.
+
+import { isChinese, translate } from "/page.js";
+
+const CHINESE = {
+  heading: "全部状态",
+  playground: "外观设置",
+  gallery: "全部状态",
+  lead: "真实的组件，加上一个只在本页面里的模拟服务：不会发送任何内容。",
+  theme: "明暗",
+  auto: "跟随系统",
+  light: "浅色",
+  dark: "深色",
+  lang: "语言",
+};
+
+/** The name of each state, in both languages; `isPhone`: as wide as a phone. */
+const STATES = [
+  ["closed", "Closed", "关闭"],
+  ["empty", "Open", "打开"],
+  ["suggestions", "Suggestions", "建议问题"],
+  ["consent", "Something to agree to", "先同意"],
+  ["awaiting", "Waiting for the first word", "等待回答"],
+  ["streaming", "Answering", "正在回答"],
+  ["answered", "Answered", "回答完毕"],
+  ["table", "A table", "表格"],
+  ["code", "Code", "代码"],
+  ["stopped", "Stopped by the visitor", "访客停止"],
+  ["waiting", "Busy: tries again by itself", "繁忙，自动重试"],
+  ["failed", "The service failed", "服务故障"],
+  ["disconnected", "The connection was lost", "连接中断"],
+  ["offline", "Offline", "离线"],
+  ["answered", "On a phone", "手机", "phone"],
+  ["failed", "On a phone, in trouble", "手机，故障", "phone"],
+];
+
+const form = document.getElementById("form");
+
+translate(CHINESE);
+if (isChinese) form.elements.lang.value = "zh-CN";
+
+const frames = STATES.map(([scene, english, chinese, size = ""]) => {
+  const frame = document.createElement("iframe");
+  frame.loading = "lazy";
+  frame.title = isChinese ? chinese : english;
+  const name = document.createElement("h2");
+  name.textContent = frame.title;
+  const item = document.createElement("li");
+  item.className = size;
+  item.append(name, frame);
+  return { scene, frame, item };
+});
+document.getElementById("states").append(...frames.map(({ item }) => item));
+
+function show() {
+  const { theme, lang } = form.elements;
+  for (const { scene, frame } of frames) {
+    const wanted = new URLSearchParams({ scene, lang: lang.value, theme: theme.value });
+    frame.src = `/stage?${wanted}`;
+  }
+}
+
+form.addEventListener("change", show);
+show();

@@ -1,0 +1,200 @@
+// Every state of the widget, as a visitor would bring it about: the real widget, and a service
+// that lives in this page and plays what the scene says.
+
+const WORDS = {
+  en: {
+    suggestions: "How long does a visa take?|What does it cost?",
+    consent: "Your messages are answered by an AI service and kept for 30 days.",
+    question: "Which papers do I need?",
+    more: "And how do I check them?",
+    draft: "One more thing",
+    answer:
+      "For a medical visit, apply for an **S2 or M visa**. You need:\n\n- a passport valid for six months\n- the [invitation](https://example.com) of the hospital\n- proof of funds",
+    table:
+      "| Visa | Stay | Takes |\n|---|---|---|\n| S2 | 30–90 days | 4 workdays |\n| M | 30 days | 4 workdays |\n| M, express | 30 days | 2 workdays |\n\nThe fee depends on your country.",
+    code: "Send them to the form as JSON:",
+    part: "It takes four workdays once all papers are there. The express service",
+  },
+  "zh-CN": {
+    suggestions: "需要多长时间？|费用大概多少",
+    consent: "您的消息由 AI 服务回答，保存 30 天。",
+    question: "你好，我想咨询签证",
+    more: "怎么提交材料？",
+    draft: "还有一个问题",
+    answer:
+      "来华就医通常申请 **S2 或 M 类签证**，需要准备：\n\n- 有效期六个月以上的护照\n- 医院出具的[诊疗邀请函](https://example.com)\n- 费用预估与资金证明",
+    table:
+      "| 类型 | 停留 | 办理时间 |\n|---|---|---|\n| S2 | 30–90 天 | 4 个工作日 |\n| M | 30 天 | 4 个工作日 |\n| M 加急 | 30 天 | 2 个工作日 |\n\n费用因国籍而异。",
+    code: "请以 JSON 格式提交：",
+    part: "材料齐全后一般 4 个工作日可以出签，加急",
+  },
+  ar: {
+    suggestions: "كم تستغرق التأشيرة؟|كم التكلفة؟",
+    consent: "تجيب عن رسائلك خدمة ذكاء اصطناعي، وتُحفظ 30 يومًا.",
+    question: "ما هي أوقات العمل؟",
+    more: "وكيف أرسل الوثائق؟",
+    draft: "سؤال آخر",
+    answer:
+      "نعمل **من الأحد إلى الخميس**، من التاسعة صباحًا حتى السادسة مساءً. تحتاج إلى:\n\n- جواز سفر صالح ستة أشهر\n- [دعوة](https://example.com) من المستشفى\n- إثبات القدرة المالية",
+    table:
+      "| التأشيرة | الإقامة | المدة |\n|---|---|---|\n| S2 | 30–90 يومًا | 4 أيام عمل |\n| M | 30 يومًا | 4 أيام عمل |",
+    code: "أرسلها إلى النموذج بصيغة JSON:",
+    part: "تستغرق أربعة أيام عمل بعد اكتمال الوثائق. أما الخدمة السريعة",
+  },
+};
+
+const CODE =
+  '```js\nconst answer = await fetch("https://api.example.com/v1/visa", {\n  method: "POST",\n  headers: { "Content-Type": "application/json" },\n  body: JSON.stringify({ passport: "E12345678", invitation: "hospital.pdf" }),\n});\nif (!answer.ok) throw new Error("refused: " + answer.status);\n```\n';
+
+const LONG = 600;
+
+function event(delta, reason = null) {
+  const choices = [{ index: 0, delta, finish_reason: reason }];
+  return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices })}\n\n`;
+}
+
+function whole(text) {
+  return `${event({ content: text })}${event({}, "stop")}data: [DONE]\n\n`;
+}
+
+/** A stream of `text` that stays open until the widget leaves it. */
+function streamed(text, signal) {
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(text));
+      if (text.endsWith("[DONE]\n\n")) controller.close();
+      else signal?.addEventListener("abort", () => controller.error(signal.reason));
+    },
+  });
+  return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+}
+
+function refused(status, code, headers = {}) {
+  const error = { message: "", type: "server_error", param: null, code };
+  return Response.json({ error }, { status, headers });
+}
+
+/** From now on requests are answered by `plays`, one after the other; then by nobody. */
+function serve(plays) {
+  const left = [...plays];
+  window.fetch = (url, { signal } = {}) => {
+    if (String(url).endsWith("/cancel")) return Promise.resolve(new Response(null));
+    const play = left.shift();
+    if (play !== undefined) return Promise.resolve(play(signal));
+    return new Promise((_, refuse) => {
+      signal?.addEventListener("abort", () => refuse(signal.reason));
+    });
+  };
+}
+
+/** What a visitor sees of that, once it is there. */
+async function seen(selector) {
+  for (;;) {
+    const found = document.querySelector("kefu-chat")?.shadowRoot?.querySelector(selector);
+    if (found?.checkVisibility()) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function ask(text, isSent = true) {
+  const input = await seen("textarea");
+  input.value = text;
+  input.dispatchEvent(new Event("input"));
+  if (isSent) input.form.requestSubmit();
+}
+
+/** A scene: what its tag says beside the address, what the service plays, what the visitor does. */
+function scene({ settings = {}, plays = () => [], act = async () => {}, isOpen = true }) {
+  return async (script, language) => {
+    const words = WORDS[language] ?? WORDS.en;
+    Object.assign(script.dataset, { persist: "none", stallTimeout: LONG, firstByteTimeout: LONG });
+    const own = typeof settings === "function" ? settings(words) : settings;
+    Object.assign(script.dataset, own);
+    serve(plays(words));
+    document.head.append(script);
+    (await seen(".launcher")).click();
+    if (isOpen) await seen("textarea");
+    else (await seen(".panel .close")).click();
+    await act(words);
+    const focused = document.querySelector("kefu-chat").shadowRoot.activeElement;
+    focused?.blur();
+  };
+}
+
+const answered = (words) => [() => streamed(whole(words.answer))];
+const failing = (words) => [...answered(words), () => refused(503, "upstream_service_unavailable")];
+
+async function askTwice(words) {
+  await ask(words.question);
+  await seen(".icon-send");
+  await ask(words.more);
+}
+
+export const SCENES = {
+  closed: scene({ isOpen: false }),
+  empty: scene({}),
+  suggestions: scene({ settings: ({ suggestions }) => ({ suggestions }) }),
+  consent: scene({
+    settings: ({ consent }) => ({ consent }),
+    act: ({ question }) => ask(question, false),
+  }),
+  awaiting: scene({ act: ({ question }) => ask(question).then(() => seen(".icon-stop")) }),
+  waiting: scene({
+    plays: () => [() => refused(429, "rate_limit_exceeded", { "Retry-After": "600" })],
+    act: ({ question }) => ask(question).then(() => seen(".trouble")),
+  }),
+  streaming: scene({
+    plays: (words) => [
+      ...answered(words),
+      (signal) => streamed(event({ content: words.part }), signal),
+    ],
+    act: async (words) => {
+      await askTwice(words);
+      await seen(".icon-stop");
+    },
+  }),
+  answered: scene({
+    plays: answered,
+    act: async ({ question, draft }) => {
+      await ask(question);
+      await seen(".icon-send");
+      await ask(draft, false);
+    },
+  }),
+  table: scene({
+    plays: ({ table }) => [() => streamed(whole(table))],
+    act: ({ question }) => ask(question).then(() => seen(".icon-send")),
+  }),
+  code: scene({
+    plays: ({ code }) => [() => streamed(whole(`${code}\n\n${CODE}`))],
+    act: ({ more }) => ask(more).then(() => seen(".icon-send")),
+  }),
+  stopped: scene({
+    plays: ({ part }) => [(signal) => streamed(event({ content: part }), signal)],
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".icon-stop");
+      // A click right after the one that sent would not count.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      (await seen(".act")).click();
+      await seen(".quiet");
+    },
+  }),
+  failed: scene({
+    plays: failing,
+    act: (words) => askTwice(words).then(() => seen(".retry")),
+  }),
+  disconnected: scene({
+    settings: { stallTimeout: "0.6" },
+    plays: ({ part }) => [(signal) => streamed(event({ content: part }), signal)],
+    act: ({ question }) => ask(question).then(() => seen(".retry")),
+  }),
+  offline: scene({
+    act: async ({ question }) => {
+      Object.defineProperty(navigator, "onLine", { value: false });
+      window.dispatchEvent(new Event("offline"));
+      await ask(question);
+      await seen(".trouble");
+    },
+  }),
+};

@@ -1,0 +1,38 @@
+// A page for the widget to stand on, framed by the playground and the gallery. Its address says
+// how: settings by their name, and `scene` for a state of the gallery.
+
+import { SCENES } from "/scenes.js";
+
+const SETTINGS = [
+  "title",
+  "greeting",
+  "suggestions",
+  "accent",
+  "theme",
+  "lang",
+  "position",
+  "persist",
+  "consent",
+  "open",
+];
+
+const parameters = new URLSearchParams(location.search);
+const root = document.documentElement;
+const scene = SCENES[parameters.get("scene")];
+
+const script = document.createElement("script");
+script.src = "/chat-widget.js";
+script.dataset.apiUrl = "/api/chat";
+for (const name of SETTINGS) {
+  const value = parameters.get(name);
+  if (value) script.dataset[name] = value;
+}
+if (parameters.get("theme")) root.dataset.theme = parameters.get("theme");
+
+if (scene === undefined) {
+  document.head.append(script);
+} else {
+  scene(script, parameters.get("lang") ?? "en").then(() => {
+    root.dataset.scene = "ready";
+  });
+}

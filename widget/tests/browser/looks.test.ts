@@ -1,0 +1,80 @@
+/** The pages to look at it: the playground writes the tag it shows, the gallery has every state. */
+
+import type { Frame, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { eventually, stage } from "./harness.ts";
+
+const it = stage();
+
+test("the playground writes the tag, shows what it does, and can be shared (W10)", async () => {
+  const { page, errors } = await it.open(`${it.site.origin}/playground`, { locale: "en-US" });
+  const tag = (): Promise<string> => page.locator("#tag").innerText();
+  const host = page.frameLocator("#frame").locator("kefu-chat");
+  await page.getByLabel("Name").fill('Ann "A" & Co');
+  await page.getByLabel("Suggestions").fill("Do you ship?\n\n Where are you? ");
+  await page.getByLabel("Light or dark").selectOption("dark");
+  await page.getByLabel("Colour, #rrggbb").fill("#7c3aed");
+  await page.getByLabel("Place").selectOption("bottom-left");
+  await page.getByLabel("At the start").selectOption("true");
+  expect(await tag()).toBe(
+    `<script\n  src="${it.site.origin}/chat-widget.js"\n` +
+      `  data-api-url="${it.site.origin}/api/chat"\n` +
+      `  data-title="Ann &quot;A&quot; &amp; Co"\n` +
+      `  data-suggestions="Do you ship?|Where are you?"\n  data-accent="#7c3aed"\n` +
+      `  data-theme="dark"\n  data-position="bottom-left"\n  data-open\n  defer></script>`,
+  );
+  await host.locator("h2").getByText('Ann "A" & Co').waitFor();
+  expect(await host.locator(".pill").allInnerTexts()).toEqual(["Do you ship?", "Where are you?"]);
+  const shown = await host.evaluate((node) => ({ ...(node as HTMLElement).dataset }));
+  expect(shown).toMatchObject({ theme: "dark", position: "bottom-left" });
+  const shared = await it.open(page.url(), { locale: "en-US" });
+  expect(await shared.page.locator("#tag").innerText()).toBe(await tag());
+  await page.getByLabel("Colour, #rrggbb").fill("#7c3a");
+  expect(await tag()).not.toContain("data-accent");
+  await page.getByRole("button", { name: "Start over" }).click();
+  await eventually(async () => (await tag()).includes("data-title"), false);
+  expect([...errors, ...shared.errors]).toEqual([]);
+});
+
+test("the gallery shows every state with the real widget, on a wide page and a phone (W10)", async () => {
+  for (const viewport of [
+    { width: 1280, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    const { page, errors } = await it.open(`${it.site.origin}/gallery`, {
+      viewport,
+      locale: "zh-CN",
+      reducedMotion: "reduce",
+    });
+    const names = await page.locator("h2").allInnerTexts();
+    expect(names.length).toBeGreaterThan(12);
+    expect(names.filter((name) => !/\p{Script=Han}/u.test(name))).toEqual([]);
+    for (const frame of await framesOf(page)) {
+      await frame.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+      expect(await isSideways(frame)).toBe(false);
+    }
+    expect(await isSideways(page.mainFrame())).toBe(false);
+    // A failing service is what some of the states are about.
+    expect(errors).toEqual([]);
+    await page.context().close();
+  }
+});
+
+/** The frames, each brought into view: those out of it are not loaded. */
+async function framesOf(page: Page): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  for (const node of await page.locator("iframe").elementHandles()) {
+    await node.scrollIntoViewIfNeeded();
+    const frame = await node.contentFrame();
+    if (frame !== null) frames.push(frame);
+  }
+  return frames;
+}
+
+/** Whether something sticks out at the side. */
+function isSideways(frame: Frame): Promise<boolean> {
+  return frame.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth > clientWidth;
+  });
+}
