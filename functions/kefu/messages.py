@@ -21,3 +21,7 @@ class Message:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    pinned: bool = False
+    """Important, by the user's or the service's word: `keep_important` keeps it. Not sent."""
+    summary: bool = False
+    """Stands for messages that are gone; its place is right after the system prompt. Not sent."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kefu.context import STRATEGIES
+from kefu.context import CHARACTERS, Budget, trim_messages
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
 
@@ -56,8 +56,8 @@ def build_prompt(messages: Sequence[Message], policy: PromptPolicy) -> Prompt:
     dropped_theirs = bool(theirs) and theirs not in system
     if policy.trim == "off":
         return Prompt(whole, client_system_dropped=dropped_theirs)
-    window = STRATEGIES[policy.trim](whole, policy.max_chars)
-    return Prompt(window.messages, window.dropped, dropped_theirs)
+    window = trim_messages(whole, Budget(policy.max_chars, reserve=0), policy.trim, CHARACTERS)
+    return Prompt(tuple(window.messages), tuple(window.dropped), dropped_theirs)
 
 
 def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:

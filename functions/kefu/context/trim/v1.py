@@ -1,37 +1,41 @@
-"""The chat endpoint's own rule: by characters, in whole turns, oldest first."""
+"""The chat endpoint's own rule: whole turns, oldest first, until it is below the limit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from kefu.context.trim.window import Window
-from kefu.messages import Message
-from kefu.tokens import utf16_length
+from kefu.context.budget import Budget
+from kefu.context.exchange import Conversation, starts_turn
+from kefu.context.window import Window, window_of
 
 
-def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
-    """Drop the oldest turns of a conversation of more than `max_chars` until it is below that.
+def v1(talk: Conversation, budget: Budget) -> Window:
+    """Too long is what exceeds the room; a cut goes on until the rest is below it.
 
-    Characters are UTF-16 units of all contents, the system prompt included. A turn is a user
-    message and everything up to the next one; what stands before the first turn, a greeting, goes
-    first and with it. System messages and the last turn always stay, even if they are too long.
-    Exactly `max_chars` is not too long, but a cut that lands exactly there goes one turn further.
+    A turn is a user message and everything up to the next one; what stands before the first turn,
+    a greeting, goes first and with it. System messages and the last turn always stay whole, even
+    if they are too long. `truncate_v1` has this rule in characters.
     """
-    lengths = [utf16_length(message.content) for message in messages]
-    total = sum(lengths)
-    if total <= max_chars:
-        return Window(tuple(messages))
-    starts = [i for i, message in enumerate(messages) if message.role == "user"]
-    cut = 0
-    # A cut before turn 1 drops turn 0 and a greeting; with one turn alone, only a greeting can go.
-    for end in starts[1:] or starts:
-        if total < max_chars:
-            break
-        going = zip(messages[cut:end], lengths[cut:end], strict=True)
-        total -= sum(length for message, length in going if message.role != "system")
-        cut = end
-    older = messages[:cut]
-    return Window(
-        messages=(*(m for m in older if m.role == "system"), *messages[cut:]),
-        dropped=tuple(m for m in older if m.role != "system"),
-    )
+    end = len(talk.messages)
+    last = talk.current if talk.current >= 0 else talk.head
+    systems = [(at, at + 1) for at in talk.marked() if talk.messages[at].role == "system"]
+    older_systems = [span for span in systems if span[0] < last]
+    fixed = talk.priming + talk.cost(0, talk.head) + talk.cost(last, end)
+    fixed += sum(talk.cost(*span) for span in older_systems)
+    room = budget.room - fixed
+    start, cost = talk.turns_back(talk.head, last, room, older_systems)
+    if start > talk.head or cost > room:
+        start, _ = talk.turns_back(talk.head, last, room - 1, older_systems)
+        start = _not_a_greeting_alone(talk, start, last)
+        _, cost = talk.turns_back(start, last, room, older_systems)
+    kept = sorted({(0, talk.head), (start, end), *(s for s in older_systems if s[0] < start)})
+    holes = [hole for span in kept for hole in talk.holes(*span)]
+    return window_of(talk.messages, kept, holes, fixed + cost, budget.room)
+
+
+def _not_a_greeting_alone(talk: Conversation, start: int, last: int) -> int:
+    """The next turn, if nothing but a greeting stands before this one."""
+    if start == last or any(map(starts_turn, talk.messages[talk.head : start])):
+        return start
+    start += 1
+    while not starts_turn(talk.messages[start]):
+        start += 1
+    return start

@@ -1,0 +1,31 @@
+"""What one message costs, whatever its text is counted with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kefu.messages import Message
+from kefu.tokens import estimate_message_tokens, utf16_length
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCounter:
+    """Content, and the name and arguments of every tool call, each text counted by itself."""
+
+    count: Callable[[str], int]
+    per_message: int = 0
+    """What the chat format adds to each message: 3 for exact counts of OpenAI's models."""
+    priming: int = 0
+    """What it adds once a prompt: 3 there. Estimates have it in their error anyway."""
+
+    def __call__(self, message: Message) -> int:
+        tokens = self.per_message + self.count(message.content)
+        for call in message.tool_calls:
+            tokens += self.count(call.name) + self.count(call.arguments)
+        return tokens
+
+
+BYTES4 = MessageCounter(estimate_message_tokens)
+CHARACTERS = MessageCounter(utf16_length)
+"""Not tokens: the unit of `truncate_v1`."""

@@ -1,0 +1,161 @@
+"""A conversation that is kept up to date message by message: any question takes no time."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
+from kefu.context.window import Span
+from kefu.messages import Message
+
+
+class Ledger:
+    """A `Conversation` that grows. Each message is counted once, when it comes.
+
+    Beside the messages it keeps eight bytes for each, the sum up to there, and four for each turn.
+    """
+
+    __slots__ = (
+        "_count",
+        "_group",
+        "_holes",
+        "_marked",
+        "_pairing",
+        "_sums",
+        "_turns",
+        "head",
+        "messages",
+        "priming",
+        "systems",
+    )
+
+    def __init__(self, count: Callable[[Message], int], priming: int = 0) -> None:
+        self.messages: list[Message] = []
+        self.priming = priming
+        self.systems = self.head = 0
+        self._count = count
+        self._sums = array("q", [0])
+        self._turns = array("I")
+        self._marked: list[int] = []
+        self._holes: list[Span] = []
+        self._group = -1
+        """Where the tool calls and results at the end begin, or where the run of strays does."""
+        self._pairing: Pairing | None = None
+
+    def add(self, message: Message) -> int:
+        """What it costs; the rest of the conversation is not counted again."""
+        at = len(self.messages)
+        cost = self._count(message)
+        if message.role == "tool":
+            sound = self._pairing is not None and self._pairing.answer(message.tool_call_id)
+        else:
+            self._close_group()
+            sound = True
+            if calls_tools(message):
+                self._group, self._pairing = at, Pairing(message.tool_calls)
+        self.messages.append(message)
+        self._sums.append(self._sums[-1] + (cost if sound else 0))
+        if not sound:
+            self._holes.append((at, at + 1))
+        self._note(at, message)
+        return cost
+
+    def _note(self, at: int, message: Message) -> None:
+        if self.systems == at and message.role == "system":
+            self.systems = self.head = at + 1
+        elif self.head == at and message.summary:
+            self.head = at + 1
+        else:
+            if starts_turn(message):
+                self._turns.append(at)
+            if message.pinned or message.role == "system":
+                self._marked.append(at)
+
+    def _close_group(self) -> None:
+        """The calls at the end are no longer at the end: unanswered, they are broken now."""
+        if self._pairing is not None and not self._pairing.complete:
+            start, stop = self._group, len(self.messages)
+            while self._holes and self._holes[-1][0] >= start:
+                self._holes.pop()
+            self._holes.append((start, stop))
+            for at in range(start + 1, stop + 1):
+                self._sums[at] = self._sums[start]
+        self._group, self._pairing = -1, None
+
+    @property
+    def current(self) -> int:
+        return self._turns[-1] if self._turns else -1
+
+    @property
+    def tail(self) -> int:
+        return len(self.messages) if self._group < 0 else self._group
+
+    def cost(self, start: int, stop: int) -> int:
+        return self._sums[stop] - self._sums[start]
+
+    def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        positions = range(floor, stop)
+        at = self._first_within(positions, 0, len(positions), stop, room, paid)
+        if at < stop:
+            start, end = self._extent(at)
+            at = at if start == at else end  # not in the middle of an exchange
+        return at, self._unpaid(at, stop, paid)
+
+    def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        at = self.head
+        if floor > at or self._unpaid(at, stop, paid) > room:
+            low, high = bisect_left(self._turns, floor), bisect_left(self._turns, stop)
+            at = self._first_within(self._turns, low, high, stop, room, paid)
+        return at, self._unpaid(at, stop, paid)
+
+    def _first_within(
+        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, paid: Paid
+    ) -> int:
+        def saved(start: int) -> int:
+            return -self._unpaid(start, stop, paid)
+
+        found = bisect_left(starts, -room, low, high, key=saved)
+        return starts[found] if found < high else stop
+
+    def _unpaid(self, start: int, stop: int, paid: Paid) -> int:
+        cost = self.cost(start, stop)
+        for first, last in paid:
+            if first < stop and last > start:
+                cost -= self.cost(max(first, start), min(last, stop))
+        return cost
+
+    def turn_after(self, least: int, paid: Paid = ()) -> int:
+        def gone(start: int) -> int:
+            return self._unpaid(self.head, start, paid)
+
+        found = bisect_left(self._turns, least, key=gone)
+        return self._turns[found] if found < len(self._turns) else max(self.current, self.head)
+
+    def holes(self, start: int, stop: int) -> Sequence[Span]:
+        low = bisect_left(self._holes, (start, 0))
+        return self._holes[low : bisect_left(self._holes, (stop, 0))]
+
+    def marked(self) -> Sequence[int]:
+        return self._marked
+
+    def exchange(self, at: int) -> Span:
+        before = bisect_left(self._holes, (at + 1, 0)) - 1
+        if before >= 0 and self._holes[before][1] > at:
+            return at, at
+        return self._extent(at)
+
+    def _extent(self, at: int) -> Span:
+        """Of the exchange, or of the run of strays, that this position is in."""
+        messages = self.messages
+        first = at
+        while first > self.head and messages[first].role == "tool":
+            first -= 1
+        if messages[first].role != "tool" and not calls_tools(messages[first]):
+            first += first < at
+        stop = at + 1
+        if messages[at].role == "tool" or calls_tools(messages[at]):
+            while stop < len(messages) and messages[stop].role == "tool":
+                stop += 1
+        return first, stop

@@ -1,0 +1,131 @@
+"""A conversation seen from its end: what is not kept is not looked at, however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
+from kefu.context.ledger import Ledger
+from kefu.context.window import Span
+from kefu.messages import Message
+
+
+class Walk:
+    """A `Conversation` for one look at it. Exchanges are found, and counted, from the newest."""
+
+    __slots__ = ("_count", "_holes", "current", "head", "messages", "priming", "systems", "tail")
+
+    def __init__(
+        self, messages: Sequence[Message], count: Callable[[Message], int], priming: int = 0
+    ) -> None:
+        self.messages = messages
+        self.priming = priming
+        self._count = count
+        self._holes: set[Span] = set()
+        self.systems, self.head = extent_of_head(messages)
+        self.tail = self._find_tail()
+        self.current = self._find_current()
+
+    def cost(self, start: int, stop: int) -> int:
+        return self.exchanges_back(start, stop, _NO_LIMIT)[1]
+
+    def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        return self._back(floor, stop, room, paid, turns=False)
+
+    def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        return self._back(floor, stop, room, paid, turns=True)
+
+    def turn_after(self, least: int, paid: Paid = ()) -> int:
+        return self._ledger().turn_after(least, paid)
+
+    def holes(self, start: int, stop: int) -> Sequence[Span]:
+        return sorted(hole for hole in self._holes if start <= hole[0] < stop)
+
+    def marked(self) -> Sequence[int]:
+        behind = enumerate(self.messages[self.head :], self.head)
+        return [at for at, m in behind if m.pinned or m.role == "system"]
+
+    def exchange(self, at: int) -> Span:
+        stop = at + 1
+        if self.messages[at].role == "tool" or self.messages[at].tool_calls:
+            while stop < len(self.messages) and self.messages[stop].role == "tool":
+                stop += 1
+        start = self._tools_before(stop)[0] if stop <= self.tail else self.tail
+        inside = any(hole[0] <= at < hole[1] for hole in self._holes)
+        return (at, at) if inside else (start, stop)
+
+    def _back(
+        self, floor: int, stop: int, room: int, paid: Paid, *, turns: bool
+    ) -> tuple[int, int]:
+        messages, count, head = self.messages, self._count, self.head
+        free = {start for start, _ in paid}
+        best, spent, total = stop, 0, 0
+        at = stop
+        while at > floor:
+            message = messages[at - 1]
+            start = at - 1
+            if message.role == "tool" or message.tool_calls:
+                start, cost = self._tools_before(at)
+                if start < floor:
+                    break
+            else:
+                cost = count(message)
+            if start not in free:
+                total += cost
+            if total > room:
+                break
+            at = start
+            if not turns or at == head or (message.role == "user" and not message.summary):
+                best, spent = at, total
+        return best, spent
+
+    def _tools_before(self, stop: int) -> tuple[int, int]:
+        """Where the exchange that ends here starts, and its cost; notes what of it is broken."""
+        first = self._first_result(stop)
+        caller = self.messages[first - 1] if first > self.head else None
+        cost = 0
+        if caller is None or not calls_tools(caller):
+            if first < stop:
+                self._holes.add((first, stop))
+                return first, 0
+            return stop - 1, self._count(self.messages[stop - 1])
+        start = first - 1
+        pairing = Pairing(caller.tool_calls)
+        strays = []
+        for at in range(first, stop):
+            if pairing.answer(self.messages[at].tool_call_id):
+                cost += self._count(self.messages[at])
+            else:
+                strays.append((at, at + 1))
+        if not pairing.complete and stop < len(self.messages):
+            self._holes.add((start, stop))
+            return start, 0
+        self._holes.update(strays)
+        return start, cost + self._count(caller)
+
+    def _first_result(self, stop: int) -> int:
+        while stop > self.head and self.messages[stop - 1].role == "tool":
+            stop -= 1
+        return stop
+
+    def _find_tail(self) -> int:
+        end = len(self.messages)
+        first = self._first_result(end)
+        if first > self.head and calls_tools(self.messages[first - 1]):
+            return first - 1
+        return end
+
+    def _find_current(self) -> int:
+        at = self.tail - 1
+        while at >= self.head and not starts_turn(self.messages[at]):
+            at -= 1
+        return at if at >= self.head else -1
+
+    def _ledger(self) -> Ledger:
+        ledger = Ledger(self._count, self.priming)
+        for message in self.messages:
+            ledger.add(message)
+        return ledger
+
+
+_NO_LIMIT = 1 << 62

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kefu.context import STRATEGIES, Budget, Message, MessageCounter, Window, trim_messages
+from kefu.context.ledger import Ledger
+from tests.unit.context.histories import (
+    COUNTERS,
+    check,
+    cost,
+    histories,
+    must_stay,
+    positions,
+    refused_by_an_api,
+)
+
+
+def kept_up_to_date(messages: Sequence[Message], counter: MessageCounter) -> Ledger:
+    ledger = Ledger(counter, counter.priming)
+    for message in messages:
+        ledger.add(message)
+    return ledger
+
+
+def rooms(messages: Sequence[Message], counter: MessageCounter) -> range:
+    return range(cost(messages, counter) + 2)
+
+
+@pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(whole=histories, step=st.sampled_from([0.0, 0.2, 0.9]), most=st.integers(0, 9))
+@settings(max_examples=60, deadline=None)
+def test_no_window_is_invalid_whatever_the_budget(
+    name: str, counter: MessageCounter, whole: list[Message], step: float, most: int
+) -> None:
+    """X19: every budget from 0 to the total, parallel tool calls, broken histories."""
+    before = list(whole)
+    for room in rooms(whole, counter):
+        budget = Budget(room, reserve=0, cut_step=step, max_messages=most)
+        window = trim_messages(whole, budget, name, counter)
+        check(window, whole, room, counter)
+    assert whole == before
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(whole=histories, step=st.sampled_from([0.0, 0.3]), most=st.integers(0, 9))
+@settings(max_examples=100, deadline=None)
+def test_a_conversation_kept_up_to_date_gives_the_same_window(
+    name: str, whole: list[Message], step: float, most: int
+) -> None:
+    """X6, X17: seen from its end or counted as it grew, positions and reasons are the same."""
+    counter = COUNTERS["bytes4"]
+    ledger = kept_up_to_date(whole, counter)
+    for room in rooms(whole, counter):
+        budget = Budget(room, reserve=0, cut_step=step, max_messages=most)
+        grown = STRATEGIES[name](ledger, budget)
+        fresh = trim_messages(whole, budget, name, counter)
+        assert (grown.left_out, grown.tokens) == (fresh.left_out, fresh.tokens)
+        assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
+
+
+@pytest.mark.parametrize("name", ["fifo", "sliding_window", "keep_important"])
+@given(whole=histories)
+@settings(max_examples=100, deadline=None)
+def test_over_budget_only_what_must_stay_is_kept(name: str, whole: list[Message]) -> None:
+    """X10: `keep_important` keeps system messages behind the prompt as well."""
+    counter = COUNTERS["bytes4"]
+    may_stay = {at for at, m in enumerate(whole) if m.role == "system" and name == "keep_important"}
+    for room in rooms(whole, counter):
+        window = trim_messages(whole, Budget(room, reserve=0), name, counter)
+        if window.over_budget:
+            kept = positions(window.messages, whole)
+            costly = {at for at in kept if cost(whole[at : at + 1], counter) > 0}
+            assert costly <= must_stay(whole) | may_stay
+
+
+def slowly(whole: list[Message], room: int, counter: MessageCounter) -> list[int]:
+    """`fifo` word for word: everything sound, then the oldest turn goes, and so on."""
+    stay = must_stay(whole)
+    kept = sound(whole)
+    first = [whole[at] for at in kept if at in stay or at in range(head(whole))]
+    if cost(first, counter) > room:  # a summary that does not fit beside what must stay
+        kept = [at for at in kept if at in stay or at not in range(head(whole))]
+    users = [at for at in kept if whole[at].role == "user" and not whole[at].summary]
+    behind_head = [at for at in kept if at not in range(head(whole))]
+    older = [at for at in behind_head if users and at < users[-1]]
+    starts = [at for at in older if at in users] + users[-1:]
+    cuts = starts[bool(older and older[0] in users) :]
+    # Then the exchanges of the current turn.
+    current = [at for at in behind_head if at not in older and at not in stay]
+    cuts += [at for at in current if whole[at].role != "tool"][1:] + [len(whole)] * bool(current)
+    for cut in cuts:
+        if cost([whole[at] for at in kept], counter) > room:
+            kept = [at for at in kept if at >= cut or at in stay or at in range(head(whole))]
+    return kept
+
+
+def head(whole: list[Message]) -> int:
+    at = 0
+    while at < len(whole) and (whole[at].role == "system" or whole[at].summary):
+        at += 1
+    return at
+
+
+def sound(whole: list[Message]) -> list[int]:
+    """Without any budget's say: all but broken groups, each of which is shown by removing it."""
+    kept = list(range(len(whole)))
+    at = 0
+    while at < len(whole):
+        stop = at + 1
+        calling = bool(whole[at].tool_calls)
+        if whole[at].role == "tool" or calling:
+            while stop < len(whole) and whole[stop].role == "tool":
+                stop += 1
+            answers = list(range(at + calling, stop))
+            wanted = [call.id for call in whole[at].tool_calls]
+            for i in answers:
+                if whole[i].tool_call_id in wanted:
+                    wanted.remove(whole[i].tool_call_id or "")
+                else:
+                    kept.remove(i)
+            if wanted and stop < len(whole):
+                kept = [i for i in kept if not at <= i < stop]
+        at = stop
+    assert refused_by_an_api([whole[i] for i in kept]) == ""
+    return kept
+
+
+@given(whole=histories)
+@settings(max_examples=200, deadline=None)
+def test_fifo_follows_its_rule_on_any_conversation(whole: list[Message]) -> None:
+    """X9, X10: it drops no more than it has to."""
+    counter = COUNTERS["characters"]
+    for room in rooms(whole, counter):
+        window = trim_messages(whole, Budget(room, reserve=0), "fifo", counter)
+        expected = slowly(whole, room, counter)
+        free = {at for at, m in enumerate(whole) if cost([m], counter) == 0}
+        assert set(positions(window.messages, whole)) - free == set(expected) - free
+
+
+def test_a_broken_group_is_reported_apart_from_what_the_budget_drops() -> None:
+    """X12."""
+    whole = [Message("user", "aaaa"), Message("assistant", "bbbb"), Message("user", "cccc")]
+    whole += [Message("tool", "dddd", tool_call_id="1"), Message("user", "eeee")]
+    window = trim_messages(whole, Budget(2, reserve=0))
+    assert window.reasons == {"budget": 2, "broken_tool_group": 1}
+    assert isinstance(window, Window)
