@@ -6,6 +6,7 @@ from kefu.context.assembly import build_llm_messages
 from kefu.context.budget import Budget
 from kefu.context.cost import BYTES4, CHARACTERS, MessageCounter
 from kefu.context.exchange import Conversation
+from kefu.context.model_windows import ModelWindow, resolve_window
 from kefu.context.trim import (
     STRATEGIES,
     Strategy,
@@ -26,6 +27,7 @@ __all__ = [
     "LeftOut",
     "Message",
     "MessageCounter",
+    "ModelWindow",
     "Reason",
     "Strategy",
     "Summarize",
@@ -33,6 +35,7 @@ __all__ = [
     "View",
     "Window",
     "build_llm_messages",
+    "resolve_window",
     "trim_messages",
     "trim_with_summary",
     "truncate_v1",

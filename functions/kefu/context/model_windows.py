@@ -1,0 +1,247 @@
+"""How long a prompt a model takes: a small table of names and beginnings of names.
+
+What the input alone may have, where a provider limits input and output apart. Figures from the
+price list of litellm 1.106 (MIT licence) and, LongCat's, from its API documentation; November
+2026. A name that is not here is better configured than guessed, so unknown is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+UNKNOWN_WINDOW = 8_192
+"""What nearly every model of today can take."""
+
+_K = 1024
+_M = 1024 * 1024
+
+# A name also covers its versions: "gpt-4o" is "gpt-4o-mini", not "gpt-4one". The longest fits.
+_WINDOWS = {
+    # LongCat
+    "longcat-2.0": _M,
+    "longcat-flash": 128 * _K,
+    "longcat-flash-lite": 320 * _K,
+    "longcat-flash-thinking": 256 * _K,
+    # OpenAI
+    "chatgpt-4o": 128_000,
+    "codex-mini": 200_000,
+    "gpt-3.5-turbo": 16_385,
+    "gpt-3.5-turbo-0613": 4_096,
+    "gpt-3.5-turbo-instruct": 4_096,
+    "gpt-35-turbo": 4_097,  # Azure's name
+    "gpt-35-turbo-16k": 16_385,
+    "gpt-4": 8_192,
+    "gpt-4-0125-preview": 128_000,
+    "gpt-4-1106-preview": 128_000,
+    "gpt-4-32k": 32_768,
+    "gpt-4-turbo": 128_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-4o": 128_000,
+    "gpt-5": 272_000,
+    "gpt-5-chat": 128_000,
+    "gpt-5.1": 272_000,
+    "gpt-5.1-chat": 128_000,
+    "gpt-5.2": 272_000,
+    "gpt-5.2-chat": 128_000,
+    "gpt-5.3-chat": 128_000,
+    "gpt-5.3-codex": 272_000,
+    "gpt-5.4": 1_050_000,
+    "gpt-5.4-mini": 272_000,
+    "gpt-5.4-nano": 272_000,
+    "gpt-5.5": 1_050_000,
+    "gpt-5.6": 922_000,
+    "gpt-5.6-cyber": 400_000,
+    "gpt-6": 922_000,
+    "gpt-6.1": 922_000,
+    "gpt-audio": 128_000,
+    "gpt-oss": 131_072,
+    "o1": 200_000,
+    "o1-mini": 128_000,
+    "o1-preview": 128_000,
+    "o3": 200_000,
+    "o4-mini": 200_000,
+    # Anthropic
+    "claude-3": 200_000,
+    "claude-fable-5": 1_000_000,
+    "claude-haiku-4-5": 200_000,
+    "claude-haiku-5": 1_000_000,
+    "claude-mythos": 1_000_000,
+    "claude-opus-4": 200_000,
+    "claude-opus-4-6": 1_000_000,
+    "claude-opus-4-7": 1_000_000,
+    "claude-opus-4-8": 1_000_000,
+    "claude-opus-5": 1_000_000,
+    "claude-sonnet-4": 200_000,
+    "claude-sonnet-4-6": 1_000_000,
+    "claude-sonnet-5": 1_000_000,
+    # DeepSeek
+    "deepseek-chat": 128 * _K,
+    "deepseek-coder": 128_000,
+    "deepseek-flash": 1_000_000,
+    "deepseek-r1": 64 * _K,
+    "deepseek-reasoner": 128 * _K,
+    "deepseek-v3": 64 * _K,
+    "deepseek-v3.1": 128 * _K,
+    "deepseek-v3.2": 128 * _K,
+    "deepseek-v4": 1_000_000,
+    # Qwen
+    "qwen-coder": 1_000_000,
+    "qwen-flash": 997_952,
+    "qwen-max": 30_720,
+    "qwen-plus": 129_024,
+    "qwen-plus-2025-07-28": 997_952,
+    "qwen-plus-2025-09-11": 997_952,
+    "qwen-plus-latest": 997_952,
+    "qwen-turbo": 129_024,
+    "qwen2.5": 32_768,
+    "qwen3": 32_768,
+    "qwen3-30b-a3b": 129_024,
+    "qwen3-coder": 262_144,
+    "qwen3-coder-flash": 997_952,
+    "qwen3-coder-plus": 997_952,
+    "qwen3-max": 258_048,
+    "qwen3-next": 262_144,
+    "qwen3-vl": 131_072,
+    "qwen3-vl-plus": 260_096,
+    "qwen3.5-plus": 991_808,
+    "qwen3.7": 991_808,
+    "qwen3.8": 991_808,
+    "qwq": 98_304,
+    # GLM
+    "glm-4": 128_000,
+    "glm-4.5": 128_000,
+    "glm-4.5v": 128_000,
+    "glm-4.6": 200_000,
+    "glm-4.7": 200_000,
+    "glm-5": 200_000,
+    "glm-5.1": 200_000,
+    "glm-5.2": 1_000_000,
+    "glm-5.3": 1_000_000,
+    # Kimi
+    "kimi-k2": 128 * _K,
+    "kimi-k2.5": 256 * _K,
+    "kimi-k2.6": 256 * _K,
+    "kimi-k2.7": 229_376,
+    "kimi-k2-thinking": 229_376,
+    "kimi-k3": _M,
+    "moonshot-v1": 8_192,
+    "moonshot-v1-128k": 128 * _K,
+    "moonshot-v1-32k": 32 * _K,
+    "moonshot-v1-auto": 128 * _K,
+    # Google
+    "gemini-1.5": _M,
+    "gemini-2.0": _M,
+    "gemini-2.5": _M,
+    "gemini-2.5-computer-use": 128_000,
+    "gemini-2.5-pro-preview-tts": 8_192,
+    "gemini-3": _M,
+    "gemini-3.1": _M,
+    "gemini-3.5": _M,
+    "gemini-3.6": _M,
+    "gemini-3.7": _M,
+    "gemini-3.8": _M,
+    "gemini-4": _M,
+    "gemini-flash": _M,
+    "gemini-pro-latest": _M,
+    "gemma-3": 128 * _K,
+    "gemma-3-1b": 32 * _K,
+    "gemma-4": 256 * _K,
+    # Meta
+    "llama-3": 8_192,
+    "llama-3.1": 128_000,
+    "llama-3.2": 128_000,
+    "llama-3.3": 128_000,
+    "llama-4-maverick": 1_000_000,
+    "llama-4-scout": 10_000_000,
+    # Mistral
+    "codestral": 128_000,
+    "devstral": 256_000,
+    "magistral": 262_144,
+    "ministral": 131_072,
+    "mistral-code": 128_000,
+    "mistral-large": 128_000,
+    "mistral-large-2512": 262_144,
+    "mistral-large-3": 262_144,
+    "mistral-large-4": _M,
+    "mistral-large-latest": 262_144,
+    "mistral-medium": 128_000,
+    "mistral-medium-2604": 262_144,
+    "mistral-medium-3": 262_144,
+    "mistral-medium-3.5": 262_144,
+    "mistral-medium-latest": 262_144,
+    "mistral-small": 32_000,
+    "mistral-small-2603": 262_144,
+    "mistral-small-latest": 262_144,
+    "mistral-tiny": 32_000,
+    "mixtral": 32_000,
+    "open-mistral-nemo": 128_000,
+    "pixtral": 128_000,
+    # Others
+    "command-a": 128_000,
+    "command-a-03-2025": 256_000,
+    "command-r": 128_000,
+    "command-r-plus": 128_000,
+    "command-r7b": 128_000,
+    "doubao-seed-2-0": 256_000,
+    "doubao-seed-2-1": 256_000,
+    "grok-4.20": 1_000_000,
+    "grok-4.3": 1_000_000,
+    "grok-4.5": 500_000,
+    "grok-4.6": 500_000,
+    "grok-4.7": 500_000,
+    "grok-code-fast": 256_000,
+    "jamba": 256_000,
+    "minimax-m2": 200_000,
+    "minimax-m2.1": 1_000_000,
+    "minimax-m2.5": 1_000_000,
+    "minimax-m3": 1_000_000,
+    "sonar-deep-research": 128_000,
+    "sonar-pro": 200_000,
+    "sonar-reasoning": 128_000,
+    # The small model that `kefu serve` starts when there is no API key.
+    "smollm2-135m": 4_096,
+}
+_ENDS_OF_NAMES = "-:@"
+
+Override = int | Mapping[str, int]
+
+
+class ModelWindow(NamedTuple):
+    context_length: int
+    """Tokens."""
+    resolved: bool
+    """False: the model is in no table, `context_length` is `UNKNOWN_WINDOW`."""
+
+
+def resolve_window(model: str, overrides: Mapping[str, Override] | None = None) -> ModelWindow:
+    """By the overrides first, then by the table; in each, the exact name, then a beginning of it.
+
+    An override is a number of tokens or, as in the TypeScript version, `{"contextLength": 128000}`.
+    Upper and lower case are the same; what stands in front, `openai/gpt-4o` or `ft:gpt-4o`, counts
+    only in an override that has it, too.
+    ValueError for an override that is not a positive number of tokens.
+    """
+    ours = {name.lower(): _tokens(name, value) for name, value in (overrides or {}).items()}
+    whole = model.lower()
+    for table in (ours, _WINDOWS):
+        for name in (whole, whole.rpartition("/")[2].removeprefix("ft:")):
+            known = _longest_beginning(name, table)
+            if known is not None:
+                return ModelWindow(table[known], resolved=True)
+    return ModelWindow(UNKNOWN_WINDOW, resolved=False)
+
+
+def _longest_beginning(name: str, table: Mapping[str, int]) -> str | None:
+    """The entry that is the name, or the longest of those that end where a part of it does."""
+    if name in table:
+        return name
+    ends = [i for i, character in enumerate(name) if character in _ENDS_OF_NAMES]
+    return next((name[:end] for end in reversed(ends) if name[:end] in table), None)
+
+
+def _tokens(name: str, override: Override) -> int:
+    value = override.get("contextLength") if isinstance(override, Mapping) else override
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise ValueError(f"The window of {name!r} is not a positive number of tokens: {value!r}")
+    return value
