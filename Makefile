@@ -108,8 +108,9 @@ format: setup ## put every file into its form, mend what can be mended
 	$(BIN)/ruff format --quiet
 	cd widget && npm run --silent format
 
-docs: .venv/server ## write the generated pages of docs/ anew
+docs: .venv/server widget/node_modules/ready ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
+	cd widget && npm run --silent docs
 
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh

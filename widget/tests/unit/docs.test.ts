@@ -1,0 +1,33 @@
+/** What docs/widget.md promises an integrator, held against the source. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { NAMES, namesRead, PAGE, pageWithTable } from "../../docs.mjs";
+
+const page = readFileSync(PAGE, "utf8");
+const view = new URL("../../src/view/", import.meta.url);
+const source = readdirSync(view).map((name) => readFileSync(new URL(name, view), "utf8"));
+
+/** What matches in the text, each once, in order. */
+function all(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ""))].sort();
+}
+
+test("the table of attributes is what the source makes of it: make docs", async () => {
+  expect(page).toBe(await pageWithTable());
+});
+
+test("the table names every attribute that is read, and no other", async () => {
+  expect([...NAMES].sort()).toEqual((await namesRead()).sort());
+});
+
+test("the page names every custom property a site may set, and no other", () => {
+  const pattern = /(--kefu-[a-z][\w-]*)/g;
+  expect(all(page, pattern)).toEqual(all(source.join("\n"), pattern));
+});
+
+test("the page names every part a site may style, and no other", () => {
+  const listed = page.slice(page.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
+  const parts = all(source.join("\n"), /\bpart: "(\w+)"/g);
+  expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z]+)`/g)).toEqual(parts);
+});
