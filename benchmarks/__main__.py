@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import relay
+from benchmarks.cold import PEER as COLD_PEER
+from benchmarks.cold import NoPython, cold_starts
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
@@ -28,13 +30,14 @@ NAMES = {
     "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
     "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
     "imports": "import time of the service",
+    "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"imports", "pool", "units"}
+APART = {"cold", "imports", "pool", "units"}
 """What needs no load and no mock model."""
 
 
@@ -47,6 +50,7 @@ class Effort:
     thousand_peer_rounds: int
     import_rounds: int
     pool_minutes: float
+    cold_rounds: int
 
 
 FULL = Effort(
@@ -57,6 +61,7 @@ FULL = Effort(
     thousand_peer_rounds=1,
     import_rounds=11,
     pool_minutes=60,
+    cold_rounds=10,
 )
 QUICK = Effort(
     rounds=2,
@@ -66,6 +71,7 @@ QUICK = Effort(
     thousand_peer_rounds=0,
     import_rounds=5,
     pool_minutes=6,
+    cold_rounds=2,
 )
 
 
@@ -142,6 +148,8 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         seen = imports(effort.import_rounds)
         rows |= seen
         tables.append(table(seen, IMPORT_PEER))
+    if "cold" in names:
+        tables.append(cold(effort, rows))
     if "units" in names:
         tables.append(units())
     if "pool" in names:
@@ -150,6 +158,16 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         if effort is FULL:
             PICTURE.write_text(picture(runs), encoding="utf-8")
     return rows, tables
+
+
+def cold(effort: Effort, rows: dict[str, relay.Row]) -> str:
+    with tempfile.TemporaryDirectory(prefix="kefu-cold-") as folder:
+        try:
+            seen = cold_starts(Path(folder), effort.cold_rounds)
+        except NoPython as reason:
+            return str(reason)
+    rows |= {f"cold: {name}": row for name, row in seen.items()}
+    return table(seen, COLD_PEER)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,190 @@
+"""A cold start: from starting the process to its first answer, of the package that Lambda gets.
+
+The peer has the shape of AWS's sample for streaming from FastAPI: everything imported at module
+level, as `sam build` packages it, without bytecode. Neither may write any: /var/task is read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from urllib.request import urlopen
+
+from benchmarks.processes import ROOT, free_port
+from benchmarks.relay import Row
+from build import PYTHON, find_python
+
+PEER = "sample"
+
+SAMPLE = """\
+import json
+
+import boto3
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+from openai import AsyncOpenAI
+from pydantic import BaseModel
+
+app = FastAPI()
+table = boto3.resource("dynamodb").Table("sessions")
+client = AsyncOpenAI()
+
+
+class Question(BaseModel):
+    message: str
+
+
+@app.get("/health")
+def health() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+@app.post("/api/chat")
+async def chat(question: Question) -> StreamingResponse:
+    async def events():
+        asked = [{"role": "user", "content": question.message}]
+        stream = await client.chat.completions.create(model="m", messages=asked, stream=True)
+        async for chunk in stream:
+            yield f"data: {json.dumps(chunk.model_dump())}\\n\\n"
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+"""
+
+SAMPLE_RUN = 'exec python3 -m uvicorn --port "$AWS_LWA_PORT" app:app\n'
+
+FIRST_EVENT = """
+import json, sys
+from kefu.lambda_handler import handler
+assert handler(json.load(sys.stdin), None)["statusCode"] == 200
+"""
+
+ENVIRONMENT = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "AWS_LAMBDA_FUNCTION_NAME": "kefu",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "LONGCAT_API_KEYS": "sk-bench",
+    "OPENAI_API_KEY": "sk-bench",
+}
+# A store that is not there: what is measured is loading boto3 beside the start.
+DYNAMODB = {
+    "KEFU_STORE": "dynamodb://kefu",
+    "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9",
+}
+
+
+@dataclass(frozen=True)
+class Starter:
+    name: str
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class NoPython(Exception):
+    """The Python of Lambda is not on this machine."""
+
+
+def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
+    """The packages are made in `folder`; the contenders take turns. Raises NoPython."""
+    python = find_python()
+    if python is None:
+        raise NoPython(f"cold: needs Python {PYTHON}, as Lambda has it")
+    sample, compiled, kefu = folder / "sample", folder / "compiled", folder / "kefu"
+    make_sample(sample, python)
+    shutil.copytree(sample, compiled)
+    subprocess.run([python, "-m", "compileall", "-q", compiled], check=True)
+    make_package(kefu)
+    starters = (
+        Starter(PEER, sample),
+        Starter("sample, compiled", compiled),
+        Starter("kefu", kefu),
+        Starter("kefu, DynamoDB", kefu, DYNAMODB),
+    )
+    rows: dict[str, Row] = {starter.name: {"cold_ms": []} for starter in starters}
+    rows["kefu"]["event_ms"] = []
+    for starter in starters:
+        start_ms(starter, python)  # fills the disk's cache
+    for _ in range(rounds):
+        for starter in starters:
+            rows[starter.name]["cold_ms"].append(start_ms(starter, python))
+        rows["kefu"]["event_ms"].append(first_event_ms(kefu, python))
+    return rows
+
+
+def make_sample(folder: Path, python: str) -> None:
+    uv = Path(sys.executable).with_name("uv")
+    pins = ROOT / "requirements/clients.txt"
+    command: list[Path | str] = [uv, "pip", "install", "--quiet"]
+    command += ["--python", python, "--target", folder]
+    command += ["--constraint", pins, "boto3", "fastapi", "openai", "uvicorn"]
+    subprocess.run(command, check=True)
+    (folder / "app.py").write_text(SAMPLE)
+    (folder / "run.sh").write_text(SAMPLE_RUN)
+
+
+def make_package(folder: Path) -> None:
+    """The one that `sam build` makes, for this machine's processor."""
+    arch = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+    build = ROOT / "functions/build.py"
+    subprocess.run(
+        [sys.executable, build, folder, "--arch", arch], check=True, stdout=subprocess.DEVNULL
+    )
+
+
+def start_ms(starter: Starter, python: str) -> float:
+    """From the start of the process to an answer of /health."""
+    port = free_port()
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        ["/bin/sh", "run.sh"],
+        cwd=starter.folder,
+        env={**_environment(python), "AWS_LWA_PORT": str(port), **starter.environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_until_healthy(port, process)
+        return 1000 * (time.perf_counter() - began)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_until_healthy(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        with suppress(OSError, HTTPException):
+            with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+                assert answer.status == 200
+            return
+        time.sleep(0.002)
+    raise RuntimeError(f"ended by itself: {process.args!r}")
+
+
+def first_event_ms(folder: Path, python: str) -> float:
+    """From the start of the process to the answer to its first event, without a server."""
+    event = (ROOT / "events/rest-health.json").read_bytes()
+    began = time.perf_counter()
+    subprocess.run(
+        [python, "-c", FIRST_EVENT],
+        cwd=folder,
+        env=_environment(python),
+        input=event,
+        check=True,
+        capture_output=True,
+    )
+    return 1000 * (time.perf_counter() - began)
+
+
+def _environment(python: str) -> dict[str, str]:
+    return {**ENVIRONMENT, "PATH": f"{Path(python).parent}:{os.defpath}"}

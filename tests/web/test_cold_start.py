@@ -1,0 +1,81 @@
+"""What a cold start waits for, and what it does not (design decisions 5 and 8; C15)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import tests.fakes.behaviours as b
+from tests.fakes.upstream import ScriptedUpstream
+from tests.parts.plugin import CREDENTIALS, free_port
+
+EVENT = Path(__file__).parents[2] / "events/http-chat.json"
+
+# Which of the heavy libraries are there, and which thread brought them.
+PROGRAM = """
+import json, sys, threading
+brought = {}
+HEAVY = ("aiohttp", "aws_lambda_powertools", "boto3", "sqlite3", "tiktoken")
+
+def note(event, arguments):
+    if event == "import" and arguments[0] in HEAVY:
+        brought.setdefault(arguments[0], threading.current_thread().name)
+
+sys.addaudithook(note)
+import kefu.asgi
+imported = [name for name in HEAVY if name in sys.modules]
+from kefu.lambda_handler import handler
+answer = handler(json.load(sys.stdin), None)
+print(json.dumps([imported, brought, answer["statusCode"], answer["body"]]))
+"""
+
+
+def first_chat(store: str, **environment: str) -> tuple[list[str], dict[str, str]]:
+    """What importing the application loaded, and what was loaded by which thread until the end of
+    the first chat."""
+    asked: dict[str, Any] = json.loads(EVENT.read_text(encoding="utf-8"))
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.answer("Hello"))
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            input=json.dumps(asked),
+            env={
+                "PATH": os.defpath,
+                "AWS_LAMBDA_FUNCTION_NAME": "kefu",
+                "LONGCAT_API_KEYS": "sk-canary-cold",
+                "KEFU_UPSTREAM_URL": upstream.base_url,
+                "KEFU_ALLOWED_ORIGINS": "https://www.example.com",
+                "KEFU_STORE": store,
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    imported, brought, status, body = json.loads(done.stdout)
+    assert status == 200
+    assert "Hello" in body
+    return imported, brought
+
+
+def test_a_chat_with_a_memory_store_loads_no_store_and_no_tokenizer() -> None:
+    imported, brought = first_chat("memory:")
+    assert imported == []
+    assert set(brought) == {"aiohttp", "aws_lambda_powertools"}
+
+
+def test_heavy_libraries_are_loaded_beside_the_start_by_threads() -> None:
+    """DynamoDB among them: a chat goes on, even if there is none."""
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    store = "dynamodb://kefu"
+    imported, brought = first_chat(store, **CREDENTIALS, AWS_ENDPOINT_URL_DYNAMODB=endpoint)
+    assert imported == []
+    assert "MainThread" not in brought.values(), brought
+    assert brought["boto3"].startswith("kefu-dynamodb")
+    assert not {"sqlite3", "tiktoken"} & set(brought)
