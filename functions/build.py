@@ -167,8 +167,8 @@ def find_python() -> str | None:
     """A Python of Lambda's version on this machine."""
     name = f"python{PYTHON}"
     places = [Path(part) for part in os.environ.get("PATH", "").split(os.pathsep)]
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    places += sorted(pyenv.glob(f"versions/{PYTHON}.*/bin"))
+    for shims in [place for place in places if place.name == "shims"]:  # pyenv's
+        places += sorted(shims.parent.glob(f"versions/{PYTHON}.*/bin"))
     places += sorted((Path.home() / ".local/share/uv/python").glob(f"cpython-{PYTHON}.*/bin"))
     question = "import sys; print('%d.%d' % sys.version_info[:2])"
     for python in (place / name for place in places):

@@ -9,18 +9,22 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from kefu.admission import Admission, Allowance
 from kefu.answer import Patience, Upstream
 from kefu.chat import Chat
-from kefu.keypool import CooldownStore, KeyPool
-from kefu.limits import LimitStore, Rate
+from kefu.keypool import KeyPool
+from kefu.limits import Rate
 from kefu.prompt import PromptPolicy
 from kefu.relay import Relay
 from kefu.settings import LONGCAT, Settings
+from kefu.stores.aws import text_at
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
+from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
 from kefu.web.app import Application, Parts, create_app
@@ -28,6 +32,7 @@ from kefu.web.exchange import Desk
 from kefu.web.log import RequestLog
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.routes.site import health_of
+from kefu.web.schemas import Health
 
 
 class SystemClock:
@@ -41,10 +46,6 @@ class SystemClock:
 class StartableUpstream(Upstream, Protocol):
     async def warm(self) -> None: ...
 
-    async def aclose(self) -> None: ...
-
-
-class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
@@ -67,30 +68,42 @@ def build(settings: Settings) -> Service:
         level=settings.log_level,
         style=settings.log_format,
         secrets=settings.keys,
-        metrics=settings.on_aws,
+        metrics=settings.lambda_function,
     )
     upstream, kind, model, notice = _choose_upstream(settings)
     store = _choose_store(settings, clock)
     guarded = _guard(store, settings, clock, log)
     keys = settings.keys if kind == "remote" else ("local",)
+    pool = KeyPool(keys, probe_interval=settings.probe_interval)
+    referenced = _referenced_keys(settings, pool, clock, log)
     relay = Relay(
         upstream,
-        KeyPool(keys, probe_interval=settings.probe_interval),
+        pool,
         guarded.cooldowns,
         clock,
         _patience(settings),
+        keys_ready=referenced.ready if referenced else None,
         max_retries=settings.max_retries,
         cooldown=settings.cooldown,
     )
     chat = Chat(relay, _policy(settings), model, clock)
     admission = Admission(guarded.limits, clock, _allowance(settings))
 
+    def prefetch() -> None:
+        guarded.prefetch()
+        if referenced:
+            referenced.prefetch()
+
     async def start() -> None:
         guarded.warm()
+        if referenced:
+            referenced.prefetch()
         await asyncio.gather(asyncio.to_thread(log.open), upstream.warm())
         _calm_the_collector()
 
     async def stop() -> None:
+        if referenced:
+            await referenced.aclose()
         await upstream.aclose()
         await guarded.aclose()
 
@@ -102,12 +115,17 @@ def build(settings: Settings) -> Service:
         random.seed()
         guarded.warm()
 
-    desk = Desk(chat, admission, log, guarded.prefetch)
+    def health() -> Health:
+        keys = bool(pool.keys)
+        said = "" if keys and kind == "remote" else notice
+        return health_of(keys=keys, model=model, upstream=kind, notice=said)
+
+    desk = Desk(chat, admission, log, prefetch)
     parts = Parts(
         options=_web_options(settings),
         desk=desk,
         clock=clock,
-        health=health_of(keys=bool(keys), model=model, upstream=kind, notice=notice),
+        health=health,
         start=start,
         stop=stop,
     )
@@ -124,7 +142,9 @@ def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, s
     """The upstream, its kind, the model's name and what the demo page says about it."""
     if not settings.wants_local_model:
         url = settings.upstream_url or LONGCAT
-        notice = "" if settings.keys else "No API key is set: set LONGCAT_API_KEYS."
+        notice = "No API key is set: set LONGCAT_API_KEYS."
+        if settings.keys_from:
+            notice = "No API key could be read from where KEFU_KEYS_FROM says."
         return HttpUpstream(url), "remote", settings.model, notice
     if file := local_model.weights():
         return (
@@ -134,6 +154,25 @@ def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, s
             local_model.NOTICE,
         )
     return scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE
+
+
+def _referenced_keys(
+    settings: Settings, pool: KeyPool, clock: SystemClock, log: RequestLog
+) -> ReferencedKeys | None:
+    if not settings.keys_from:
+        return None
+
+    def learn(keys: tuple[str, ...]) -> None:
+        log.redactor.learn(keys)
+        pool.replace(keys)
+
+    return ReferencedKeys(
+        partial(text_at, settings.keys_from),
+        learn,
+        clock.now,
+        ttl=settings.keys_ttl,
+        on_degraded=log.degraded,
+    )
 
 
 def _say(line: str) -> None:
@@ -154,38 +193,9 @@ def _choose_store(settings: Settings, clock: SystemClock) -> Store:
     return MemoryStore(clock.now)
 
 
-class _Guarded:
-    """A store with its guards; memory needs none."""
-
-    def __init__(self, store: Store, cooldowns: CooldownStore, limits: LimitStore) -> None:
-        self.store = store
-        self.cooldowns = cooldowns
-        self.limits = limits
-
-    def warm(self) -> None:
-        warm = getattr(self.store, "warm", None)
-        if warm:
-            warm()
-
-    async def disconnect(self) -> None:
-        disconnect = getattr(self.store, "disconnect", None)
-        if disconnect:
-            await disconnect()
-
-    def prefetch(self) -> None:
-        if isinstance(self.cooldowns, GuardedCooldowns):
-            self.cooldowns.prefetch()
-
-    async def aclose(self) -> None:
-        for part in (self.cooldowns, self.limits):
-            if isinstance(part, GuardedCooldowns | GuardedLimits):
-                await part.aclose()
-        await self.store.aclose()
-
-
-def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> _Guarded:
+def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> GuardedStore:
     if isinstance(store, MemoryStore):
-        return _Guarded(store, store, store)
+        return GuardedStore(store, store, store)
     cooldowns = GuardedCooldowns(
         store, clock.now, timeout=settings.store_timeout, on_degraded=log.degraded
     )
@@ -196,7 +206,7 @@ def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog
         budget_without_store=settings.budget_without_store,
         circuit=cooldowns.circuit,
     )
-    return _Guarded(store, cooldowns, limits)
+    return GuardedStore(store, cooldowns, limits)
 
 
 def _web_options(settings: Settings) -> WebOptions:

@@ -42,6 +42,14 @@ class ApiKey:
         return cls(secret, fingerprint(secret))
 
 
+def keys_in(text: str) -> tuple[str, ...]:
+    """The keys of a comma separated list, each once. Raises ValueError, which quotes none."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isprintable() for part in parts):
+        raise ValueError("holds a character that no API key has")
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
 class Reason(StrEnum):
     """Why a key rests."""
 
@@ -78,11 +86,17 @@ class CooldownStore(Protocol):
 class KeyPool:
     def __init__(self, secrets: Sequence[str], *, probe_interval: float = 0.0) -> None:
         """`probe_interval`: see `active`; in seconds, 0 for never."""
-        self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
         self._turn = itertools.count(1)
         self._probe_interval = probe_interval
         self._probed_at = float("-inf")
-        self._last_used = dict.fromkeys((key.fingerprint for key in self.keys), 0)
+        self._last_used: dict[Fingerprint, int] = {}
+        self.replace(secrets)
+
+    def replace(self, secrets: Sequence[str]) -> None:
+        """Other keys from now on; those that stay keep their turn."""
+        self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
+        for key in self.keys:
+            self._last_used.setdefault(key.fingerprint, 0)
 
     def active(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
         """The keys that may be tried, least recently used first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from kefu.answer import (
@@ -63,9 +63,12 @@ class Relay:
         clock: Clock,
         patience: Patience | None = None,
         *,
+        keys_ready: Callable[[], Awaitable[None]] | None = None,
         max_retries: int = 3,
         cooldown: float = 60.0,
     ) -> None:
+        """`keys_ready` comes back soon, with the pool's keys there if they can be had."""
+        self._keys_ready = keys_ready
         self._upstream = upstream
         self._pool = pool
         self._cooldowns = cooldowns
@@ -102,6 +105,8 @@ class Relay:
     async def _open(self, call: Call) -> Opened:
         tried: list[ApiKey] = []
         error: KefuError | None = None
+        if self._keys_ready:
+            await self._keys_ready()
         while len(tried) <= self._max_retries:
             view = await self._cooldowns.cooldowns()
             active = self._pool.active(view, self._clock.now())

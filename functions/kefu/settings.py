@@ -13,10 +13,14 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from kefu.keypool import keys_in
+
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
 _ORIGIN = re.compile(r"https?://[^/?#@\s*]+")
 _STORE = re.compile(r"memory:|sqlite:///.+|dynamodb://[A-Za-z0-9_.-]{3,255}")
+
+_REFERENCE = re.compile(r"ssm:[A-Za-z0-9_./:-]+|secretsmanager:[A-Za-z0-9/_+=.@!:-]+")
 
 Names = tuple[str, ...]
 
@@ -31,6 +35,18 @@ class Settings(BaseModel):
     # The model
     api_keys: Annotated[SecretStr, Field(alias="LONGCAT_API_KEYS")] = Field(
         SecretStr(""), description="API keys of the model, comma separated; tried in turn."
+    )
+    keys_from: str = Field(
+        "",
+        alias="KEFU_KEYS_FROM",
+        description="On AWS: where the keys are kept, `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`, "
+        "instead of `LONGCAT_API_KEYS`.",
+    )
+    keys_ttl: float = Field(
+        300,
+        alias="KEFU_KEYS_TTL",
+        ge=10,
+        description="Seconds after which keys that are kept there are read again.",
     )
     upstream_url: str = Field(
         "",
@@ -250,16 +266,21 @@ class Settings(BaseModel):
     @field_validator("api_keys")
     @classmethod
     def _are_header_values(cls, keys: SecretStr) -> SecretStr:
-        parts = [part.strip() for part in keys.get_secret_value().split(",")]
-        if not all(part.isascii() and part.isprintable() for part in parts):
-            raise ValueError("holds a character that no API key has")
+        keys_in(keys.get_secret_value())
         return keys
+
+    @field_validator("keys_from")
+    @classmethod
+    def _is_reference(cls, reference: str) -> str:
+        # Without the value: somebody may have put a key here.
+        if reference and not _REFERENCE.fullmatch(reference):
+            raise ValueError("must be ssm:/NAME or secretsmanager:NAME-OR-ARN")
+        return reference
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The API keys, in order, each once. Secret: never log them."""
-        parts = (part.strip() for part in self.api_keys.get_secret_value().split(","))
-        return tuple(dict.fromkeys(part for part in parts if part))
+        return keys_in(self.api_keys.get_secret_value())
 
     @property
     def on_aws(self) -> bool:
@@ -272,7 +293,7 @@ class Settings(BaseModel):
 
     @property
     def wants_local_model(self) -> bool:
-        return not (self.keys or self.upstream_url or self.on_aws)
+        return not (self.keys or self.keys_from or self.upstream_url or self.on_aws)
 
 
 def load() -> Settings:

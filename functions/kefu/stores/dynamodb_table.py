@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kefu.errors import StoreUnavailable
+from kefu.stores.aws import dynamodb
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -154,26 +155,12 @@ class Table:
     def _connected(self) -> DynamoDBClient:
         with self._connecting:
             if self._client is None:
-                self._client = _connect(self._endpoint)
+                self._client = dynamodb(self._endpoint, connections=THREADS)
             return self._client
 
 
 def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
-
-
-def _connect(endpoint: str | None) -> DynamoDBClient:
-    import boto3
-    from botocore.config import Config
-
-    config = Config(
-        connect_timeout=1,
-        read_timeout=1,
-        retries={"mode": "standard", "total_max_attempts": 1},  # `run` knows what may be retried
-        max_pool_connections=THREADS,
-        tcp_keepalive=True,
-    )
-    return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
 
 
 def number(value: float) -> UniversalAttributeValueTypeDef:

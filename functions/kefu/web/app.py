@@ -38,7 +38,7 @@ class Parts:
     options: WebOptions
     desk: Desk
     clock: Clock
-    health: Health
+    health: Callable[[], Health]
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
 

@@ -17,16 +17,24 @@ _BEARER = re.compile(r"(?i)bearer\s+[\w.~+/=-]+|\bsk-[\w-]{8,}")
 Redact = Callable[[str], str]
 
 
-def redactor(secrets: Iterable[str]) -> Redact:
-    """Replaces the configured keys, and whatever looks like one, in a text."""
-    known = sorted((s for s in secrets if len(s) >= 4), key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, known))) if known else None
+class Redactor:
+    """Replaces the known keys, and whatever looks like one, in a text."""
 
-    def redact(text: str) -> str:
-        text = pattern.sub("[key]", text) if pattern else text
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """More keys. Those that were known stay so: a line may still hold one."""
+        self._known.update(secret for secret in secrets if len(secret) >= 4)
+        if self._known:
+            longest_first = sorted(self._known, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def __call__(self, text: str) -> str:
+        text = self._pattern.sub("[key]", text) if self._pattern else text
         return _BEARER.sub("[key]", text)
-
-    return redact
 
 
 class _Text(logging.Formatter):
@@ -56,12 +64,13 @@ class RequestLog:
         level: str = "INFO",
         style: Literal["json", "text"] = "json",
         secrets: Iterable[str] = (),
-        metrics: bool = False,
+        metrics: str = "",
     ) -> None:
+        """`metrics`: the function's name where metrics are wanted, by which they are told apart."""
         self._clock = clock
         self._level = level
         self._style = style
-        self._redact = redactor(secrets)
+        self.redactor = Redactor(secrets)
         self._metrics = metrics
         self._log = logging.getLogger("kefu")
 
@@ -73,14 +82,14 @@ class RequestLog:
         if self._style == "json":
             from kefu.web.json_lines import set_up
 
-            server.setFormatter(set_up(self._log.name, self._redact))
+            server.setFormatter(set_up(self._log.name, self.redactor))
         else:
-            server.setFormatter(_Text(self._redact))
+            server.setFormatter(_Text(self.redactor))
         self._log.setLevel(self._level)
 
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
-        fields |= self._metrics_of(_values(record, fields))
+        fields |= self._metrics_of(_values(record, fields), by_code=True)
         self._log.info("request", extra=fields)
 
     def messages(self, record: Record) -> None:
@@ -97,13 +106,15 @@ class RequestLog:
     def crashed(self, record: Record) -> None:
         self._log.exception("a request crashed", extra={"request_id": record.request_id})
 
-    def _metrics_of(self, values: dict[str, object]) -> dict[str, object]:
+    def _metrics_of(self, values: dict[str, object], *, by_code: bool = False) -> dict[str, object]:
         """CloudWatch's embedded metric format, version 0: the log line is the metric."""
         if not self._metrics:
             return {}
         metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
-        directive = {"Namespace": "Kefu", "Dimensions": [[], ["code"]], "Metrics": metrics}
+        dimensions = [["function"], ["function", "code"]] if by_code else [["function"]]
+        directive = {"Namespace": "Kefu", "Dimensions": dimensions, "Metrics": metrics}
         timestamp = int(self._clock.now() * 1000)
+        values = {**values, "function": self._metrics}
         return {**values, "_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [directive]}}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -81,7 +82,7 @@ def _packed(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
 
 
-def site_routes(health: Health, *, demo: bool) -> APIRouter:
+def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
     router = APIRouter(tags=["site"])
 
     @router.get(
@@ -91,7 +92,7 @@ def site_routes(health: Health, *, demo: bool) -> APIRouter:
         response_model=None,
     )
     async def get_health() -> Response:
-        return JSONResponse(health.model_dump())
+        return JSONResponse(health().model_dump())
 
     def serve(path: str, file: _File) -> None:
         async def get(request: Request) -> Response:

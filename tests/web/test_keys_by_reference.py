@@ -1,0 +1,181 @@
+"""T20, C13: on AWS the keys are in no environment; a reference says where they are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from kefu.settings import ConfigurationError, load
+from kefu.stores.referenced_keys import ReferencedKeys
+from tests.fakes import behaviours as b
+from tests.fakes.aws_keys import AwsKeys
+from tests.fakes.fixtures import Staged
+from tests.fakes.service import Service
+from tests.fakes.stage import FAST, Stage
+from tests.fakes.upstream import ScriptedUpstream
+
+CANARY = "sk-canary-kept-5f3c9a7e1b"
+ROTATED = "sk-canary-rotated-9d21c07b"
+
+
+@pytest.fixture
+def aws() -> Iterator[AwsKeys]:
+    with AwsKeys(f" {CANARY} ,, sk-canary-second-11aa22bb") as fake:
+        yield fake
+
+
+def health(stage: Stage) -> dict[str, Any]:
+    with urlopen(f"{stage.url}/health", timeout=5) as answer:
+        found: dict[str, Any] = json.load(answer)
+        return found
+
+
+def served(upstream: ScriptedUpstream, aws: AwsKeys, reference: str, **settings: Any) -> Service:
+    patient = {**FAST, "first_byte_budget": 10, "try_timeout": 5}
+    return Service(
+        upstream.base_url,
+        keys=(),
+        environment=aws.environment,
+        **{**patient, "keys_from": reference, **settings},
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "asked"),
+    [
+        ("ssm:/kefu/api-keys", {"Name": "/kefu/api-keys", "WithDecryption": True}),
+        ("secretsmanager:kefu/keys", {"SecretId": "kefu/keys"}),
+    ],
+)
+async def test_keys_are_read_where_the_reference_says(
+    aws: AwsKeys, reference: str, asked: dict[str, object]
+) -> None:
+    """The first chat waits for them; one reading serves many chats; no line of the log has one."""
+    aws.delay = 0.3
+    with ScriptedUpstream() as upstream, served(upstream, aws, reference).start() as service:
+        stage = Stage(upstream, service, [CANARY, "sk-canary-second-11aa22bb"])
+        upstream.script("*", b.answer("from afar"), b.status(500), b.answer("again"))
+        first = await stage.ask()
+        second = await stage.ask()
+        assert (first.status, second.status) == (200, 200)
+        assert aws.asked == [asked]
+        assert {request.key for request in upstream.journal} == set(stage.keys)
+        assert health(stage)["status"] == "ok"
+        assert health(stage)["notice"] == ""
+        stage.check_output()
+
+
+async def test_keys_of_a_json_secret_are_its_values(aws: AwsKeys) -> None:
+    aws.text = json.dumps({"one": CANARY, "more": f"{ROTATED},", "number": 7})
+    told: list[tuple[str, ...]] = []
+    keys = ReferencedKeys(lambda: aws.text, told.append, lambda: 0.0, ttl=1, on_degraded=print)
+    keys.prefetch()
+    await keys.ready()
+    await keys.aclose()
+    assert told == [(CANARY, ROTATED)]
+
+
+async def test_service_starts_degraded_while_keys_cannot_be_read(aws: AwsKeys) -> None:
+    """L5: it starts, `/health` says degraded, a chat is 503; nothing is quoted from AWS's words."""
+    aws.error = "AccessDeniedException"
+    with ScriptedUpstream() as upstream, served(upstream, aws, "ssm:/k").start() as service:
+        stage = Stage(upstream, service, [CANARY])
+        answer = await stage.ask()
+        assert (answer.status, answer.json["error"]["code"]) == (
+            503,
+            "upstream_service_unavailable",
+        )
+        said = health(stage)
+        assert said["status"] == "degraded"
+        assert "KEFU_KEYS_FROM" in said["notice"]
+        assert "reading the API keys: AccessDeniedException" in service.stderr
+        assert upstream.journal == []
+        stage.check_output()
+
+
+class Ticking:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_rotated_keys_arrive_within_the_ttl_and_a_failing_reading_changes_nothing() -> None:
+    clock, told, said = Ticking(), list[tuple[str, ...]](), list[str]()
+    texts: list[str | Exception] = [
+        CANARY,
+        ValueError("holds no text"),
+        f"{ROTATED},x\n,y",
+        ROTATED,
+    ]
+
+    def read() -> str:
+        text = texts.pop(0)
+        if isinstance(text, Exception):
+            raise text
+        return text
+
+    keys = ReferencedKeys(read, told.append, clock, ttl=300, on_degraded=said.append)
+
+    async def at(seconds: float) -> list[tuple[str, ...]]:
+        clock.now = 1_000_000.0 + seconds
+        keys.prefetch()
+        for _ in range(100):
+            await asyncio.sleep(0.001)
+        return told
+
+    assert await at(0) == [(CANARY,)]
+    assert await at(299) == [(CANARY,)]
+    assert await at(301) == [(CANARY,)]  # could not be read
+    assert await at(302) == [(CANARY,)]  # not yet again
+    assert await at(312) == [(CANARY,), (ROTATED, "x", "y")]
+    assert await at(700) == [(CANARY,), (ROTATED, "x", "y"), (ROTATED,)]
+    assert said == ["reading the API keys: holds no text"]
+    assert texts == []
+    await keys.aclose()
+
+
+async def test_a_clock_that_went_back_does_not_keep_old_keys_for_ever() -> None:
+    """L8."""
+    clock, told = Ticking(), list[tuple[str, ...]]()
+    keys = ReferencedKeys(lambda: CANARY, told.append, clock, ttl=300, on_degraded=print)
+    keys.prefetch()
+    await keys.ready()
+    clock.now -= 3600
+    keys.prefetch()
+    for _ in range(100):
+        await asyncio.sleep(0.001)
+    assert len(told) == 2
+    await keys.aclose()
+
+
+@pytest.mark.parametrize("text", ['{"half": "sk-canary', "sk-canary-\u4f60", "sk-canary\x00"])
+async def test_a_wrong_text_is_not_quoted(text: str) -> None:
+    said: list[str] = []
+    keys = ReferencedKeys(lambda: text, print, lambda: 0.0, ttl=300, on_degraded=said.append)
+    keys.prefetch()
+    await keys.ready()
+    await keys.aclose()
+    assert len(said) == 1
+    assert "canary" not in said[0]
+
+
+@pytest.mark.parametrize("reference", ["sk-canary-in-the-wrong-place", "ssm:", "s3://bucket/keys"])
+def test_a_reference_that_is_none_stops_the_start_and_is_not_quoted(
+    reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEFU_KEYS_FROM", reference)
+    with pytest.raises(ConfigurationError, match="KEFU_KEYS_FROM: must be ssm:") as caught:
+        load()
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_service_with_a_reference_takes_no_local_model(staged: Staged) -> None:
+    stage = staged(keys=0, url="http://127.0.0.1:9", keys_from="ssm:/kefu/none")
+    assert health(stage)["upstream"] == "remote"
