@@ -1,0 +1,127 @@
+"""`python -m benchmarks.costs [--conversations N ...]`: what a month on AWS costs, by service.
+
+Sizes and units are measured (docs/aws/costs.md says how); prices are list prices, without free
+tiers. The model's own bill is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+MILLION = 1e6
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Dollars in us-east-1, November 2026, first tier of each; the sources are in the docs."""
+
+    lambda_gb_second: float = 0.0000133334
+    """On arm64."""
+    lambda_requests: float = 0.20
+    """A million; so are the next three."""
+    gateway_requests: float = 3.50
+    """Of a REST API; each 10 MB of an answer counts as one."""
+    read_units: float = 0.125
+    write_units: float = 0.625
+    logs_gb: float = 0.50
+    metric: float = 0.30
+    """A month, for each metric and each value of its dimensions."""
+    alarm: float = 0.10
+    transfer_gb: float = 0.09
+    """Out to the internet."""
+
+
+@dataclass(frozen=True)
+class Month:
+    """How a site is used. The first six are yours to know."""
+
+    conversations: float = 10_000
+    turns: float = 4
+    """Questions in a conversation."""
+    answer_tokens: float = 300
+    tokens_per_second: float = 50
+    first_token_seconds: float = 0.8
+    script_loads: float = 10
+    """Times the widget is fetched for each conversation; browsers keep it."""
+    memory_mb: float = 1024
+    cold_share: float = 0.02
+    """Of the requests; assumed."""
+    cold_seconds: float = 1.0
+    other_seconds: float = 0.02
+    """For a preflight or a file."""
+    bytes_per_token: float = 202
+    script_bytes: float = 11_500
+    log_bytes: float = 1_030
+    """A request's line of 770 bytes, and Lambda's own."""
+    reads: float = 0.5
+    writes: float = 1
+    """DynamoDB units for each question, with the limit by address that is on by default."""
+    metrics: float = 28
+    """Seven, for all requests together and for each of three outcomes."""
+    alarms: float = 7
+
+    @property
+    def questions(self) -> float:
+        return self.conversations * self.turns
+
+    @property
+    def others(self) -> float:
+        """Requests that are no question: a preflight, and files."""
+        return self.conversations * (1 + self.script_loads)
+
+
+def bill(month: Month, prices: Prices) -> dict[str, float]:
+    """Dollars by service."""
+    questions, requests = month.questions, month.questions + month.others
+    answer_seconds = month.first_token_seconds + month.answer_tokens / month.tokens_per_second
+    seconds = questions * answer_seconds + month.others * month.other_seconds
+    seconds += requests * month.cold_share * month.cold_seconds
+    sent = questions * month.answer_tokens * month.bytes_per_token
+    sent += month.conversations * month.script_loads * month.script_bytes
+    return {
+        "Lambda, time": seconds * month.memory_mb / 1024 * prices.lambda_gb_second,
+        "Lambda, requests": requests / MILLION * prices.lambda_requests,
+        "API Gateway": requests / MILLION * prices.gateway_requests,
+        "DynamoDB": questions
+        / MILLION
+        * (month.reads * prices.read_units + month.writes * prices.write_units),
+        "CloudWatch Logs": requests * month.log_bytes / GB * prices.logs_gb,
+        "CloudWatch metrics, alarms": month.metrics * prices.metric + month.alarms * prices.alarm,
+        "Data transfer": sent / GB * prices.transfer_gb,
+    }
+
+
+def table(months: Sequence[Month], prices: Prices) -> str:
+    """Markdown: a column a month."""
+    bills = [bill(month, prices) for month in months]
+    head = [f"{month.conversations:,.0f} conversations" for month in months]
+    lines = ["| dollars a month | " + " | ".join(head) + " |", "|---" * (len(months) + 1) + "|"]
+    lines += [
+        f"| {service} | " + " | ".join(f"{each[service]:,.2f}" for each in bills) + " |"
+        for service in bills[0]
+    ]
+    totals = " | ".join(f"**{sum(b.values()):,.2f}**" for b in bills)
+    return "\n".join([*lines, f"| **together** | {totals} |"])
+
+
+EXAMPLES = [Month(conversations=1_000), Month(conversations=10_000), Month(conversations=100_000)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__)
+    for kind in (Month, Prices):
+        for field in fields(kind):
+            option = f"--{field.name.replace('_', '-')}"
+            default = f"default {field.default}"
+            parser.add_argument(option, type=float, default=field.default, help=default)
+    given = vars(parser.parse_args())
+    month = Month(**{field.name: given[field.name] for field in fields(Month)})
+    prices = Prices(**{field.name: given[field.name] for field in fields(Prices)})
+    print(table([month], prices))
+
+
+if __name__ == "__main__":
+    main()
