@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
+
+from kefu.context.model_windows import Override, resolve_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,8 @@ class Budget:
     good step where there is such a cache; the oldest messages are then counted as well."""
     max_messages: int = 0
     """For `sliding_window`: no more than this many messages beside the system prompt; 0: any."""
+    resolved: bool = True
+    """False: nobody knows this model's window, and the limit is a careful guess."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.cut_step < 1:
@@ -27,3 +33,53 @@ class Budget:
         """What the prompt may take."""
         reserve = -(-self.limit // 5) if self.reserve is None else self.reserve
         return max(0, self.limit - reserve)
+
+    @classmethod
+    def for_model(
+        cls,
+        model: str,
+        max_tokens: int | None = None,
+        reserve: int | None = None,
+        cut_step: float = 0.0,
+        max_messages: int = 0,
+        windows: Mapping[str, Override] | None = None,
+    ) -> Self:
+        """`max_tokens`, but never more than the model takes; `windows` as in `resolve_window`."""
+        window = resolve_window(model, windows)
+        limit = window.context_length if max_tokens is None else max_tokens
+        return cls(
+            min(limit, window.context_length), reserve, cut_step, max_messages, window.resolved
+        )
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, object]) -> Self:
+        """From what a configuration file has, with the names of the TypeScript version or ours.
+
+        `model`, `contextLength` (the window, where it is not the table's), `maxTokens`, `reserve`,
+        `cutStep`, `maxMessages`; or `context_length` and so on. Other keys are left to others.
+        ValueError for a value that is not a number.
+        """
+        model = str(config.get("model", ""))
+        length = _number(config, "contextLength", "context_length")
+        return cls.for_model(
+            model,
+            _whole(_number(config, "maxTokens", "max_tokens")),
+            _whole(_number(config, "reserve")),
+            _number(config, "cutStep", "cut_step") or 0.0,
+            _whole(_number(config, "maxMessages", "max_messages")) or 0,
+            None if length is None else {model: int(length)},
+        )
+
+
+def _number(config: Mapping[str, object], *names: str) -> float | None:
+    for name in names:
+        value = config.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise ValueError(f"{name} is not a number: {value!r}")
+        if value is not None:
+            return value
+    return None
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else int(number)

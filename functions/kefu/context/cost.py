@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kefu.messages import Message
-from kefu.tokens import estimate_message_tokens, utf16_length
+from kefu.tokens import counter, estimate_calibrated, estimate_message_tokens, utf16_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,18 @@ class MessageCounter:
         return tokens
 
 
+def message_counter(name: str, *, overhead: bool | None = None) -> MessageCounter:
+    """One of `kefu.tokens.counter`'s; exact ones add 3 per message and 3 a prompt, unless told.
+
+    Raises what `kefu.tokens.counter` raises: UnknownCounter, TiktokenMissing.
+    """
+    text = counter(name)
+    if overhead is None:
+        overhead = text.name.startswith("tiktoken:")
+    return MessageCounter(text.count, 3, 3) if overhead else MessageCounter(text.count)
+
+
+CALIBRATED = MessageCounter(estimate_calibrated)
 BYTES4 = MessageCounter(estimate_message_tokens)
 CHARACTERS = MessageCounter(utf16_length)
 """Not tokens: the unit of `truncate_v1`."""

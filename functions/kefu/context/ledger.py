@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
 from kefu.context.window import Span
@@ -15,13 +16,16 @@ class Ledger:
     """A `Conversation` that grows. Each message is counted once, when it comes.
 
     Beside the messages it keeps eight bytes for each, the sum up to there, and four for each turn.
+    Messages are only ever appended or replaced by their like, so a `View` of them stays true.
     """
 
     __slots__ = (
+        "_anchor",
         "_count",
         "_group",
         "_holes",
         "_marked",
+        "_measured",
         "_pairing",
         "_sums",
         "_turns",
@@ -43,11 +47,13 @@ class Ledger:
         self._group = -1
         """Where the tool calls and results at the end begin, or where the run of strays does."""
         self._pairing: Pairing | None = None
+        self._anchor = 0
+        self._measured = (1, 1)
 
-    def add(self, message: Message) -> int:
-        """What it costs; the rest of the conversation is not counted again."""
+    def add(self, message: Message, cost: int | None = None) -> int:
+        """What it costs, unless that is known; the rest of the conversation is not counted."""
         at = len(self.messages)
-        cost = self._count(message)
+        cost = self._count(message) if cost is None else cost
         if message.role == "tool":
             sound = self._pairing is not None and self._pairing.answer(message.tool_call_id)
         else:
@@ -61,6 +67,16 @@ class Ledger:
             self._holes.append((at, at + 1))
         self._note(at, message)
         return cost
+
+    def pin(self, at: int, pinned: bool) -> None:
+        message = self.messages[at]
+        self.messages[at] = replace(message, pinned=pinned)
+        if at < self.head or message.role == "system" or message.pinned == pinned:
+            return
+        if pinned:
+            insort(self._marked, at)
+        else:
+            self._marked.remove(at)
 
     def _note(self, at: int, message: Message) -> None:
         if self.systems == at and message.role == "system":
@@ -93,7 +109,25 @@ class Ledger:
         return len(self.messages) if self._group < 0 else self._group
 
     def cost(self, start: int, stop: int) -> int:
+        if start >= self._anchor:
+            return self._sums[stop] - self._sums[start]
+        return self._corrected(stop) - self._corrected(start)
+
+    def counted(self, start: int, stop: int) -> int:
+        """The cost as the counter has it, without the correction of `measured`."""
         return self._sums[stop] - self._sums[start]
+
+    def measured(self, stop: int, tokens: int, counted: int) -> None:
+        """What was counted as so many tokens is in truth so many: all up to `stop` is corrected.
+
+        In proportion, as nobody knows which of the messages was miscounted.
+        """
+        self._anchor, self._measured = stop, (tokens, counted)
+
+    def _corrected(self, at: int) -> int:
+        anchor = min(at, self._anchor)
+        tokens, counted = self._measured
+        return self._sums[anchor] * tokens // counted + self._sums[at] - self._sums[anchor]
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
         positions = range(floor, stop)
@@ -116,7 +150,11 @@ class Ledger:
         def saved(start: int) -> int:
             return -self._unpaid(start, stop, paid)
 
-        found = bisect_left(starts, -room, low, high, key=saved)
+        if paid or self._anchor:
+            found = bisect_left(starts, -room, low, high, key=saved)
+        else:
+            sums = self._sums
+            found = bisect_left(starts, sums[stop] - room, low, high, key=sums.__getitem__)
         return starts[found] if found < high else stop
 
     def _unpaid(self, start: int, stop: int, paid: Paid) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress, count
+from operator import attrgetter
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
 from kefu.context.ledger import Ledger
@@ -42,8 +44,10 @@ class Walk:
         return sorted(hole for hole in self._holes if start <= hole[0] < stop)
 
     def marked(self) -> Sequence[int]:
-        behind = enumerate(self.messages[self.head :], self.head)
-        return [at for at, m in behind if m.pinned or m.role == "system"]
+        behind = self.messages[self.head :]
+        pinned = compress(count(self.head), map(_PINNED, behind))
+        systems = compress(count(self.head), map("system".__eq__, map(_ROLE, behind)))
+        return sorted({*pinned, *systems})
 
     def exchange(self, at: int) -> Span:
         stop = at + 1
@@ -57,7 +61,7 @@ class Walk:
     def _back(
         self, floor: int, stop: int, room: int, paid: Paid, *, turns: bool
     ) -> tuple[int, int]:
-        messages, count, head = self.messages, self._count, self.head
+        messages, tokens, head = self.messages, self._count, self.head
         free = {start for start, _ in paid}
         best, spent, total = stop, 0, 0
         at = stop
@@ -69,7 +73,7 @@ class Walk:
                 if start < floor:
                     break
             else:
-                cost = count(message)
+                cost = tokens(message)
             if start not in free:
                 total += cost
             if total > room:
@@ -129,3 +133,4 @@ class Walk:
 
 
 _NO_LIMIT = 1 << 62
+_PINNED, _ROLE = attrgetter("pinned"), attrgetter("role")

@@ -125,7 +125,7 @@ def window_of(
             hole = next(broken)
         _show(shown, at, stop)
         at = max(at, stop)
-    dropped = View(messages, ((start, stop) for start, stop, _ in out)) if out else ()
+    dropped = View(messages, ((start, stop) for start, stop, _ in out))
     return Window(View(messages, shown), dropped, tokens, room, tokens > room, tuple(out))
 
 

@@ -12,6 +12,7 @@ from tests.unit.context.histories import (
     COUNTERS,
     check,
     cost,
+    head_of,
     histories,
     must_stay,
     positions,
@@ -100,8 +101,8 @@ def slowly(whole: list[Message], room: int, counter: MessageCounter) -> list[int
 
 
 def head(whole: list[Message]) -> int:
-    at = 0
-    while at < len(whole) and (whole[at].role == "system" or whole[at].summary):
+    at = head_of(whole)
+    while at < len(whole) and whole[at].summary:
         at += 1
     return at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kefu.context.budget import Budget
-from kefu.context.cost import BYTES4, CHARACTERS, MessageCounter
+from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
 from kefu.context.exchange import Conversation
 from kefu.context.trim.fifo import fifo
 from kefu.context.trim.keep_important import keep_important
@@ -31,7 +31,7 @@ def trim_messages(
     messages: Sequence[Message],
     budget: Budget,
     strategy: str = "fifo",
-    counter: MessageCounter = BYTES4,
+    counter: MessageCounter = CALIBRATED,
 ) -> Window:
     """What of a whole conversation, the current user message included, goes to the model.
 
@@ -45,7 +45,7 @@ async def trim_with_summary(
     messages: Sequence[Message],
     budget: Budget,
     summarize: Summarize,
-    counter: MessageCounter = BYTES4,
+    counter: MessageCounter = CALIBRATED,
 ) -> Window:
     """The same with an AI summary of what is left out; see `summary`."""
     return await summary(Walk(messages, counter, counter.priming), budget, summarize, counter)
