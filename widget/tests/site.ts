@@ -16,6 +16,7 @@ const PAGES = ["/playground", "/gallery", "/stage"];
 /** By the path and what follows it. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
   [/^[^{<]*\.css/, "text/css; charset=utf-8"],
+  [/^[^{<]*\.js[^o]/, "text/javascript; charset=utf-8"],
   [/^[^{<]*\{/, "application/json"],
   [/^/, "text/html; charset=utf-8"],
 ];
