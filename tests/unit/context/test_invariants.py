@@ -34,7 +34,7 @@ def rooms(messages: Sequence[Message], counter: MessageCounter) -> range:
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(whole=histories, step=st.sampled_from([0.0, 0.2, 0.9]), most=st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_window_is_invalid_whatever_the_budget(
     name: str, counter: MessageCounter, whole: list[Message], step: float, most: int
 ) -> None:
@@ -49,7 +49,7 @@ def test_no_window_is_invalid_whatever_the_budget(
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(whole=histories, step=st.sampled_from([0.0, 0.3]), most=st.integers(0, 9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_conversation_kept_up_to_date_gives_the_same_window(
     name: str, whole: list[Message], step: float, most: int
 ) -> None:
@@ -66,7 +66,7 @@ def test_a_conversation_kept_up_to_date_gives_the_same_window(
 
 @pytest.mark.parametrize("name", ["fifo", "sliding_window", "keep_important"])
 @given(whole=histories)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_over_budget_only_what_must_stay_is_kept(name: str, whole: list[Message]) -> None:
     """X10: `keep_important` keeps system messages behind the prompt as well."""
     counter = COUNTERS["bytes4"]
@@ -132,7 +132,7 @@ def sound(whole: list[Message]) -> list[int]:
 
 
 @given(whole=histories)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_fifo_follows_its_rule_on_any_conversation(whole: list[Message]) -> None:
     """X9, X10: it drops no more than it has to."""
     counter = COUNTERS["characters"]
