@@ -48,6 +48,19 @@ for (const theme of ["light", "dark"] as const) {
   }
 }
 
+test("axe finds nothing on the playground and the gallery (W11)", async () => {
+  const found: string[] = [];
+  for (const [path, colorScheme] of [
+    ["/playground", "light"],
+    ["/gallery", "dark"],
+  ] as const) {
+    const { page } = await it.open(it.site.origin + path, { colorScheme });
+    await page.frameLocator("iframe").first().locator("kefu-chat .launcher").waitFor();
+    for (const violation of await violations(page)) found.push(`${path}: ${violation}`);
+  }
+  expect(found).toEqual([]);
+});
+
 async function visitIn(theme: string, direction: string): Promise<Visit> {
   const html = pageWith({
     "data-api-url": it.service.url,
