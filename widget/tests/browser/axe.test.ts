@@ -71,7 +71,13 @@ async function visitIn(theme: string, direction: string): Promise<Visit> {
     "data-stall-timeout": "60",
   });
   const page = html.replace("<html ", `<html dir="${direction}" `);
-  return it.visit({}, { reducedMotion: "reduce" }, page);
+  const visit = await it.visit({}, { reducedMotion: "reduce" }, page);
+  await visit.launcher.waitFor();
+  // As a language that is read from the right sets it.
+  await visit.page
+    .locator("kefu-chat")
+    .evaluate((host, dir) => host.setAttribute("dir", dir), direction);
+  return visit;
 }
 
 /** What axe says of the page as it is now, one line for each node. */

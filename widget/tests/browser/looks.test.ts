@@ -1,7 +1,8 @@
 /** The pages to look at it: the playground writes the tag it shows, the gallery has every state. */
 
-import type { Frame, Page } from "playwright-core";
+import type { Frame, Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { answer } from "../scripted-service.ts";
 import { eventually, stage } from "./harness.ts";
 
 const it = stage();
@@ -59,6 +60,53 @@ test("the gallery shows every state with the real widget, on a wide page and a p
     await page.context().close();
   }
 });
+
+/** Side of the window, by the direction of the language and by what the tag says. */
+const SIDES: readonly (readonly [direction: string, position: string, side: string])[] = [
+  ["ltr", "auto", "right"],
+  ["rtl", "auto", "left"],
+  ["ltr", "bottom-left", "left"],
+  ["rtl", "bottom-left", "left"],
+  ["ltr", "bottom-right", "right"],
+  ["rtl", "bottom-right", "right"],
+];
+
+test("read from the right, all of it is mirrored; where it stands, the tag decides (W9)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, panel, launcher, act, input, send, idle } = await it.visit(
+    {},
+    { viewport: { width: 900, height: 700 }, reducedMotion: "reduce" },
+  );
+  await send("Do you ship?");
+  await idle();
+  const question = panel.locator(".question");
+  for (const [direction, position, side] of SIDES) {
+    await page.locator("kefu-chat").evaluate(
+      (host, [dir, wanted]) => {
+        host.setAttribute("dir", dir);
+        host.setAttribute("data-position", wanted);
+      },
+      [direction, position] as const,
+    );
+    const [middle, width] = await span(panel);
+    const found = {
+      gap: side === "right" ? 900 - middle - width / 2 : middle - width / 2,
+      launcher: (await span(launcher))[0] > 450 ? "right" : "left",
+      close: (await span(panel.locator(".close")))[0] > middle ? "end" : "start",
+      question: (await span(question))[0] > middle ? "end" : "start",
+      send: (await span(act))[0] > (await span(input))[0] ? "end" : "start",
+    };
+    const end = direction === "rtl" ? "start" : "end";
+    expect(found).toEqual({ gap: 20, launcher: side, close: end, question: end, send: end });
+  }
+});
+
+/** Its middle and its width. */
+async function span(node: Locator): Promise<[middle: number, width: number]> {
+  const box = await node.boundingBox();
+  if (box === null) throw new Error("not on the page");
+  return [box.x + box.width / 2, box.width];
+}
 
 /** The frames, each brought into view: those out of it are not loaded. */
 async function framesOf(page: Page): Promise<Frame[]> {
