@@ -31,6 +31,8 @@ class Answer:
     cut: bool = False
     """The connection ended in the middle of the response."""
     ended_at: float = 0.0
+    asked_at: float = 0.0
+    """`time.monotonic()` of the request."""
 
     @property
     def json(self) -> Any:
@@ -98,6 +100,7 @@ async def ask(
             answer = Answer(response.status_code, response.headers, time.monotonic() - sent)
             await _read(response, answer, sent)
     answer.ended_at = time.monotonic() - sent
+    answer.asked_at = sent
     return answer
 
 

@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tests.fakes.behaviours import Behaviour
@@ -30,6 +30,8 @@ class Call:
     asked_at: float
     sent: int = 0
     """Bytes that the kernel took."""
+    parts_at: list[float] = field(default_factory=list)
+    """When each part of the body went out."""
     answered_at: float | None = None
     """When the behaviour had done everything it does."""
     closed_at: float | None = None
@@ -174,6 +176,8 @@ class Connection(asyncio.Protocol):
 
     async def part(self, octets: bytes) -> None:
         if octets:
+            if self._call is not None:
+                self._call.parts_at.append(time.monotonic())
             await self.send(b"%x\r\n%b\r\n" % (len(octets), octets))
 
     async def end(self) -> None:

@@ -1,0 +1,102 @@
+"""The built package as a function: under the real Web Adapter, and under AWS's emulator."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.fakes.fixtures import question
+from tests.fakes.gateway_front import GatewayFront
+from tests.fakes.lambda_function import StreamingFunction, build_package, find_python
+from tests.fakes.stage import api_keys
+from tests.fakes.upstream import ScriptedUpstream
+from tests.parts.fetch import folder_of
+from tests.parts.plugin import free_port
+
+__all__ = ["question"]
+
+
+class Deployed:
+    """A function behind its gateway, and the model's server that it asks."""
+
+    def __init__(
+        self, upstream: ScriptedUpstream, function: StreamingFunction, front: GatewayFront
+    ) -> None:
+        self.upstream = upstream
+        self.function = function
+        self.front = front
+
+    @property
+    def url(self) -> str:
+        return self.front.url
+
+
+class Deploy(Protocol):
+    def __call__(
+        self,
+        keys: int = 1,
+        *,
+        timeout: float = 30,
+        freezing: bool = False,
+        idle_timeout: float = 300,
+        **settings: Any,
+    ) -> Deployed: ...
+
+
+@pytest.fixture(scope="session")
+def python() -> str:
+    found = find_python()
+    if found is None:
+        pytest.skip("no Python of Lambda's version (functions/build.py) on this machine")
+    return found
+
+
+@pytest.fixture(scope="session")
+def package(python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_package(tmp_path_factory.mktemp("package") / "function")
+
+
+@pytest.fixture(scope="session")
+def adapter() -> Path:
+    folder = folder_of("web-adapter")
+    if folder is None:
+        pytest.skip("web-adapter is not in .parts/. Try: make parts")
+    return folder / "bin/lambda-adapter"
+
+
+@pytest.fixture(scope="module")
+def deploy(
+    adapter: Path, package: Path, python: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deploy]:
+    """Puts a function with settings of its own behind a gateway of its own."""
+    with contextlib.ExitStack() as stack:
+
+        def start(
+            keys: int = 1,
+            *,
+            timeout: float = 30,
+            freezing: bool = False,
+            idle_timeout: float = 300,
+            **settings: Any,
+        ) -> Deployed:
+            upstream = stack.enter_context(ScriptedUpstream())
+            function = StreamingFunction(
+                adapter,
+                free_port(),
+                package,
+                python,
+                tmp_path_factory.mktemp("function"),
+                upstream=upstream.base_url,
+                keys=api_keys(keys),
+                **settings,
+            )
+            front = GatewayFront(
+                function.launch, timeout=timeout, idle_timeout=idle_timeout, freezing=freezing
+            )
+            return Deployed(upstream, function, stack.enter_context(front))
+
+        yield start

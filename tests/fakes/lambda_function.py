@@ -1,0 +1,122 @@
+"""The function's processes as Lambda starts them: the layer's extension, the package's run.sh."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.service import QUIET
+
+ROOT = Path(__file__).parents[2]
+BOOTSTRAP = 'exec -- "${LAMBDA_TASK_ROOT}/${_HANDLER}"'
+"""The layer's /opt/bootstrap, which AWS_LAMBDA_EXEC_WRAPPER names."""
+
+
+def build_package(folder: Path) -> Path:
+    """What `sam build` makes, for this machine's processor."""
+    processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+    build = str(ROOT / "functions/build.py")
+    command = [sys.executable, build, "--arch", processor, str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def find_python() -> str | None:
+    """A Python of the version that Lambda runs, as the build finds it."""
+    program = "import build; print(build.find_python() or '')"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT / "functions", stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().strip() or None
+
+
+class LambdaFunction:
+    """The environment of a function with one package; `launch` starts an instance of it.
+
+    Settings are those of the environment, in lower case and without `KEFU_`.
+    """
+
+    def __init__(
+        self,
+        package: Path,
+        python: str,
+        folder: Path,
+        *,
+        upstream: str,
+        keys: Sequence[str] = ("key-one",),
+        environment: dict[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.package = package
+        self.folder = folder
+        programs = folder / "bin"
+        programs.mkdir(parents=True, exist_ok=True)
+        (programs / "python3").symlink_to(python)
+        self.environment = {
+            "PATH": f"{programs}:{os.defpath}",
+            "HOME": str(folder),
+            "LAMBDA_TASK_ROOT": str(package),
+            "AWS_LAMBDA_FUNCTION_NAME": "kefu",
+            "AWS_LAMBDA_FUNCTION_VERSION": "1",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
+            "AWS_REGION": "eu-central-1",
+            **({"LONGCAT_API_KEYS": ",".join(keys)} if keys else {}),
+            "KEFU_UPSTREAM_URL": upstream,
+            **{f"KEFU_{k.upper()}": str(v) for k, v in {**QUIET, **settings}.items()},
+            **(environment or {}),
+        }
+
+    def start(self, *command: str | Path, **environment: str) -> subprocess.Popen[bytes]:
+        """One process of the function, in a session of its own."""
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                command,
+                cwd=self.package,
+                env=self.environment | environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def log(self) -> str:
+        """What the processes wrote, as CloudWatch would have it."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def requests(self, path: str = "/api/chat") -> list[dict[str, Any]]:
+        """Kefu's log lines about requests."""
+        lines = (json.loads(line) for line in self.log.splitlines() if line.startswith("{"))
+        return [line for line in lines if line.get("path") == path]
+
+
+class StreamingFunction(LambdaFunction):
+    """As the template runs it: the Web Adapter as an extension, run.sh in place of the runtime."""
+
+    def __init__(self, adapter: Path, port: int, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._adapter = adapter
+        self._port = port
+
+    def launch(self, runtime_api: str) -> list[subprocess.Popen[bytes]]:
+        # What the template sets; the port, because here several share one machine.
+        environment = {
+            "AWS_LAMBDA_RUNTIME_API": runtime_api,
+            "AWS_LWA_INVOKE_MODE": "response_stream",
+            "AWS_LWA_READINESS_CHECK_PATH": "/health",
+            "AWS_LWA_PORT": str(self._port),
+            "_HANDLER": "run.sh",
+        }
+        self._port += 1
+        return [
+            self.start(self._adapter, **environment),
+            self.start("/bin/bash", "-c", BOOTSTRAP, **environment),
+        ]
