@@ -9,7 +9,7 @@ pin() {
     --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@" --output-file "$out"
 }
 echo uv | pin uv -
-pin server pyproject.toml --extra server
+pin server pyproject.toml --extra server --extra tokens
 pin lambda pyproject.toml --extra aws
 pin dev pyproject.toml --extra aws --extra tokens --group dev
 pin clients --group clients

@@ -17,7 +17,7 @@ from kefu.answer import Patience, Upstream
 from kefu.chat import Chat
 from kefu.keypool import KeyPool
 from kefu.limits import Rate
-from kefu.prompt import PromptPolicy
+from kefu.policy import prompt_policy
 from kefu.relay import Relay
 from kefu.settings import LONGCAT, Settings
 from kefu.stores.aws import text_at
@@ -25,6 +25,7 @@ from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
+from kefu.summaries import Summaries, SummaryPolicy
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
 from kefu.web.app import Application, Parts, create_app
@@ -86,8 +87,11 @@ def build(settings: Settings) -> Service:
         max_retries=settings.max_retries,
         cooldown=settings.cooldown,
     )
-    chat = Chat(relay, _policy(settings), model, clock)
     admission = Admission(guarded.limits, clock, _allowance(settings))
+    summaries = Summaries(relay, admission, model, clock, SummaryPolicy(wait=settings.summary_wait))
+    notices: list[str] = []
+    policy = prompt_policy(settings, model, notices.append)
+    chat = Chat(relay, policy, model, clock, summaries)
 
     def prefetch() -> None:
         guarded.prefetch()
@@ -98,10 +102,15 @@ def build(settings: Settings) -> Service:
         guarded.warm()
         if referenced:
             referenced.prefetch()
-        await asyncio.gather(asyncio.to_thread(log.open), upstream.warm())
+        # The first exact count loads the tokenizer's tables.
+        tables = asyncio.to_thread(policy.trim.counter.count, "x")
+        await asyncio.gather(asyncio.to_thread(log.open), upstream.warm(), tables)
+        for notice in notices:
+            log.notice(notice)
         _calm_the_collector()
 
     async def stop() -> None:
+        summaries.close()
         if referenced:
             await referenced.aclose()
         await upstream.aclose()
@@ -224,12 +233,6 @@ def _web_options(settings: Settings) -> WebOptions:
         behind_adapter=settings.behind_adapter,
         openai_api=unless_aws(settings.openai_api),
         demo=unless_aws(settings.demo),
-    )
-
-
-def _policy(settings: Settings) -> PromptPolicy:
-    return PromptPolicy(
-        settings.system_prompt, settings.client_system, settings.trim, settings.trim_chars
     )
 
 

@@ -9,8 +9,17 @@ from kefu.answer import Answer, Call, Clock
 from kefu.completion import Completion
 from kefu.errors import ContextTooLong
 from kefu.messages import Message
-from kefu.prompt import Prompt, PromptPolicy, build_prompt, request_body, tightened
+from kefu.prompt import (
+    SUMMARY,
+    Prompt,
+    PromptPolicy,
+    build_prompt,
+    build_prompt_with_summary,
+    request_body,
+    tightened,
+)
 from kefu.relay import Relay
+from kefu.summaries import Summaries
 from kefu.tokens import estimate_tokens_v1
 
 
@@ -40,10 +49,19 @@ class Dialogue:
 
 
 class Chat:
-    def __init__(self, relay: Relay, policy: PromptPolicy, model: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        relay: Relay,
+        policy: PromptPolicy,
+        model: str,
+        clock: Clock,
+        summaries: Summaries | None = None,
+    ) -> None:
+        """`summaries` are needed where the policy asks for them."""
         self._relay = relay
         self._policy = policy
         self._clock = clock
+        self._summaries = summaries
         self.model = model
 
     def prepare(self, question: Question, started: float, request_id: str) -> Dialogue:
@@ -58,17 +76,26 @@ class Chat:
 
         Raises a KefuError when there is no answer.
         """
+        if self._policy.trim.strategy == SUMMARY and dialogue.prompt.window.dropped:
+            await self._shorten(dialogue, self._policy)
         try:
             dialogue.answer = await self._relay.start(dialogue.call)
         except ContextTooLong:
-            policy = tightened(self._policy, dialogue.prompt)
-            shorter = build_prompt(dialogue.question.messages, policy)
-            if len(shorter.messages) == len(dialogue.prompt.messages):
+            before = len(dialogue.prompt.messages)
+            await self._shorten(dialogue, tightened(self._policy, dialogue.prompt))
+            if len(dialogue.prompt.messages) == before:
                 raise
-            dialogue.prompt = shorter
-            dialogue.call.body = self._body(dialogue.question, shorter)
             dialogue.answer = await self._relay.start(dialogue.call)
         return dialogue.answer
+
+    async def _shorten(self, dialogue: Dialogue, policy: PromptPolicy) -> None:
+        messages = dialogue.question.messages
+        if policy.trim.strategy == SUMMARY and self._summaries:
+            prompt = await build_prompt_with_summary(messages, policy, self._summaries.write)
+        else:
+            prompt = build_prompt(messages, policy)
+        dialogue.prompt = prompt
+        dialogue.call.body = self._body(dialogue.question, prompt)
 
     def _body(self, question: Question, prompt: Prompt) -> bytes:
         return request_body(prompt, self.model, question.temperature, question.max_tokens)

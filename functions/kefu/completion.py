@@ -205,6 +205,10 @@ class Collected:
         for name in ("name", "arguments") if isinstance(part, dict) else ():
             function[name] += str(cast(Json, part).get(name) or "")
 
+    @property
+    def content(self) -> str:
+        return "".join(self._text.get("content", ()))
+
     def response(self, completion: Completion) -> dict[str, object]:
         """The whole answer in the shape of `POST /v1/chat/completions` without streaming."""
         message: dict[str, object] = {"role": "assistant", "content": ""}

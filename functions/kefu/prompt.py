@@ -4,42 +4,87 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from kefu.context import CHARACTERS, Budget, trim_messages
+from kefu.context import (
+    CHARACTERS,
+    Budget,
+    MessageCounter,
+    Summarize,
+    Window,
+    trim_messages,
+    trim_with_summary,
+)
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
 
 ClientSystem = Literal["auto", "append", "drop", "reject"]
+
+SUMMARY = "summary"
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class TrimPolicy:
+    """How a conversation is cut to what the model takes."""
+
+    strategy: str = "v1"
+    """A name in `STRATEGIES`, `summary` or `off`."""
+    budget: Budget = field(default_factory=lambda: Budget(6000, reserve=0))
+    """In the counter's unit: characters for `v1`, else tokens."""
+    counter: MessageCounter = CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPolicy:
     system_prompt: str = ""
     client_system: ClientSystem = "auto"
-    trim: str = "v1"
-    """A name in `STRATEGIES`, or `off`."""
-    max_chars: int = 6000
+    trim: TrimPolicy = field(default_factory=TrimPolicy)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    messages: tuple[Message, ...]
-    dropped: tuple[Message, ...] = ()
-    """Trimmed away, oldest first."""
+    window: Window
+    """What is sent, what is not, and why."""
     client_system_dropped: bool = False
 
     @property
-    def chars(self) -> int:
-        return sum(len(message.content) for message in self.messages)
+    def messages(self) -> Sequence[Message]:
+        return self.window.messages
 
 
 def build_prompt(messages: Sequence[Message], policy: PromptPolicy) -> Prompt:
+    """The conversation with its system prompt, without what has no room.
+
+    Where there is to be a summary, this is what goes to the model if there is none.
+    Raises InvalidRequest when the policy rejects the client's system message.
+    """
+    whole, theirs_dropped = _conversation(messages, policy)
+    trim = policy.trim
+    if trim.strategy == OFF:
+        return Prompt(Window(whole), theirs_dropped)
+    strategy = "fifo" if trim.strategy == SUMMARY else trim.strategy
+    return Prompt(trim_messages(whole, trim.budget, strategy, trim.counter), theirs_dropped)
+
+
+async def build_prompt_with_summary(
+    messages: Sequence[Message], policy: PromptPolicy, summarize: Summarize
+) -> Prompt:
+    """The same, with a summary of what has no room."""
+    whole, theirs_dropped = _conversation(messages, policy)
+    trim = policy.trim
+    window = await trim_with_summary(whole, trim.budget, summarize, trim.counter)
+    return Prompt(window, theirs_dropped)
+
+
+def _conversation(
+    messages: Sequence[Message], policy: PromptPolicy
+) -> tuple[tuple[Message, ...], bool]:
     """The server's own system prompt is always first, and there is never a second one.
 
     `messages` is an optional leading system message, then user and assistant messages, the last
-    of them the user's. Raises InvalidRequest when the policy rejects the client's system message.
+    of them the user's. The second value: whether the client's system message was left out.
     """
     theirs = messages[0].content if messages[0].role == "system" else ""
     rest = messages[1:] if messages[0].role == "system" else messages
@@ -53,17 +98,19 @@ def build_prompt(messages: Sequence[Message], policy: PromptPolicy) -> Prompt:
     else:
         system = ours
     whole = (*((Message("system", system),) if system else ()), *rest)
-    dropped_theirs = bool(theirs) and theirs not in system
-    if policy.trim == "off":
-        return Prompt(whole, client_system_dropped=dropped_theirs)
-    window = trim_messages(whole, Budget(policy.max_chars, reserve=0), policy.trim, CHARACTERS)
-    return Prompt(tuple(window.messages), tuple(window.dropped), dropped_theirs)
+    return whole, bool(theirs) and theirs not in system
 
 
 def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
     """A policy that lets through half of what a model has found too long."""
-    trim = "v1" if policy.trim == "off" else policy.trim
-    return replace(policy, trim=trim, max_chars=max(1, prompt.chars // 2))
+    trim = policy.trim
+    if trim.strategy == OFF:
+        length = sum(CHARACTERS(message) for message in prompt.messages)
+        half = TrimPolicy(budget=Budget(max(1, length // 2), reserve=0))
+    else:
+        limit = max(1, prompt.window.tokens // 2)
+        half = replace(trim, budget=replace(trim.budget, limit=limit, reserve=0))
+    return replace(policy, trim=half)
 
 
 def request_body(prompt: Prompt, model: str, temperature: float, max_tokens: int) -> bytes:

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from kefu.tokens import counter
 
 from kefu.keypool import keys_in
 
@@ -65,14 +75,53 @@ class Settings(BaseModel):
         "`KEFU_SYSTEM_PROMPT`, `append` puts it behind that, `drop` ignores it, `reject` "
         "answers 400.",
     )
-    trim: Literal["v1", "off"] = Field(
-        "v1", alias="KEFU_TRIM", description="How a long history is shortened."
+    trim: Literal["v1", "fifo", "sliding_window", "keep_important", "summary", "off"] = Field(
+        "v1",
+        alias="KEFU_TRIM",
+        description="How a long history is shortened. `v1` counts characters; `fifo`, "
+        "`sliding_window` and `keep_important` count tokens; `summary` also has the model tell in "
+        "short what it leaves out.",
     )
     trim_chars: int = Field(
         6000,
         alias="KEFU_TRIM_CHARS",
         ge=1,
         description="`v1` removes the oldest turns above this many characters.",
+    )
+    max_prompt_tokens: int | None = Field(
+        None,
+        alias="KEFU_MAX_PROMPT_TOKENS",
+        ge=1,
+        description="Longest prompt, for every `KEFU_TRIM` but `v1` and `off`. Unset: what the "
+        "model takes, less a fifth or the longest answer.",
+    )
+    context_length: int | None = Field(
+        None,
+        alias="KEFU_CONTEXT_LENGTH",
+        ge=1,
+        description="Tokens that the model takes, prompt and answer together. Unset: as known of "
+        "the model, 8192 for an unknown one.",
+    )
+    counter: str = Field(
+        "calibrated",
+        alias="KEFU_COUNTER",
+        description="Counts these tokens: `calibrated`, `cjk_v1`, `bytes4`, `chars4`, or exactly "
+        "with `tiktoken:` and the name of an encoding or a model.",
+    )
+    cut_step: float = Field(
+        0.0,
+        alias="KEFU_CUT_STEP",
+        ge=0,
+        lt=1,
+        description="Above 0, the history is cut in steps of this part of the prompt, so that "
+        "prompts begin alike and a provider's prompt cache can serve them; 0.2 is a good step.",
+    )
+    summary_wait: float = Field(
+        1.5,
+        alias="KEFU_SUMMARY_WAIT",
+        ge=0,
+        description="Seconds a chat waits for a new summary; one that takes longer serves the "
+        "next request.",
     )
     temperature: float = Field(
         0.5, alias="KEFU_TEMPERATURE", ge=0, le=2, description="Used when a request names none."
@@ -263,6 +312,24 @@ class Settings(BaseModel):
             raise ValueError("must be memory:, sqlite:///FILE or dynamodb://TABLE")
         return store
 
+    @field_validator("counter")
+    @classmethod
+    def _is_counter(cls, name: str) -> str:
+        try:
+            counter(name)
+        except ImportError as error:
+            raise ValueError(str(error)) from error
+        return name
+
+    @model_validator(mode="after")
+    def _limits_fit_the_strategy(self) -> Self:
+        if self.max_prompt_tokens and self.trim in ("v1", "off"):
+            raise ValueError(
+                f"KEFU_MAX_PROMPT_TOKENS does nothing with KEFU_TRIM={self.trim}: set KEFU_TRIM to "
+                "fifo, sliding_window, keep_important or summary"
+            )
+        return self
+
     @field_validator("api_keys")
     @classmethod
     def _are_header_values(cls, keys: SecretStr) -> SecretStr:
@@ -303,7 +370,10 @@ def load() -> Settings:
         return Settings.model_validate({name: text for name, text in os.environ.items() if text})
     except ValidationError as error:
         # Without the input: it may be a key.
-        lines = (f"{problem['loc'][0]}: {_plain(problem['msg'])}" for problem in error.errors())
+        lines = (
+            ": ".join([*map(str, problem["loc"]), _plain(problem["msg"])])
+            for problem in error.errors()
+        )
         raise ConfigurationError("\n".join(lines)) from None
 
 

@@ -110,6 +110,10 @@ async def test_c13_keys_are_split_trimmed_and_empties_dropped() -> None:
         ("KEFU_MAX_RETRIES", "many"),
         ("KEFU_UPSTREAM_URL", "http://user:sk-canary@host/v1"),
         ("KEFU_ALLOWED_ORIGINS", "shop.example"),
+        ("KEFU_TRIM", "fifi"),
+        ("KEFU_COUNTER", "abacus"),
+        ("KEFU_CUT_STEP", "1"),
+        ("KEFU_MAX_PROMPT_TOKENS", "900"),  # not with the default KEFU_TRIM
     ],
 )
 def test_l5_wrong_setting_stops_the_start_with_a_sentence_that_names_it(

@@ -24,7 +24,7 @@ NOTICE = (
 )
 
 _LOAD_TIMEOUT = 60.0
-_CONTEXT = 4096
+CONTEXT_LENGTH = 4096
 """Tokens for each of the two conversations it holds at once."""
 
 
@@ -101,7 +101,7 @@ def serve(file: str) -> None:
     params.model.path = file
     params.model_alias = {NAME}
     params.n_parallel = 2
-    params.n_ctx = 2 * _CONTEXT
+    params.n_ctx = 2 * CONTEXT_LENGTH
     params.ui = False
     params.verbosity = 0
     params.cache_ram_mib = 0

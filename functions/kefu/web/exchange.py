@@ -169,7 +169,6 @@ class Exchange(Response):
         await desk.admission.admit(self._ip)
         dialogue = desk.chat.prepare(self._question, record.started, record.request_id)
         record.dialogue = dialogue
-        desk.log.messages(record)
         reservation = await desk.admission.reserve(dialogue.tokens_at_most)
         try:
             answer = await desk.chat.start(dialogue)
@@ -181,6 +180,7 @@ class Exchange(Response):
             finally:
                 answer.close()
         finally:
+            desk.log.messages(record)
             record.tokens = self._spent(dialogue)
             await self._settle(reservation, record.tokens)
 

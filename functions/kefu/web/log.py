@@ -98,6 +98,10 @@ class RequestLog:
             body = json.loads(record.dialogue.call.body)
             self._log.debug("messages", extra={"request_id": record.request_id, "sent": body})
 
+    def notice(self, text: str) -> None:
+        """Something that the person running it should look at."""
+        self._log.warning(text)
+
     def degraded(self, what: str) -> None:
         """The store failed, and Kefu goes on without it."""
         extra = self._metrics_of({"store_degraded": 1})

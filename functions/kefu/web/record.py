@@ -44,9 +44,15 @@ class Record:
         fields: dict[str, object] = {
             "attempts": len(call.attempts),
             "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in call.attempts],
-            "trimmed": len(prompt.dropped),
+            "trimmed": len(prompt.window.dropped),
             "tokens": self.tokens,
         }
+        if prompt.window.dropped:
+            fields["trimmed_because"] = prompt.window.reasons
+        if prompt.window.over_budget:
+            fields["over_budget"] = True
+        if prompt.window.fallback:
+            fields["no_summary"] = prompt.window.fallback
         if call.first_event_at is not None:
             fields["ttft_ms"] = _ms(call.first_event_at - self.started)
         if call.completion.finish_reason:
