@@ -7,17 +7,16 @@ import gc
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from kefu.admission import Admission, Allowance
-from kefu.answer import Patience, Upstream
+from kefu.admission import Admission
+from kefu.answer import Upstream
 from kefu.chat import Chat
 from kefu.keypool import KeyPool
-from kefu.limits import Rate
-from kefu.policy import prompt_policy
+from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.relay import Relay
 from kefu.settings import LONGCAT, Settings
 from kefu.stores.aws import text_at
@@ -31,7 +30,6 @@ from kefu.upstream.client import HttpUpstream
 from kefu.web.app import Application, Parts, create_app
 from kefu.web.exchange import Desk
 from kefu.web.log import RequestLog
-from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.routes.site import health_of
 from kefu.web.schemas import Health
 
@@ -82,69 +80,77 @@ def build(settings: Settings) -> Service:
         pool,
         guarded.cooldowns,
         clock,
-        _patience(settings),
+        patience(settings),
         keys_ready=referenced.ready if referenced else None,
         max_retries=settings.max_retries,
         cooldown=settings.cooldown,
     )
-    admission = Admission(guarded.limits, clock, _allowance(settings))
+    admission = Admission(guarded.limits, clock, allowance(settings))
     summaries = Summaries(relay, admission, model, clock, SummaryPolicy(wait=settings.summary_wait))
     notices: list[str] = []
-    policy = prompt_policy(settings, model, notices.append)
-    chat = Chat(relay, policy, model, clock, summaries)
+    chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
-    def prefetch() -> None:
-        guarded.prefetch()
-        if referenced:
-            referenced.prefetch()
-
-    async def start() -> None:
-        guarded.warm()
-        if referenced:
-            referenced.prefetch()
-        # The first exact count loads the tokenizer's tables.
-        tables = asyncio.to_thread(policy.trim.counter.count, "x")
-        await asyncio.gather(asyncio.to_thread(log.open), upstream.warm(), tables)
-        for notice in notices:
-            log.notice(notice)
-        _calm_the_collector()
-
-    async def stop() -> None:
-        summaries.close()
-        if referenced:
-            await referenced.aclose()
-        await upstream.aclose()
-        await guarded.aclose()
-
-    async def disconnect() -> None:
-        await upstream.aclose()
-        await guarded.disconnect()
-
-    def reconnect() -> None:
-        random.seed()
-        guarded.warm()
+    life = _Life(log, upstream, guarded, referenced, chat, notices)
 
     def health() -> Health:
         keys = bool(pool.keys)
         said = "" if keys and kind == "remote" else notice
         return health_of(keys=keys, model=model, upstream=kind, notice=said)
 
-    desk = Desk(chat, admission, log, prefetch)
+    desk = Desk(chat, admission, log, life.prefetch)
     parts = Parts(
-        options=_web_options(settings),
+        options=web_options(settings),
         desk=desk,
         clock=clock,
         health=health,
-        start=start,
-        stop=stop,
+        start=life.start,
+        stop=life.stop,
     )
-    return Service(create_app(parts), desk.close, disconnect, reconnect)
+    return Service(create_app(parts), desk.close, life.disconnect, life.reconnect)
 
 
-def _calm_the_collector() -> None:
-    """What is loaded now lives as long as the process: no collection has to look at it again."""
-    gc.collect()
-    gc.freeze()
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """What is opened at the start and closed at the end."""
+
+    log: RequestLog
+    upstream: StartableUpstream
+    store: GuardedStore
+    referenced: ReferencedKeys | None
+    chat: Chat
+    notices: Sequence[str]
+
+    def prefetch(self) -> None:
+        self.store.prefetch()
+        if self.referenced:
+            self.referenced.prefetch()
+
+    async def start(self) -> None:
+        self.store.warm()
+        if self.referenced:
+            self.referenced.prefetch()
+        threads = (self.log.open, self.chat.warm)
+        await asyncio.gather(self.upstream.warm(), *map(asyncio.to_thread, threads))
+        for notice in self.notices:
+            self.log.notice(notice)
+        # What is loaded now lives as long as the process: no collection has to look at it again.
+        gc.collect()
+        gc.freeze()
+
+    async def stop(self) -> None:
+        self.chat.close()
+        if self.referenced:
+            await self.referenced.aclose()
+        await self.upstream.aclose()
+        await self.store.aclose()
+
+    async def disconnect(self) -> None:
+        await self.upstream.aclose()
+        await self.store.disconnect()
+
+    def reconnect(self) -> None:
+        random.seed()
+        self.store.warm()
 
 
 def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, str]:
@@ -216,45 +222,3 @@ def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog
         circuit=cooldowns.circuit,
     )
     return GuardedStore(store, cooldowns, limits)
-
-
-def _web_options(settings: Settings) -> WebOptions:
-    def unless_aws(chosen: bool | None) -> bool:
-        return not settings.on_aws if chosen is None else chosen
-
-    return WebOptions(
-        origins=settings.allowed_origins,
-        body=BodyLimits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout),
-        max_messages=settings.max_messages,
-        max_message_chars=settings.max_message_chars,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
-        trusted_proxy_hops=settings.trusted_proxy_hops,
-        behind_adapter=settings.behind_adapter,
-        openai_api=unless_aws(settings.openai_api),
-        demo=unless_aws(settings.demo),
-    )
-
-
-def _allowance(settings: Settings) -> Allowance:
-    def per_minute(requests: int) -> Rate | None:
-        return Rate(requests, 60) if requests else None
-
-    return Allowance(
-        per_ip=per_minute(settings.ip_requests_per_minute),
-        site=per_minute(settings.site_requests_per_minute),
-        daily_tokens=settings.daily_tokens,
-        streams=settings.max_streams,
-        streams_per_ip=settings.max_streams_per_ip,
-    )
-
-
-def _patience(settings: Settings) -> Patience:
-    return Patience(
-        try_timeout=settings.try_timeout,
-        first_byte_budget=settings.first_byte_budget,
-        first_event_timeout=settings.first_event_timeout,
-        stall_timeout=settings.stall_timeout,
-        ping_interval=settings.ping_interval,
-        max_duration=settings.max_duration,
-    )

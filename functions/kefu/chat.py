@@ -64,6 +64,15 @@ class Chat:
         self._summaries = summaries
         self.model = model
 
+    def warm(self) -> None:
+        """Load what the first count needs, a tokenizer's tables for one; takes its time."""
+        self._policy.trim.counter.count("x")
+
+    def close(self) -> None:
+        """End what goes on without anybody waiting for it."""
+        if self._summaries:
+            self._summaries.close()
+
     def prepare(self, question: Question, started: float, request_id: str) -> Dialogue:
         """Trim and put together; `started` is the monotonic time at which the request came."""
         prompt = build_prompt(question.messages, self._policy)

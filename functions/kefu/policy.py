@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kefu.admission import Allowance
+from kefu.answer import Patience
 from kefu.context import Budget, MessageCounter
 from kefu.context.model_windows import resolve_window
+from kefu.limits import Rate
 from kefu.prompt import PromptPolicy, TrimPolicy
 from kefu.settings import Settings
 from kefu.tokens import counter
 from kefu.upstream import local_model
+from kefu.web.options import BodyLimits, WebOptions
 
 
 def prompt_policy(settings: Settings, model: str, say: Callable[[str], None]) -> PromptPolicy:
@@ -41,3 +45,45 @@ def _message_counter(name: str) -> MessageCounter:
     if name.startswith("tiktoken:"):
         return MessageCounter(text.count, per_message=3, priming=3)
     return MessageCounter(text.count)
+
+
+def web_options(settings: Settings) -> WebOptions:
+    def unless_aws(chosen: bool | None) -> bool:
+        return not settings.on_aws if chosen is None else chosen
+
+    return WebOptions(
+        origins=settings.allowed_origins,
+        body=BodyLimits(settings.max_body_bytes, settings.max_json_depth, settings.body_timeout),
+        max_messages=settings.max_messages,
+        max_message_chars=settings.max_message_chars,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        trusted_proxy_hops=settings.trusted_proxy_hops,
+        behind_adapter=settings.behind_adapter,
+        openai_api=unless_aws(settings.openai_api),
+        demo=unless_aws(settings.demo),
+    )
+
+
+def allowance(settings: Settings) -> Allowance:
+    def per_minute(requests: int) -> Rate | None:
+        return Rate(requests, 60) if requests else None
+
+    return Allowance(
+        per_ip=per_minute(settings.ip_requests_per_minute),
+        site=per_minute(settings.site_requests_per_minute),
+        daily_tokens=settings.daily_tokens,
+        streams=settings.max_streams,
+        streams_per_ip=settings.max_streams_per_ip,
+    )
+
+
+def patience(settings: Settings) -> Patience:
+    return Patience(
+        try_timeout=settings.try_timeout,
+        first_byte_budget=settings.first_byte_budget,
+        first_event_timeout=settings.first_event_timeout,
+        stall_timeout=settings.stall_timeout,
+        ping_interval=settings.ping_interval,
+        max_duration=settings.max_duration,
+    )

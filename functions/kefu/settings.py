@@ -21,9 +21,8 @@ from pydantic import (
     model_validator,
 )
 
-from kefu.tokens import counter
-
 from kefu.keypool import keys_in
+from kefu.tokens import counter
 
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
