@@ -36,6 +36,12 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python .venv-clients/bin/python --require-hashes -r requirements/clients.txt
 	@touch $@
 
+.venv-sam/ready: .venv/installer requirements/sam.txt
+	@echo "Installing what checks the SAM template (about 400 MB, once) ..."
+	$(PYTHON) -m venv .venv-sam
+	$(BIN)/uv pip install --quiet --python .venv-sam/bin/python --require-hashes -r requirements/sam.txt
+	@touch $@
+
 widget/node_modules/ready: widget/package.json widget/package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
@@ -89,7 +95,7 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready tests/clients/node_modules/ready browser ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 browser:

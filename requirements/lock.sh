@@ -13,4 +13,5 @@ pin server pyproject.toml --extra server --extra tokens
 pin lambda pyproject.toml --extra aws
 pin dev pyproject.toml --extra aws --extra tokens --group dev
 pin clients --group clients
+pin sam --group sam
 pin model --group model --no-deps

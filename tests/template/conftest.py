@@ -1,0 +1,82 @@
+"""SAM's own tools, asked about this repository's template."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parts.plugin import CREDENTIALS
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / ".venv-sam/bin"
+CANARY = "sk-canary-of-the-builder-77aa"
+
+Look = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def sam() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs one of the tools in the repository's root; a developer's keys are in its environment."""
+    if not (TOOLS / "sam").exists():
+        pytest.skip("The AWS SAM CLI is not installed. Try: make parts")
+
+    def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return _run([str(TOOLS / command[0]), *command[1:]], environment)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def look(sam: object) -> Look:
+    """`look(text=…)`: the CloudFormation made of a template; `look(path=…)`: what runs locally."""
+
+    def ask(parameters: dict[str, str] | None = None, **question: str) -> Any:
+        question_text = json.dumps({**question, "parameters": parameters or {}})
+        script = ROOT / "tests/template/scripts/look.py"
+        child = _run([str(TOOLS / "python"), str(script)], {}, question_text)
+        assert child.returncode == 0, child.stderr
+        return json.loads(child.stdout)
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def text() -> str:
+    return (ROOT / "template.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def stack(look: Look, text: str) -> dict[str, Any]:
+    """The CloudFormation that AWS makes of our template with its default parameters."""
+    found: dict[str, Any] = look(text=text)
+    return found
+
+
+def _run(
+    command: Sequence[str], environment: dict[str, str], text: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            **CREDENTIALS,
+            "AWS_SECRET_ACCESS_KEY": CANARY,
+            "LONGCAT_API_KEYS": CANARY,
+            "SAM_CLI_TELEMETRY": "0",
+            "MAKEFLAGS": "",
+            "PYTHON": sys.executable,
+            **environment,
+        },
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

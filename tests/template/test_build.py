@@ -1,0 +1,196 @@
+"""What `sam build` makes: small, the same each time, with bytecode, without what is not needed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+from urllib.request import urlopen
+
+import pytest
+
+from tests.parts.plugin import free_port
+from tests.template.conftest import CANARY, ROOT
+
+MACHINES = {"x86_64": 62, "arm64": 183}
+"""ELF's numbers of the processors."""
+
+HERE = "arm64" if os.uname().machine == "aarch64" else "x86_64"
+
+
+def load_build() -> ModuleType:
+    spec = util.spec_from_file_location("build", ROOT / "functions/build.py")
+    assert spec
+    assert spec.loader
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+build = load_build()
+
+
+@pytest.fixture(scope="module")
+def built(
+    sam: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """The folder that `sam build` fills, for this machine's processor."""
+    folder = tmp_path_factory.mktemp("sam")
+    child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=HERE)
+    assert child.returncode == 0, child.stdout + child.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def package(built: Path) -> Path:
+    return built / "ChatFunction"
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def checksum(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(names(folder)):
+        path = folder / name
+        digest.update(f"{name} {path.stat().st_mode:o} {path.stat().st_mtime_ns}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def test_package_is_at_most_15_mb_zipped(package: Path) -> None:
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names(package):
+            archive.write(package / name, name)
+    assert len(zipped.getvalue()) <= 15e6
+
+
+def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
+    found = names(package)
+    assert {"run.sh", "kefu/asgi.py", "kefu/lambda_handler.py"} <= found
+    assert "kefu/web/static/widget/chat-widget.js.br" in found
+    assert os.access(package / "run.sh", os.X_OK)
+    unwanted = re.compile(
+        r"kefu/(cli/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|httpx|build\.py|Makefile)"
+        r"|botocore/data/(ec2|s3)/|dist-info/(RECORD|WHEEL)$"
+    )
+    assert [name for name in found if unwanted.search(name)] == []
+    services = {path.name for path in (package / "botocore/data").iterdir() if path.is_dir()}
+    assert services == {"dynamodb", "secretsmanager", "ssm", "sts"}
+
+
+def test_every_module_has_its_bytecode(package: Path) -> None:
+    """Decision 6: of Lambda's Python, and never compared with the source again."""
+    if build.find_python() is None:
+        pytest.skip(f"No Python {build.PYTHON} on this machine")
+    found = names(package)
+    sources = {name for name in found if name.endswith(".py")}
+    tag = build.PYTHON.replace(".", "")
+    for name in sources:
+        folder, _, module = name.rpartition("/")
+        compiled = f"{folder}/__pycache__/{module[:-3]}.cpython-{tag}.pyc".lstrip("/")
+        assert compiled in found
+        # PEP 552: bit 0 for a hash, bit 1 for checking it.
+        assert (package / compiled).read_bytes()[4:8] == b"\x01\x00\x00\x00", compiled
+
+
+def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -> None:
+    """And nobody needs SAM for it: `make package`."""
+    command: list[str | Path] = [
+        sys.executable,
+        ROOT / "functions/build.py",
+        "--arch",
+        HERE,
+        tmp_path / "again",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert checksum(tmp_path / "again") == checksum(package)
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+def test_compiled_modules_are_for_the_processor_that_was_asked_for(
+    arch: str, package: Path, tmp_path: Path
+) -> None:
+    folder = package
+    if arch != HERE:
+        folder = tmp_path / "other"
+        command: list[str | Path] = [
+            sys.executable,
+            ROOT / "functions/build.py",
+            "--arch",
+            arch,
+            folder,
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+    modules = list(folder.rglob("*.so"))
+    assert len(modules) > 5
+    for module in modules:
+        assert int.from_bytes(module.read_bytes()[18:20], "little") == MACHINES[arch]
+    assert (folder / "architecture").read_text() == f"{arch}\n"
+
+
+def test_package_starts_and_says_that_it_has_no_key(package: Path) -> None:
+    """L5; with nothing but what is in it, under Lambda's Python."""
+    python = build.find_python()
+    if python is None:
+        pytest.skip(f"No Python {build.PYTHON} on this machine")
+    port = free_port()
+    environment = {
+        "PATH": f"{Path(python).parent}:{os.defpath}",
+        "AWS_LAMBDA_FUNCTION_NAME": "kefu",
+        "AWS_LWA_PORT": str(port),
+    }
+    process = subprocess.Popen(["./run.sh"], cwd=package, env=environment, stderr=subprocess.PIPE)
+    try:
+        answer = _health(process, port)
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+    assert b'"status":"degraded"' in answer
+
+
+def _health(process: subprocess.Popen[bytes], port: int) -> bytes:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+                content: bytes = answer.read()
+                return content
+        except OSError:
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.1)
+    raise AssertionError("it did not start")
+
+
+def test_a_package_for_another_processor_says_so(tmp_path: Path) -> None:
+    other = next(arch for arch in MACHINES if arch != HERE)
+    (tmp_path / "architecture").write_text(f"{other}\n")
+    child = subprocess.run(
+        [ROOT / "functions/run.sh"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert child.returncode == 1
+    assert f"built for {other}" in child.stderr
+    assert f"KEFU_ARCH={HERE} sam build" in child.stderr
+
+
+def test_no_key_of_the_builder_is_in_what_was_built(built: Path) -> None:
+    """T20: keys were in the environment of the build."""
+    for name in names(built):
+        assert CANARY.encode() not in (built / name).read_bytes(), name
+
+
+def test_stripping_leaves_what_is_no_library_alone() -> None:
+    assert build.stripped(b"\x7fELF but not a 64-bit one") == b"\x7fELF but not a 64-bit one"
+    assert build.stripped(b"") == b""
