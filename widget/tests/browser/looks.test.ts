@@ -15,7 +15,7 @@ test("the playground writes the tag, shows what it does, and can be shared (W10)
   await page.getByLabel("Suggestions").fill("Do you ship?\n\n Where are you? ");
   await page.getByLabel("Light or dark").selectOption("dark");
   await page.getByLabel("Colour, #rrggbb").fill("#7c3aed");
-  await page.getByLabel("Place").selectOption("bottom-left");
+  await page.getByLabel("Position").selectOption("bottom-left");
   await page.getByLabel("At the start").selectOption("true");
   expect(await tag()).toBe(
     `<script\n  src="${it.site.origin}/chat-widget.js"\n` +

@@ -112,7 +112,7 @@ test("docs: the playground", async () => {
     suggestions: "Where is my parcel?|Which size fits me?",
     accent: "#7c3aed",
   });
-  const page = await open(`/playground#${settings}`, { viewport: { width: 1280, height: 900 } });
+  const page = await open(`/playground#${settings}`, { viewport: { width: 1280, height: 1080 } });
   await page.frameLocator("#frame").locator("kefu-chat .panel").waitFor();
   await page.locator("#tag").evaluate((tag) => {
     tag.textContent = (tag.textContent ?? "").replaceAll(
