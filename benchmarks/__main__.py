@@ -24,6 +24,7 @@ from benchmarks.pool_report import PICTURE, picture, pool
 from benchmarks.pool_report import table as pool_table
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
+from benchmarks.tokens import tokens
 from benchmarks.units import units
 
 NAMES = {
@@ -33,11 +34,12 @@ NAMES = {
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
+    "tokens": "token counters: time, and how far estimates are off, by kind of text",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"cold", "imports", "pool", "units"}
+APART = {"cold", "imports", "pool", "tokens", "units"}
 """What needs no load and no mock model."""
 
 
@@ -152,6 +154,8 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         tables.append(cold(effort, rows))
     if "units" in names:
         tables.append(units())
+    if "tokens" in names:
+        tables.append(tokens(effort.rounds))
     if "pool" in names:
         runs = pool(effort.pool_minutes)
         tables.append(pool_table(runs))

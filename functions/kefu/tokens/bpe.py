@@ -63,8 +63,8 @@ class ExactCounter:
         """As many as `encode_ordinary` gives; a lone surrogate is one U+FFFD."""
         text = _transient(text)
         if len(text) >= SHORTEST and (found := list(repeats(text))):
-            return _count_shortened(_encoding(self.name), text, found)
-        return len(_encoding(self.name).tokenizer.encode_ordinary(text))
+            return _count_shortened(loaded_encoding(self.name), text, found)
+        return len(loaded_encoding(self.name).tokenizer.encode_ordinary(text))
 
 
 def exact(encoding_or_model: str) -> ExactCounter:
@@ -89,7 +89,7 @@ def exact(encoding_or_model: str) -> ExactCounter:
     return ExactCounter(name, approximate)
 
 
-class _Encoding(NamedTuple):
+class LoadedEncoding(NamedTuple):
     name: str
     tokenizer: Tokenizer
     lengths: bytes
@@ -97,14 +97,14 @@ class _Encoding(NamedTuple):
 
 
 @cache
-def _encoding(name: str) -> _Encoding:
+def loaded_encoding(name: str) -> LoadedEncoding:
     """Takes half a second and 60 MB, once."""
     from tiktoken import Encoding
 
     tokens = load(name)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     tokenizer = Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
-    return _Encoding(name, tokenizer, bytes(map(len, tokens)))
+    return LoadedEncoding(name, tokenizer, bytes(map(len, tokens)))
 
 
 def _transient(text: str) -> str:
@@ -143,7 +143,7 @@ class _Cut(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _cycle(encoding: _Encoding, unit: str) -> _Cycle | None:
+def _cycle(encoding: LoadedEncoding, unit: str) -> _Cycle | None:
     size = len(unit.encode())
     tokens = encoding.tokenizer.encode_ordinary(unit * (4096 // size))
     ends = list(accumulate(encoding.lengths[token] for token in tokens))
@@ -155,7 +155,7 @@ def _cycle(encoding: _Encoding, unit: str) -> _Cycle | None:
     return None
 
 
-def _count_shortened(encoding: _Encoding, text: str, found: Sequence[Repeat]) -> int:
+def _count_shortened(encoding: LoadedEncoding, text: str, found: Sequence[Repeat]) -> int:
     parts: list[str] = []
     cuts = list(_cuts(encoding, text, found, parts))
     tokens = encoding.tokenizer.encode_ordinary("".join(parts))
@@ -166,7 +166,7 @@ def _count_shortened(encoding: _Encoding, text: str, found: Sequence[Repeat]) ->
 
 
 def _cuts(
-    encoding: _Encoding, text: str, found: Sequence[Repeat], parts: list[str]
+    encoding: LoadedEncoding, text: str, found: Sequence[Repeat], parts: list[str]
 ) -> Iterator[_Cut]:
     """What is cut out, in order; `parts` gets what is left."""
     done = position = 0

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kefu.tokens import counter, encodings
-from kefu.tokens.bpe import _count_shortened, _Encoding, _encoding
+from kefu.tokens.bpe import LoadedEncoding, _count_shortened, loaded_encoding
 from kefu.tokens.repeats import SHORTEST, Repeat, repeats
 
 Reference = Mapping[str, tiktoken.Encoding]
@@ -117,7 +117,7 @@ def test_exact_counts_hold_for_any_unit_of_repetition(
 class Recording:
     """tiktoken, and how much it was given."""
 
-    def __init__(self, encoding: _Encoding) -> None:
+    def __init__(self, encoding: LoadedEncoding) -> None:
         self.encoding = encoding
         self.characters = 0
 
@@ -132,8 +132,8 @@ def test_tiktoken_never_works_through_a_long_repetition(
     reference: Reference, encoding: str, unit: str
 ) -> None:
     """X16: 200,000 characters of it are some thousands to tiktoken, its slow part."""
-    recording = Recording(_encoding(encoding))
-    watched = _encoding(encoding)._replace(tokenizer=recording)
+    recording = Recording(loaded_encoding(encoding))
+    watched = loaded_encoding(encoding)._replace(tokenizer=recording)
     text = f"before {unit * (MANY // len(unit))}behind"
     count = _count_shortened(watched, text, list(repeats(text)))
     assert count == len(reference[encoding].encode_ordinary(text))
@@ -150,7 +150,7 @@ class Fickle:
 
 def test_what_does_not_repeat_its_tokens_is_counted_at_full_length() -> None:
     """X16: a cycle that is not found again in the shorter text is not relied on."""
-    fickle = _Encoding("fickle", Fickle(), bytes([1, 1, 2]))
+    fickle = LoadedEncoding("fickle", Fickle(), bytes([1, 1, 2]))
     assert _count_shortened(fickle, "a" * 10_000, [Repeat(0, 10_000, "a")]) == 5_000
 
 

@@ -78,8 +78,8 @@ import kefu.tokens, kefu.context
 assert not {{"tiktoken", "zlib", "importlib.resources"}} & set(sys.modules)
 chosen = kefu.tokens.counter("tiktoken:gpt-4o")
 from kefu.tokens import bpe
-print(bpe._encoding.cache_info().currsize, end=" ")
-print(chosen("hello"), bpe._encoding.cache_info().currsize)
+print(bpe.loaded_encoding.cache_info().currsize, end=" ")
+print(chosen("hello"), bpe.loaded_encoding.cache_info().currsize)
 """
     child = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
