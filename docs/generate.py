@@ -20,6 +20,7 @@ SECTIONS = {
     "LONGCAT_API_KEYS": "The model",
     "KEFU_STORE": "The service",
     "KEFU_MAX_BODY_BYTES": "Limits",
+    "KEFU_BOT_CHECK": "Bot check",
     "KEFU_MAX_RETRIES": "Keys",
     "KEFU_TRY_TIMEOUT": "Time limits, in seconds",
 }
@@ -59,7 +60,7 @@ def _value(field: FieldInfo) -> str:
         return "`true`, `false`"
     if kind is int or kind is float:
         return ("whole number" if kind is int else "number") + _range(field)
-    if kind is SecretStr or get_origin(kind) is tuple:
+    if get_origin(kind) is tuple or "comma separated" in (field.description or ""):
         return "list"
     return "text"
 

@@ -27,6 +27,8 @@ from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.summaries import Summaries, SummaryPolicy
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
+from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
+from kefu.verification import BotCheck, Passes
 from kefu.web.app import Application, Parts, create_app
 from kefu.web.exchange import Desk
 from kefu.web.log import RequestLog
@@ -66,7 +68,7 @@ def build(settings: Settings) -> Service:
         clock,
         level=settings.log_level,
         style=settings.log_format,
-        secrets=settings.keys,
+        secrets=(*settings.keys, settings.bot_check_secret.get_secret_value()),
         metrics=settings.lambda_function,
     )
     upstream, kind, model, notice = _choose_upstream(settings)
@@ -90,14 +92,15 @@ def build(settings: Settings) -> Service:
     notices: list[str] = []
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
-    life = _Life(log, upstream, guarded, referenced, chat, notices)
+    verifier, bot_check = _bot_check(settings, clock)
+    life = _Life(log, upstream, guarded, referenced, verifier, chat, notices)
 
     def health() -> Health:
         keys = bool(pool.keys)
         said = "" if keys and kind == "remote" else notice
         return health_of(keys=keys, model=model, upstream=kind, notice=said)
 
-    desk = Desk(chat, admission, log, life.prefetch)
+    desk = Desk(chat, admission, log, life.prefetch, bot_check)
     parts = Parts(
         options=web_options(settings),
         desk=desk,
@@ -117,6 +120,7 @@ class _Life:
     upstream: StartableUpstream
     store: GuardedStore
     referenced: ReferencedKeys | None
+    verifier: SiteVerify
     chat: Chat
     notices: Sequence[str]
 
@@ -142,10 +146,12 @@ class _Life:
         if self.referenced:
             await self.referenced.aclose()
         await self.upstream.aclose()
+        await self.verifier.aclose()
         await self.store.aclose()
 
     async def disconnect(self) -> None:
         await self.upstream.aclose()
+        await self.verifier.aclose()
         await self.store.disconnect()
 
     def reconnect(self) -> None:
@@ -188,6 +194,23 @@ def _referenced_keys(
         ttl=settings.keys_ttl,
         on_degraded=log.degraded,
     )
+
+
+def _bot_check(settings: Settings, clock: SystemClock) -> tuple[SiteVerify, BotCheck | None]:
+    """The verifier is there to be closed, also while nobody asks it."""
+    secret = settings.bot_check_secret.get_secret_value()
+    turnstile = settings.bot_check == "turnstile"
+    verifier = SiteVerify(settings.bot_check_url or (TURNSTILE if turnstile else HCAPTCHA), secret)
+    if settings.bot_check == "off":
+        return verifier, None
+    check = BotCheck(
+        verifier,
+        Passes(secret, 60 * settings.bot_check_minutes),
+        clock.now,
+        hostnames=settings.bot_check_hosts,
+        action=settings.bot_check_action if turnstile else None,
+    )
+    return verifier, check
 
 
 def _say(line: str) -> None:

@@ -4,6 +4,7 @@ KefuError
 ├── InvalidRequest          400  the body is wrong; says which part
 │   └── ContextTooLong      400  the conversation does not fit the model, even trimmed
 ├── OriginNotAllowed        403  a page outside the allow-list asked
+├── VerificationRequired    403  the bot check has not passed, or has passed too long ago
 ├── NotFound                404
 ├── MethodNotAllowed        405
 ├── BodyTimeout             408  the body stopped half way
@@ -17,6 +18,7 @@ UpstreamFault               what an `Upstream` raises; the relay turns it into o
 ├── CertificateRejected     TLS failed: no other key can help
 └── ConnectionLost          cut after the headers
 
+VerifierUnavailable         the bot check's provider gave no verdict
 StoreUnavailable            a store did not answer, or not in time
 UnknownCounter              no token counter of this name; a ValueError
 TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
@@ -68,6 +70,12 @@ class ContextTooLong(InvalidRequest):
 class OriginNotAllowed(KefuError):
     status = 403
     code = "origin_not_allowed"
+    type = "invalid_request_error"
+
+
+class VerificationRequired(KefuError):
+    status = 403
+    code = "verification_required"
     type = "invalid_request_error"
 
 
@@ -131,6 +139,10 @@ class CertificateRejected(UpstreamFault):
 
 class ConnectionLost(UpstreamFault):
     """The connection ended without a proper end of the response."""
+
+
+class VerifierUnavailable(Exception):
+    """The provider of the bot check failed, was too slow, or said what it never should."""
 
 
 class StoreUnavailable(Exception):

@@ -218,6 +218,41 @@ class Settings(BaseModel):
         "checked for, `local` lets each process count alone.",
     )
 
+    # Bot check
+    bot_check: Literal["off", "turnstile", "hcaptcha"] = Field(
+        "off",
+        alias="KEFU_BOT_CHECK",
+        description="Who tells people from bots before a chat starts: docs/bot-check.md.",
+    )
+    bot_check_secret: SecretStr = Field(
+        SecretStr(""),
+        alias="KEFU_BOT_CHECK_SECRET",
+        description="The provider's secret key.",
+    )
+    bot_check_hostnames: Names = Field(
+        (),
+        alias="KEFU_BOT_CHECK_HOSTNAMES",
+        description="Host names of the pages on which the check may be done, comma separated. "
+        "Unset: those of `KEFU_ALLOWED_ORIGINS`.",
+    )
+    bot_check_action: str = Field(
+        "chat",
+        alias="KEFU_BOT_CHECK_ACTION",
+        description="What the page must give Turnstile as the `action`; hCaptcha knows none.",
+    )
+    bot_check_minutes: int = Field(
+        30,
+        alias="KEFU_BOT_CHECK_MINUTES",
+        ge=1,
+        le=1440,
+        description="For which a visitor who has passed is not checked again.",
+    )
+    bot_check_url: str = Field(
+        "",
+        alias="KEFU_BOT_CHECK_URL",
+        description="Where tokens are verified. Unset: the provider's own address.",
+    )
+
     # Keys
     max_retries: int = Field(
         3, alias="KEFU_MAX_RETRIES", ge=0, le=10, description="Further keys tried for one request."
@@ -279,7 +314,7 @@ class Settings(BaseModel):
     lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
     lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
 
-    @field_validator("allowed_origins", mode="before")
+    @field_validator("allowed_origins", "bot_check_hostnames", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
@@ -294,7 +329,7 @@ class Settings(BaseModel):
                 raise ValueError(f"{origin!r} is not an origin such as https://www.example.com")
         return tuple(origin if origin == "*" else origin.lower() for origin in origins)
 
-    @field_validator("upstream_url")
+    @field_validator("upstream_url", "bot_check_url")
     @classmethod
     def _is_url(cls, url: str) -> str:
         parts = urlsplit(url)
@@ -329,6 +364,15 @@ class Settings(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _bot_check_can_refuse(self) -> Self:
+        if self.bot_check != "off":
+            if not self.bot_check_secret.get_secret_value():
+                raise ValueError("KEFU_BOT_CHECK_SECRET: must be set when KEFU_BOT_CHECK is on")
+            if not self.bot_check_hosts:
+                raise ValueError("KEFU_BOT_CHECK_HOSTNAMES: must be set where no page is named")
+        return self
+
     @field_validator("api_keys")
     @classmethod
     def _are_header_values(cls, keys: SecretStr) -> SecretStr:
@@ -347,6 +391,13 @@ class Settings(BaseModel):
     def keys(self) -> tuple[str, ...]:
         """The API keys, in order, each once. Secret: never log them."""
         return keys_in(self.api_keys.get_secret_value())
+
+    @property
+    def bot_check_hosts(self) -> frozenset[str]:
+        """The pages on which the check may be done."""
+        origins = (origin for origin in self.allowed_origins if origin != "*")
+        names = self.bot_check_hostnames or (urlsplit(origin).hostname or "" for origin in origins)
+        return frozenset(name.lower() for name in names)
 
     @property
     def on_aws(self) -> bool:

@@ -18,7 +18,7 @@ from kefu.web.record import Record
 _GUARDED = ("/api/", "/v1/")
 """Paths that cost money, for allowed origins alone; all others are public files."""
 
-_EXPOSED = "Retry-After, X-Request-Id, x-should-retry"
+_EXPOSED = "Retry-After, X-Request-Id, X-Verification-Pass, x-should-retry"
 _HEADERS_ALLOWED = "Content-Type, Authorization"
 _METHODS_ALLOWED = "GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_AGE = "600"
@@ -103,6 +103,7 @@ class Edge:
         for name, value in _ALWAYS.items():
             headers.setdefault(name, value)
         headers["X-Request-Id"] = record.request_id
+        headers.update(record.answer_headers)
         if guarded:
             headers.add_vary_header("Origin")
         if origin is not None:

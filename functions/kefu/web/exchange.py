@@ -15,9 +15,10 @@ from kefu.chat import Chat, Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import GatewayTimeout, KefuError, UpstreamUnavailable
 from kefu.sse import DONE, PING
+from kefu.verification import BotCheck, Proof
 from kefu.web.error_response import error_event, error_response
 from kefu.web.log import RequestLog
-from kefu.web.record import record_of
+from kefu.web.record import Record, record_of
 
 _STREAM_HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -64,11 +65,13 @@ class Desk:
         admission: Admission,
         log: RequestLog,
         prefetch: Callable[[], object],
+        bot_check: BotCheck | None = None,
     ) -> None:
         """`prefetch` starts to fetch what the relay will need to know of the keys."""
         self.chat = chat
         self.admission = admission
         self.prefetch = prefetch
+        self.bot_check = bot_check
         self.log = log
         self.running = Running()
 
@@ -94,6 +97,7 @@ class Exchange(Response):
         question: Question,
         ip: str,
         *,
+        proof: Proof,
         stream: bool = True,
         seconds: float | None = None,
         wants_usage: bool = False,
@@ -105,6 +109,7 @@ class Exchange(Response):
         self._desk = desk
         self._question = question
         self._ip = ip
+        self._proof = proof
         self._stream = stream
         self._seconds = seconds
         self._wants_usage = wants_usage
@@ -166,6 +171,8 @@ class Exchange(Response):
         desk, record = self._desk, record_of(scope)
         # The keys' view comes while the rate is checked: one wait for the store, not two.
         desk.prefetch()
+        if desk.bot_check:
+            await self._check_visitor(desk.bot_check, record)
         await desk.admission.admit(self._ip)
         dialogue = desk.chat.prepare(self._question, record.started, record.request_id)
         record.dialogue = dialogue
@@ -183,6 +190,13 @@ class Exchange(Response):
             desk.log.messages(record)
             record.tokens = self._spent(dialogue)
             await self._settle(reservation, record.tokens)
+
+    async def _check_visitor(self, check: BotCheck, record: Record) -> None:
+        def note(outcome: str) -> None:
+            record.facts["bot_check"] = outcome
+
+        if issued := await check.admit(self._proof, self._ip, note):
+            record.answer_headers["X-Verification-Pass"] = issued
 
     async def _settle(self, reservation: Reservation | None, tokens: int) -> None:
         if reservation:

@@ -23,6 +23,8 @@ class Record:
     tokens: int = 0
     """Settled: by the upstream's usage where it said, else estimated."""
     facts: dict[str, object] = field(default_factory=dict)
+    answer_headers: dict[str, str] = field(default_factory=dict)
+    """What the answer carries besides, whatever it turns out to be."""
 
     def fields(self, ended: float) -> dict[str, object]:
         """The fields of the log line; times in milliseconds."""

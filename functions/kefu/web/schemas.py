@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
+from kefu.verification import Proof
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
@@ -45,6 +46,8 @@ class ChatRequest(_Body):
     max_completion_tokens: int | None = Field(None, ge=1)
     stream_options: StreamOptions | None = None
     client_message_id: ClientMessageId | None = None
+    verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
+    verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
 
     def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
         """The messages, in a valid order and within the limits. Raises InvalidRequest."""
@@ -70,6 +73,10 @@ class ChatRequest(_Body):
     def output_tokens(self, cap: int) -> int:
         asked = self.max_completion_tokens or self.max_tokens or cap
         return min(asked, cap)
+
+    @property
+    def proof(self) -> Proof:
+        return Proof(self.verification_token, self.verification_pass)
 
     @property
     def wants_usage(self) -> bool:

@@ -31,6 +31,7 @@ def chat_routes(
             desk,
             questions.question(body),
             gateway.address(request),
+            proof=body.proof,
             seconds=gateway.seconds(request),
             wants_usage=body.wants_usage,
             client_message_id=body.client_message_id,

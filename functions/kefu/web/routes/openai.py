@@ -30,6 +30,7 @@ def openai_routes(desk: Desk, questions: Questions, gateway: Gateway) -> APIRout
             desk,
             questions.question(body),
             gateway.address(request),
+            proof=body.proof,
             seconds=gateway.seconds(request),
             stream=bool(body.stream),
             wants_usage=body.wants_usage,
