@@ -44,7 +44,6 @@ NOT_NEEDED = (
     "**/__pycache__",
     "**/tests",
     ".lock",
-    # Loaded by nothing here, and large.
     "aws_lambda_powertools/event_handler",
     "boto3/data",
     "boto3/examples",
@@ -53,11 +52,13 @@ NOT_NEEDED = (
     "httpx*",
     "kefu/__main__.py",
     "kefu/cli",
+    "kefu/tokens/encodings/*.bin",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",
 )
-"""Kefu's terminal, what only compilers and type checkers read, and parts that are never loaded."""
+"""Kefu's terminal, encodings that need tiktoken, what only compilers and type checkers read, and
+parts that are never loaded."""
 
 POWERTOOLS_UTILITIES = ("jmespath_utils", "typing")
 """What logging needs of them; the others are parsers and validators."""

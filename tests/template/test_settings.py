@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import SecretStr
@@ -63,6 +64,10 @@ def test_parameters_are_named_after_their_setting_and_have_its_default(text: str
         words = variable.removeprefix("KEFU_").split("_")
         assert parameter == "".join(word.capitalize() for word in words)
         default = FIELDS[variable].default
+        choices = get_args(FIELDS[variable].annotation)
+        if choices and all(isinstance(choice, str) for choice in choices):
+            offered = re.findall(r"[\w-]+", known[parameter]["AllowedValues"])
+            assert offered == list(choices), parameter
         if isinstance(default, SecretStr | tuple) or default is None:
             default = ""
         given = known[parameter]["Default"]
