@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -57,7 +59,14 @@ def python() -> str:
 
 @pytest.fixture(scope="session")
 def package(python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_package(tmp_path_factory.mktemp("package") / "function")
+    """Built once for all processes that run tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "function"
+    with (folder.parent / "function.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            build_package(folder.with_name("unfinished")).rename(folder)
+        return folder
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
 import stat
@@ -104,3 +105,19 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
             assert answered.items() <= reader.ask("cooldowns").items()
     with contextlib.closing(sqlite3.connect(file)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("engine", ["dynamodb_local", "dynalite"])
+async def test_l4_store_that_gave_up_its_connections_opens_new_ones(
+    engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]
+) -> None:
+    """As before a snapshot; also while calls are under way, which end first."""
+    store = await new_table(request.getfixturevalue(engine), time.time, with_ttl=False)
+    await store.settle("before", 1)
+    under_way = [asyncio.create_task(store.settle("before", 1)) for _ in range(20)]
+    await asyncio.sleep(0)
+    await store.disconnect()
+    await asyncio.gather(*under_way)
+    assert not await store.reserve("before", 1, 21)
+    assert await store.reserve("before", 1, 22)
+    await store.aclose()

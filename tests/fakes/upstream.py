@@ -138,6 +138,10 @@ class ScriptedUpstream:
         for connection in [*self._open]:
             self._loop.call_soon_threadsafe(connection.close_if_idle)
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._open)
+
     def opened(self, connection: Connection) -> None:
         self._open.add(connection)
         if self._tls is None:

@@ -75,7 +75,7 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
             KEFU_OPENAI_API="true",
         )
-    expected = {"rest-preflight": 204, "http-cancel": 204}.get(name, 200)
+    expected = {"rest-preflight": 204, "http-preflight": 204, "http-cancel": 204}.get(name, 200)
     assert answer["statusCode"] == expected
     assert header(answer, "access-control-allow-origin") in ("https://www.example.com", "*")
     assert header(answer, "x-request-id")
