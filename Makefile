@@ -42,6 +42,12 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python .venv-sam/bin/python --require-hashes -r requirements/sam.txt
 	@touch $@
 
+.venv-peers/ready: .venv/installer requirements/peers.txt
+	@echo "Installing the libraries that the context engine is measured against (about 200 MB, once) ..."
+	$(PYTHON) -m venv .venv-peers
+	$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --require-hashes -r requirements/peers.txt
+	@touch $@
+
 widget/node_modules/ready: widget/package.json widget/package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
@@ -106,6 +112,8 @@ ifeq ($(CHROMIUM),)
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
 endif
 
+peers: .venv-peers/ready ## install what `make bench` compares the context engine with
+
 bench: setup ## measure; figures go to benchmarks/results/
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -121,4 +129,4 @@ docs: .venv/server widget/node_modules/ready ## write the generated pages of doc
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run package check test parts browser bench format docs lock
+.PHONY: help setup run package check test parts browser peers bench format docs lock

@@ -18,6 +18,8 @@ from benchmarks import relay
 from benchmarks.cold import PEER as COLD_PEER
 from benchmarks.cold import NoPython, cold_starts
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
+from benchmarks.context import context
+from benchmarks.context import table as context_table
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
 from benchmarks.pool_report import PICTURE, picture, pool
@@ -33,13 +35,14 @@ NAMES = {
     "imports": "import time of the service",
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
+    "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"cold", "imports", "pool", "tokens", "units"}
+APART = {"cold", "context", "imports", "pool", "tokens", "units"}
 """What needs no load and no mock model."""
 
 
@@ -53,6 +56,7 @@ class Effort:
     import_rounds: int
     pool_minutes: float
     cold_rounds: int
+    context_rounds: int
 
 
 FULL = Effort(
@@ -64,6 +68,7 @@ FULL = Effort(
     import_rounds=11,
     pool_minutes=60,
     cold_rounds=10,
+    context_rounds=3,
 )
 QUICK = Effort(
     rounds=2,
@@ -74,6 +79,7 @@ QUICK = Effort(
     import_rounds=5,
     pool_minutes=6,
     cold_rounds=2,
+    context_rounds=1,
 )
 
 
@@ -152,6 +158,10 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         tables.append(table(seen, IMPORT_PEER))
     if "cold" in names:
         tables.append(cold(effort, rows))
+    if "context" in names:
+        seen = context(effort.context_rounds, quick=effort is QUICK)
+        rows |= {f"context: {name}": row for name, row in seen.items()}
+        tables.append(context_table(seen))
     if "units" in names:
         tables.append(units())
     if "tokens" in names:

@@ -14,4 +14,5 @@ pin lambda pyproject.toml --extra aws
 pin dev pyproject.toml --extra aws --extra tokens --group dev
 pin clients --group clients
 pin sam --group sam
+pin peers --group peers
 pin model --group model --no-deps

@@ -18,8 +18,7 @@ from kefu.context import (
     trim_messages,
     truncate_v1,
 )
-from kefu.tokens import COUNTERS
-from tests.golden.generate import FILE, vectors
+from tests.golden.generate import COUNTERS, FILE, vectors
 
 GOLDEN: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
 

@@ -1,0 +1,84 @@
+"""The context engine beside langchain-core's `trim_messages` and llama-index's chat memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.processes import ROOT
+from benchmarks.relay import Row
+
+PEER = "langchain-core"
+INSTALL = "langchain-core and llama-index are not installed; for their columns: make peers"
+PEERS_PYTHON = ROOT / ".venv-peers/bin/python"
+
+IMPORTS = {
+    "kefu": "kefu.context",
+    "langchain-core": "langchain_core.messages",
+    "llama-index": "llama_index.core.memory",
+}
+IMPORT = "from time import perf_counter as t; a = t(); import {module}; print(1000 * (t() - a))"
+
+FIGURES = {
+    "trim_ms": ("trim 100,000 messages to 4,000 tokens (bytes / 4), ms", 3),
+    "trim_exact_ms": ("the same with tiktoken's o200k_base, ms", 2),
+    "window_ms": ("10,000 messages, 128,000 tokens: one more and the window, ms", 3),
+    "window_p99_ms": ("  its 99th percentile, ms", 3),
+    "memory_ratio": ("memory of 10,000 exactly counted messages, by their UTF-8 size", 2),
+    "import_ms": ("import, ms", 1),
+}
+
+
+def python_of(name: str) -> str:
+    return sys.executable if name == "kefu" else str(PEERS_PYTHON)
+
+
+def installed() -> list[str]:
+    return [name for name in IMPORTS if name == "kefu" or PEERS_PYTHON.exists()]
+
+
+def context(rounds: int, *, quick: bool) -> dict[str, Row]:
+    """Every contender in turn, each time in a fresh process."""
+    rows: dict[str, Row] = {name: {} for name in installed()}
+    for _ in range(rounds):
+        for name, row in rows.items():
+            arguments = ["-m", "benchmarks.trials.context", name, *(["quick"] if quick else [])]
+            figures: dict[str, float] = json.loads(_output(name, arguments))
+            figures["import_ms"] = _import_ms(name)
+            for key, value in figures.items():
+                row.setdefault(key, []).append(value)
+    return rows
+
+
+def _import_ms(name: str) -> float:
+    """The best of some: an import is the same work each time, all else is the machine's."""
+    program = IMPORT.format(module=IMPORTS[name])
+    return min(float(_output(name, ["-c", program])) for _ in range(5))
+
+
+def _output(name: str, arguments: Sequence[str]) -> str:
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"}
+    command = [python_of(name), *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+def table(rows: dict[str, Row]) -> str:
+    """Behind each of Kefu's values, how many of the peer's it is."""
+    names = list(rows)
+    lines = [" " * 66 + "".join(name.rjust(20) for name in names)]
+    for key, (title, digits) in FIGURES.items():
+        values = {name: median(rows[name][key]) for name in names if key in rows[name]}
+        cells = []
+        for name in names:
+            cell = f"{values[name]:,.{digits}f}" if name in values else "-"
+            if name != PEER and name in values and PEER in values:
+                cell += f" {values[name] / values[PEER]:7.2g}x"
+            cells.append(cell.rjust(20))
+        lines.append(title.ljust(66) + "".join(cells))
+    missing = [] if len(rows) == len(IMPORTS) else [INSTALL]
+    return "\n".join([line.rstrip() for line in lines] + missing)
