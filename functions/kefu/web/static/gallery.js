@@ -14,7 +14,7 @@ const CHINESE = {
   lang: "语言",
 };
 
-/** The name of each state, in both languages; `isPhone`: as wide as a phone. */
+/** The name of each state, in both languages; how wide it is shown, and a language of its own. */
 const STATES = [
   ["closed", "Closed", "关闭"],
   ["empty", "Open", "打开"],
@@ -32,6 +32,7 @@ const STATES = [
   ["offline", "Offline", "离线"],
   ["answered", "On a phone", "手机", "phone"],
   ["failed", "On a phone, in trouble", "手机，故障", "phone"],
+  ["answered", "Read from the right", "从右向左书写", "", "ar"],
 ];
 
 const form = document.getElementById("form");
@@ -39,7 +40,7 @@ const form = document.getElementById("form");
 translate(CHINESE);
 if (isChinese) form.elements.lang.value = "zh-CN";
 
-const frames = STATES.map(([scene, english, chinese, size = ""]) => {
+const frames = STATES.map(([scene, english, chinese, size = "", ownLang = ""]) => {
   const frame = document.createElement("iframe");
   frame.loading = "lazy";
   frame.title = isChinese ? chinese : english;
@@ -48,14 +49,14 @@ const frames = STATES.map(([scene, english, chinese, size = ""]) => {
   const item = document.createElement("li");
   item.className = size;
   item.append(name, frame);
-  return { scene, frame, item };
+  return { scene, ownLang, frame, item };
 });
 document.getElementById("states").append(...frames.map(({ item }) => item));
 
 function show() {
   const { theme, lang } = form.elements;
-  for (const { scene, frame } of frames) {
-    const wanted = new URLSearchParams({ scene, lang: lang.value, theme: theme.value });
+  for (const { scene, ownLang, frame } of frames) {
+    const wanted = new URLSearchParams({ scene, lang: ownLang || lang.value, theme: theme.value });
     frame.src = `/stage?${wanted}`;
   }
 }
