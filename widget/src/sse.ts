@@ -2,7 +2,6 @@
  * Bytes of an OpenAI-style event stream, to what they mean for an answer. Incremental, no I/O.
  */
 
-import { createParser } from "eventsource-parser";
 import { own } from "./own.ts";
 import type { Code } from "./retry.ts";
 import { codeOf } from "./retry.ts";
@@ -18,21 +17,33 @@ const MAX_EVENT_CHARS = 1 << 20;
 
 export class AnswerDecoder {
   readonly #utf8 = new TextDecoder();
-  #arrivals: Arrival[] = [];
-  readonly #parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARS,
-    onEvent: (event) => this.#arrivals.push(...arrivalsOf(event.data)),
-    onError: (error) => {
-      // An unknown field is to be ignored, as the standard says.
-      if (error.type === "max-buffer-size-exceeded") this.#arrivals.push(BROKEN);
-    },
-  });
+  #rest = "";
+  #data: string | undefined;
 
   /** What these bytes complete, in order. Bytes of an unfinished event wait for their rest. */
   decode(bytes: Uint8Array): readonly Arrival[] {
-    this.#arrivals = [];
-    this.#parser.feed(this.#utf8.decode(bytes, { stream: true }));
-    return this.#arrivals;
+    const arrivals: Arrival[] = [];
+    // A carriage return at the end may be half of a line's end.
+    const lines = (this.#rest + this.#utf8.decode(bytes, { stream: true })).split(
+      /\r\n|\n|\r(?!$)/,
+    );
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const data = /^data(?:: ?(.*))?$/s.exec(line);
+      if (data !== null) {
+        const before = this.#data === undefined ? "" : `${this.#data}\n`;
+        this.#data = before + (data[1] ?? "");
+      } else if (line === "") {
+        if (this.#data !== undefined) arrivals.push(...arrivalsOf(this.#data));
+        this.#data = undefined;
+      }
+    }
+    if (this.#rest.length + (this.#data?.length ?? 0) > MAX_EVENT_CHARS) {
+      this.#rest = "";
+      this.#data = undefined;
+      arrivals.push(BROKEN);
+    }
+    return arrivals;
   }
 }
 

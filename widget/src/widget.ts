@@ -6,6 +6,7 @@ import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
 import { areaOf, Store } from "./store.ts";
 import { TEXTS, type Texts } from "./texts.ts";
+import answerStyles from "./view/answer.css";
 import { Composer } from "./view/composer.ts";
 import { Consent } from "./view/consent.ts";
 import { Launcher } from "./view/launcher.ts";
@@ -177,7 +178,7 @@ export class Widget implements Audience {
     host.dataset.position = options.position;
     const shadow = host.attachShadow({ mode: "open" });
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync(stylesheet);
+    sheet.replaceSync(answerStyles + stylesheet);
     shadow.adoptedStyleSheets = [sheet];
     shadow.append(this.#panel.node, this.#launcher.node);
     this.#followTheme(host, options);

@@ -1,11 +1,13 @@
 /**
- * The conversation as it grows. Text that arrives is put on the page at most once a frame, by
- * appending to one text node: the work for a chunk does not depend on what is there already.
+ * The conversation as it grows. Text that arrives is put on the page at most once a frame, and
+ * only what it may change is looked at: the work for a chunk does not depend on what is there
+ * already.
  */
 
 import type { Turn } from "../conversation.ts";
 import type { Texts } from "../texts.ts";
 import { element } from "./dom.ts";
+import { Prose } from "./markdown.ts";
 
 /** Nearer to the end than this counts as reading along. */
 const AT_END_PX = 48;
@@ -13,7 +15,7 @@ const AT_END_PX = 48;
 interface Shown {
   readonly question: HTMLElement;
   readonly answer: HTMLElement;
-  text: Text;
+  prose: Prose | undefined;
 }
 
 export class Transcript {
@@ -57,10 +59,9 @@ export class Transcript {
       element("span", { class: "spoken" }, this.#texts.you),
       turn.question,
     );
-    const text = document.createTextNode("");
-    const answer = element("div", { class: "answer", part: "answer", dir: "auto" }, text);
+    const answer = element("div", { class: "answer", part: "answer", dir: "auto" });
     this.node.append(question, answer);
-    this.#shown = { question, answer, text };
+    this.#shown = { question, answer, prose: undefined };
     this.#isFollowing = true;
     this.#wait(true);
   }
@@ -80,13 +81,15 @@ export class Transcript {
   restarted(): void {
     this.#drop();
     this.#settle();
-    this.#shown?.text.replaceData(0, this.#shown.text.length, "");
+    this.#shown?.answer.replaceChildren();
+    if (this.#shown) this.#shown.prose = undefined;
     this.#wait(true);
   }
 
   told(text: string): void {
-    if (this.#pending === "" && this.#shown?.text.length === 0) this.#wait(false);
+    const isFirst = this.#isEmpty();
     this.#pending += text;
+    if (isFirst) this.#wait(false);
     this.#frame ||= requestAnimationFrame(() => this.#flush());
   }
 
@@ -100,6 +103,7 @@ export class Transcript {
   /** The turn has ended; frames may never come in a hidden tab, so nothing waits for one. */
   ended(turn: Turn): void {
     this.#flush();
+    this.#shown?.prose?.end();
     this.#wait(false);
     this.#settle();
     if (turn.ending === "stopped") {
@@ -136,7 +140,7 @@ export class Transcript {
   }
 
   #isEmpty(): boolean {
-    return this.#pending === "" && this.#shown?.text.length === 0;
+    return this.#pending === "" && this.#shown?.prose === undefined;
   }
 
   #drop(): void {
@@ -148,9 +152,10 @@ export class Transcript {
   #flush(): void {
     const text = this.#pending;
     this.#drop();
-    if (text === "") return;
-    this.#shown?.text.appendData(text);
-    this.#shown?.answer.classList.remove("empty");
+    const shown = this.#shown;
+    if (text === "" || shown === undefined) return;
+    shown.prose ??= new Prose(shown.answer, this.#texts);
+    shown.prose.feed(text);
     this.#follow();
   }
 

@@ -67,7 +67,7 @@ test("a stall: the text so far stays, one line says so, Retry asks again (W2)", 
   const { send, answers, trouble, retry, idle, input, page } = await it.visit();
   await send("hello");
   await eventually(() => trouble.innerText(), "The connection was lost. Please try again.\nRetry");
-  expect(await answers.innerText()).toBe("Half an ");
+  expect(await answers.innerText()).toBe("Half an");
   await eventually(() => it.service.received[0]?.isAborted, true);
   expect(it.service.received).toHaveLength(1);
   await retry.click();

@@ -208,7 +208,7 @@ test("a reload in the session shows the conversation again, and the next request
   await idle();
   await page.reload();
   await input.waitFor();
-  expect(await answers.allInnerTexts()).toEqual(["**one**"]);
+  expect(await answers.allInnerTexts()).toEqual(["one"]);
   expect(await page.locator("kefu-chat .question").textContent()).toContain("<i>first</i>");
   expect(await trouble.count()).toBe(0);
   expect(await page.locator("kefu-chat [role=status]").textContent()).toBe("");

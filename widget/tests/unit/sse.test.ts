@@ -1,3 +1,4 @@
+import { createParser } from "eventsource-parser";
 import { expect, test } from "vitest";
 import { AnswerDecoder, type Arrival } from "../../src/sse.ts";
 import { chunk, DONE, errorEvent, finish, PING } from "../scripted-service.ts";
@@ -80,3 +81,33 @@ for (const strange of ["null", "1", '"text"', "[]", '{"choices":{}}', '{"choices
     expect(decode(bytesOf(`data: ${strange}\n\n`))).toEqual([]);
   });
 }
+
+test("events are told apart as eventsource-parser does, whatever the lines and their ends", () => {
+  const pieces = [
+    "data: x",
+    "data:y",
+    "data",
+    "data:  z",
+    ":c",
+    "id: 4",
+    "event: x",
+    "datax: 5",
+    "",
+  ];
+  let state = 9;
+  const choose = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  for (let round = 0; round < 500; round += 1) {
+    let stream = "";
+    for (let count = choose(20); count >= 0; count -= 1) {
+      stream += `${pieces[choose(pieces.length)]}${["\n", "\r\n"][choose(2)]}`;
+    }
+    let events = 0;
+    const parser = createParser({ onEvent: () => (events += 1) });
+    parser.feed(stream);
+    // None of these is an answer: each event is told as an error.
+    expect(decode(bytesOf(stream)), JSON.stringify(stream)).toHaveLength(events);
+  }
+});

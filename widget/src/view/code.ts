@@ -1,0 +1,51 @@
+/** A block of code: a head with its language and a Copy button, and lines that scroll sideways. */
+
+import type { Texts } from "../texts.ts";
+import { element } from "./dom.ts";
+
+/** How long the button says that it has copied. */
+const COPIED_MS = 2_000;
+
+/** The card, and the element that its lines go into. */
+export function codeCard(
+  texts: Texts,
+  language: string,
+): { node: HTMLElement; inner: HTMLElement } {
+  const inner = element("code");
+  const button = element("button", { type: "button", class: "copy" }, texts.copy);
+  button.addEventListener("click", async () => {
+    if (!(await copy(inner.textContent ?? "", button))) return;
+    button.textContent = texts.copied;
+    setTimeout(() => {
+      button.textContent = texts.copy;
+    }, COPIED_MS);
+  });
+  const node = element(
+    "figure",
+    { class: "code" },
+    element("figcaption", {}, element("span", { dir: "auto" }, language), button),
+    element(
+      "pre",
+      { tabindex: "0", dir: "ltr", role: "group", "aria-label": language || texts.code },
+      inner,
+    ),
+  );
+  return { node, inner };
+}
+
+/** Whether the text went into the clipboard; pages on http have only the old way to it. */
+export async function copy(text: string, near: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = element("textarea", { class: "spoken", readonly: "" });
+    field.value = text;
+    near.after(field);
+    field.select();
+    const isCopied = document.execCommand("copy");
+    field.remove();
+    near.focus({ preventScroll: true });
+    return isCopied;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * An answer on the page: the nodes of `markdown/` as elements. Text only ever becomes a text
+ * node. What is finished is never touched again, so a selection in it stays; what is open keeps
+ * its elements as long as it stays what it is.
+ */
+
+import { Markdown } from "../markdown/block.ts";
+import { inline } from "../markdown/inline.ts";
+import type { Node as Parsed } from "../markdown/node.ts";
+import type { Texts } from "../texts.ts";
+import { codeCard } from "./code.ts";
+import { element } from "./dom.ts";
+
+/** What stands for a node, and what its kids or its text go into. */
+interface Place {
+  readonly node: ChildNode;
+  readonly inner: Element | Text;
+}
+
+interface Shown extends Place {
+  parsed: Parsed;
+  readonly kids: Shown[];
+  /** Of a run: what was read, and whether it was still open. */
+  source: string;
+}
+
+/** Inside these, direction is that of what is around them. */
+const UNDIRECTED = /^(?:em|strong|del|span|br|hr|tr)$/;
+
+export class Prose {
+  readonly #texts: Texts;
+  readonly #markdown = new Markdown();
+  readonly #shown: Shown;
+
+  constructor(into: Element, texts: Texts) {
+    this.#texts = texts;
+    this.#shown = { parsed: this.#markdown.root, node: into, inner: into, kids: [], source: "" };
+  }
+
+  feed(text: string): void {
+    this.#markdown.feed(text);
+    this.#show(this.#shown, this.#markdown.root, true);
+  }
+
+  /** No more text comes: what was opened and never closed is shown as written. */
+  end(): void {
+    this.#markdown.end();
+    this.#show(this.#shown, this.#markdown.root, false);
+  }
+
+  /** Brings it up to date, from the first of its kids that may have changed. */
+  #show(shown: Shown, parsed: Parsed, isOpen: boolean): void {
+    shown.parsed = parsed;
+    if (shown.inner instanceof Text) {
+      write(shown.inner, parsed.text);
+      return;
+    }
+    const kids = parsed.kind === "span" ? read(shown, parsed.text, isOpen) : parsed.kids;
+    let first = Math.min(shown.kids.length, kids.length);
+    while (first > 0 && shown.kids[first - 1]?.parsed !== kids[first - 1]) first -= 1;
+    for (let at = Math.max(0, first - 1); at < kids.length; at += 1) {
+      this.#put(shown, at, kids[at] as Parsed, isOpen && at === kids.length - 1);
+    }
+    for (const gone of shown.kids.splice(kids.length)) gone.node.remove();
+  }
+
+  #put(parent: Shown, at: number, parsed: Parsed, isOpen: boolean): void {
+    const before = parent.kids[at];
+    const isAlike =
+      before?.parsed.kind === parsed.kind &&
+      before.parsed.info === parsed.info &&
+      before.parsed.size === parsed.size;
+    const shown = isAlike
+      ? before
+      : { parsed, ...this.#place(parsed, parent.parsed), kids: [], source: "" };
+    if (before === undefined) (parent.inner as Element).append(shown.node);
+    else if (shown !== before) before.node.replaceWith(shown.node);
+    parent.kids[at] = shown;
+    this.#show(shown, parsed, isOpen);
+  }
+
+  #place({ kind, info, size }: Parsed, parent: Parsed): Place {
+    const text = document.createTextNode("");
+    if (kind === "text" || kind === "mark") return { node: text, inner: text };
+    if (kind === "pre") return codeCard(this.#texts, info);
+    const node = element(kind);
+    if (!UNDIRECTED.test(kind)) node.dir = "auto";
+    if (kind === "table") {
+      const name = { class: "wide", tabindex: "0", role: "group", "aria-label": this.#texts.table };
+      return { node: element("div", name, node), inner: node };
+    }
+    if (kind === "code" || parent.kind === "pre") {
+      node.append(text);
+      return { node, inner: text };
+    }
+    if (kind === "a") {
+      node.setAttribute("href", info);
+      node.setAttribute("target", "_blank");
+      node.setAttribute("rel", "noopener noreferrer nofollow");
+    } else if (kind === "ol") node.setAttribute("start", `${size}`);
+    else if (kind === "h3") node.className = `h${size}`;
+    else if (kind[0] === "t") node.className = info;
+    else if (kind === "li" && info !== "") {
+      node.className = "task";
+      node.append(info === "done" ? "☑ " : "☐ ");
+    }
+    return { node, inner: node };
+  }
+}
+
+/** The text of a run, read anew unless it is as it was. */
+function read(shown: Shown, text: string, isOpen: boolean): readonly Parsed[] {
+  const source = `${isOpen} ${text}`;
+  if (source === shown.source) return shown.kids.map(({ parsed }) => parsed);
+  shown.source = source;
+  return inline(text, isOpen);
+}
+
+/** Most often text has only grown. */
+function write(node: Text, text: string): void {
+  if (text === node.data) return;
+  if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
+  else node.data = text;
+}
