@@ -168,8 +168,8 @@ def windows() -> list[dict[str, object]]:
     """Every history, strategy and counter at budgets from nothing to more than enough."""
     rows: list[dict[str, object]] = []
     for history, messages in HISTORIES.items():
-        for counter in COUNTERS:
-            count = MessageCounter(COUNTERS[counter])
+        for counter, count_text in COUNTERS.items():
+            count = MessageCounter(count_text)
             total = sum(map(count, messages))
             for strategy in STRATEGIES:
                 for room in sorted({total * n // 8 for n in range(10)}):
