@@ -56,6 +56,7 @@ def long_texts() -> dict[str, str]:
         "spaces": " " * MANY,
         "line ends": "\r\n" * (MANY // 2),
         "a rule": "=-" * (MANY // 2),
+        "columns": ("name" + " " * 110 + "price" + " " * 150) * (MANY // 269),
         "lines of 500 spaces": (" " * 500 + "\n") * (MANY // 501),
     }
 

@@ -41,6 +41,11 @@ _UNKNOWN_MODELS = "o200k_base"
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
+# Spaces from a line's or a word's end to a word are words of their own, but for the last, which
+# begins the next: they are counted apart, once for each width. Narrower ones are one token.
+_WIDE = " " * 80
+_GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE} *+)(?=\S)|{_WIDE} *+")
+
 # Characters of a repetition that stay besides its cycles: more than its surroundings reach into.
 _MARGIN = 256
 
@@ -62,9 +67,11 @@ class ExactCounter:
     def count(self, text: str) -> int:
         """As many as `encode_ordinary` gives; a lone surrogate is one U+FFFD."""
         text = _transient(text)
-        if len(text) >= SHORTEST and (found := list(repeats(text))):
-            return _count_shortened(loaded_encoding(self.name), text, found)
-        return len(loaded_encoding(self.name).tokenizer.encode_ordinary(text))
+        widths: list[int] = []
+        if _WIDE in text:
+            text, widths = _close_gaps(text)
+        spaces = sum(_count_spaces(self.name, width) for width in widths)
+        return _count(loaded_encoding(self.name), text) + spaces
 
 
 def exact(encoding_or_model: str) -> ExactCounter:
@@ -98,12 +105,13 @@ class LoadedEncoding(NamedTuple):
 
 @cache
 def loaded_encoding(name: str) -> LoadedEncoding:
-    """Takes half a second and 60 MB, once."""
+    """Takes a third of a second and 50 MB, half of that for cl100k_base; once."""
     from tiktoken import Encoding
 
     tokens = load(name)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     tokenizer = Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+    ranks.clear()  # tiktoken has its own by now; 25 MB
     return LoadedEncoding(name, tokenizer, bytes(map(len, tokens)))
 
 
@@ -123,6 +131,30 @@ def _mended(surrogates: re.Match[str]) -> str:
     if not _PAIR.search(text):
         return "\ufffd" * len(text)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _close_gaps(text: str) -> tuple[str, list[int]]:
+    """The text with a single space in each gap, and how many spaces were taken out of each."""
+    widths = []
+
+    def closed(spaces: re.Match[str]) -> str:
+        if spaces[1] is None:
+            return spaces[0]
+        widths.append(len(spaces[1]) - 1)
+        return " "
+
+    return _GAP.sub(closed, text), widths
+
+
+@lru_cache(maxsize=4096)
+def _count_spaces(name: str, width: int) -> int:
+    return _count(loaded_encoding(name), " " * width)
+
+
+def _count(encoding: LoadedEncoding, text: str) -> int:
+    if len(text) >= SHORTEST and (found := list(repeats(text))):
+        return _count_shortened(encoding, text, found)
+    return len(encoding.tokenizer.encode_ordinary(text))
 
 
 class _Cycle(NamedTuple):

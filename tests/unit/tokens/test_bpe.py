@@ -114,6 +114,21 @@ def test_exact_counts_hold_for_any_unit_of_repetition(
     assert counter(f"tiktoken:{encoding}")(text) == expected
 
 
+GAP_SEAM = st.one_of(st.text("\n\r\t a1!/你\xa0\x1c\x85'", max_size=3), ANY_TEXT)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(gaps=st.lists(st.tuples(GAP_SEAM, st.integers(70, 400)), max_size=6), end=GAP_SEAM)
+@settings(max_examples=300)
+def test_exact_counts_of_wide_gaps_are_those_of_tiktoken(
+    reference: Reference, encoding: str, gaps: list[tuple[str, int]], end: str
+) -> None:
+    """X16: columns far apart, deep indentation; whatever stands on both sides of them."""
+    text = "".join(seam + " " * width for seam, width in gaps) + end
+    expected = len(reference[encoding].encode_ordinary(text))
+    assert counter(f"tiktoken:{encoding}")(text) == expected
+
+
 class Recording:
     """tiktoken, and how much it was given."""
 
