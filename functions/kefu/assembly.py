@@ -93,7 +93,7 @@ def build(settings: Settings) -> Service:
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
     verifier, bot_check = _bot_check(settings, clock)
-    life = _Life(log, upstream, guarded, referenced, verifier, chat, notices)
+    life = _Life(log, upstream, guarded, referenced, verifier, chat, notices, settings.snapshot)
 
     def health() -> Health:
         keys = bool(pool.keys)
@@ -123,6 +123,7 @@ class _Life:
     verifier: SiteVerify
     chat: Chat
     notices: Sequence[str]
+    snapshot: bool
 
     def prefetch(self) -> None:
         self.store.prefetch()
@@ -137,6 +138,8 @@ class _Life:
         await asyncio.gather(self.upstream.warm(), *map(asyncio.to_thread, threads))
         for notice in self.notices:
             self.log.notice(notice)
+        if self.snapshot:
+            await self.disconnect()  # under the Web Adapter nobody says when it is taken
         # What is loaded now lives as long as the process: no collection has to look at it again.
         gc.collect()
         gc.freeze()

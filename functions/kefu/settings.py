@@ -313,6 +313,7 @@ class Settings(BaseModel):
     # Set by AWS, not by you
     lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
     lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
+    lambda_start: str = Field("", alias="AWS_LAMBDA_INITIALIZATION_TYPE", exclude=True)
 
     @field_validator("allowed_origins", "bot_check_hostnames", mode="before")
     @classmethod
@@ -407,6 +408,11 @@ class Settings(BaseModel):
     def behind_adapter(self) -> bool:
         """Inside a Lambda function, where only the Web Adapter can reach the server."""
         return self.on_aws and bool(self.lambda_runtime)
+
+    @property
+    def snapshot(self) -> bool:
+        """Lambda will copy the started process, and go on with copies of it."""
+        return self.lambda_start == "snap-start"
 
     @property
     def wants_local_model(self) -> bool:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
+from pathlib import Path
 
+import pytest
+
+from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
+from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
+from tests.parts.plugin import CREDENTIALS
 
 
 async def test_l4_connections_that_died_while_frozen_are_replaced_and_no_key_rests(
@@ -47,3 +54,32 @@ async def test_l4_freezing_changes_nothing_when_the_connections_survive(staged: 
     running.service.process.send_signal(signal.SIGCONT)
     assert (await running.ask("<second>")).complete
     assert running.upstream.connections == opened
+
+
+@pytest.mark.parametrize("start", ["on-demand", "snap-start"])
+async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
+    staged: Staged, dynamodb_local: str, aws_environment: dict[str, str], start: str
+) -> None:
+    """SnapStart copies the process as soon as it is ready; otherwise it is to be warm."""
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    with FaultProxy(dynamodb_local) as proxy:
+        environment = {
+            **CREDENTIALS,
+            "AWS_ENDPOINT_URL_DYNAMODB": proxy.url,
+            "AWS_LAMBDA_INITIALIZATION_TYPE": start,
+        }
+        running = staged(1, store=f"dynamodb://{table.table}", environment=environment)
+        running.script(b.answer("hi"))
+        # Warmed either way: boto3 is loaded, and has asked.
+        assert await running.upstream.until(lambda: proxy.connections == 1, 10)
+        left = 0 if start == "snap-start" else 1
+        assert await running.upstream.until(lambda: _connected_to(proxy.port) == left, 2)
+        assert (await running.ask()).complete
+        assert "degraded" not in running.service.stderr
+    await table.aclose()
+
+
+def _connected_to(port: int) -> int:
+    """Established connections to a port of this machine (Linux)."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)

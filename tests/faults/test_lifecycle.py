@@ -12,11 +12,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from kefu.keypool import Cooldown, Reason, fingerprint
+from kefu.limits import Rate
+from kefu.stores.sqlite import SqliteStore
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, ask, get
 from tests.fakes.fixtures import Staged
 from tests.fakes.service import Service
-from tests.fakes.stage import Stage
+from tests.fakes.stage import Stage, api_keys
 from tests.fakes.upstream import ScriptedUpstream
 
 
@@ -90,6 +93,23 @@ async def test_l5_service_without_keys_starts_and_says_so() -> None:
         assert answer.headers["x-should-retry"] == "false"
         assert upstream.journal == []
         assert service.stop() == 0
+
+
+async def test_l8_what_a_clock_an_hour_ahead_wrote_locks_nobody_out(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """A cooldown and a full rate limit, from before the clock was set back."""
+    file = tmp_path / "kefu.sqlite3"
+    ahead = SqliteStore(file, lambda: time.time() + 3600)
+    [key] = api_keys(1)
+    await ahead.cool(fingerprint(key), Cooldown(time.time() + 2 * 3600, Reason.INVALID))
+    rate = Rate(2, 60)
+    assert [await ahead.take("ip:127.0.0.1", rate) == 0 for _ in range(3)] == [True, True, False]
+    await ahead.aclose()
+
+    running = staged(1, store=f"sqlite:///{file}", ip_requests_per_minute=2)
+    running.script(b.answer("hi"))
+    assert [(await running.ask()).status for _ in range(3)] == [200, 200, 429]
 
 
 async def test_c13_keys_are_split_trimmed_and_empties_dropped() -> None:
