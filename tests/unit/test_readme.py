@@ -85,16 +85,15 @@ def test_the_library_example_runs() -> None:
     (example,) = (block for block in blocks("python") if "kefu.context" in block)
     names: dict[str, object] = {}
     exec(compile(example, "README.md", "exec"), names)
-    messages, window = names["messages"], names["window"]
-    assert isinstance(messages, list)
-    assert [message.content for message in messages] == [
+    window = names["window"]
+    assert isinstance(window, Window)
+    assert [message.content for message in window.messages] == [
         "<identity>AI</identity>",
         "介绍林默",
         "林默是28岁侦探",
         "他的性格？",
     ]
-    assert isinstance(window, Window)
-    assert (window.messages, window.dropped) == (messages, ())
+    assert window.left_out == ()
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,0 +1,96 @@
+"""docs/context.md, held against what it is about."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from kefu.context import (
+    STRATEGIES,
+    Budget,
+    Message,
+    MessageCounter,
+    ToolCall,
+    Window,
+    trim_messages,
+    trim_with_summary,
+)
+
+PAGE = (Path(__file__).parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
+
+
+def calls(*ids: str) -> Message:
+    return Message("assistant", "", tuple(ToolCall(id, "f", "") for id in ids))
+
+
+def result(of: str) -> Message:
+    return Message("tool", "", tool_call_id=of)
+
+
+TALK = {
+    "S": Message("system", ""),
+    "Q1": Message("user", ""),
+    "A1": Message("assistant", ""),
+    "Q2*": Message("user", "", pinned=True),
+    "A2": Message("assistant", ""),
+    "C2": calls("2"),
+    "Q3": Message("user", ""),
+    "C3": calls("a", "b"),
+    "Ra": result("a"),
+    "Rb": result("b"),
+    "A3": Message("assistant", ""),
+    "Q4": Message("user", ""),
+    "C4": calls("4"),
+    "R4": result("4"),
+}
+ONE_EACH = MessageCounter(lambda _: 0, per_message=1)
+
+
+async def tell(messages: Sequence[Message], previous: str) -> str:
+    return "again"
+
+
+def row(name: str, window: Window) -> str:
+    signs = {"budget": ".", "broken_tool_group": "x", "summarized": "~"}
+    out = {at: signs[run.reason] for run in window.left_out for at in range(run.start, run.stop)}
+    cells = [out.get(at, "#") for at in range(len(TALK))]
+    if any(message.summary for message in window.messages):
+        cells[0] += "+"
+    return _line(name, cells)
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    return (name.ljust(28) + "".join(cell.ljust(4) for cell in cells)).rstrip()
+
+
+def picture() -> str:
+    whole, room = list(TALK.values()), Budget(10, reserve=0)
+    lines = [_line("", list(TALK))]
+    lines.append(row("any, with room for all", trim_messages(whole, Budget(99), "fifo", ONE_EACH)))
+    lines += [row(name, trim_messages(whole, room, name, ONE_EACH)) for name in STRATEGIES]
+    few = Budget(10, reserve=0, max_messages=7)
+    at_most = row("  with max_messages=7", trim_messages(whole, few, "sliding_window", ONE_EACH))
+    lines.insert(4, at_most)
+    told = asyncio.run(trim_with_summary(whole, room, tell, ONE_EACH))
+    return "\n".join([*lines, row("summary", told)])
+
+
+def test_the_picture_of_a_window_is_what_the_strategies_do() -> None:
+    """X9, X12."""
+    (shown,) = re.findall(r"^```text\n(.*?)\n```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert shown == picture()
+
+
+def test_the_examples_run() -> None:
+    """And what the last one adds is a strategy like the others."""
+    names: dict[str, object] = {}
+    for example in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        exec(compile(example, "context.md", "exec"), names)
+    try:
+        whole = [Message("user", text) for text in ("first", "second", "third", "fourth")]
+        window = trim_messages(whole, Budget(3, reserve=0), "keep_first", ONE_EACH)
+        assert [m.content for m in window.messages] == ["first", "third", "fourth"]
+    finally:
+        del STRATEGIES["keep_first"]
