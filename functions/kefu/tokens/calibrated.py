@@ -6,10 +6,8 @@ The weights are fitted by `python -m benchmarks.calibrate`; docs/context.md has 
 
 from __future__ import annotations
 
-from string import ascii_lowercase, ascii_uppercase
-
-_LOWER = ascii_lowercase.encode()
-_UPPER = ascii_uppercase.encode()
+_LOWER = bytes(range(ord("a"), ord("z") + 1))
+_UPPER = _LOWER.upper()
 _LETTERS = _LOWER + _UPPER
 
 # Weights are thousandths of a token. `b""` takes what no class before it did.
