@@ -155,14 +155,17 @@ async def test_a_clock_that_went_back_does_not_keep_old_keys_for_ever() -> None:
     await keys.aclose()
 
 
-@pytest.mark.parametrize("text", ['{"half": "sk-canary', "sk-canary-\u4f60", "sk-canary\x00"])
-async def test_a_wrong_text_is_not_quoted(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ['{"half": "sk-canary', "sk-canary-\u4f60", "sk-canary\x00", " , ", "{}"]
+)
+async def test_a_wrong_text_changes_nothing_and_is_not_quoted(text: str) -> None:
     said: list[str] = []
-    keys = ReferencedKeys(lambda: text, print, lambda: 0.0, ttl=300, on_degraded=said.append)
+    told: list[tuple[str, ...]] = []
+    keys = ReferencedKeys(lambda: text, told.append, lambda: 0.0, ttl=300, on_degraded=said.append)
     keys.prefetch()
     await keys.ready()
     await keys.aclose()
-    assert len(said) == 1
+    assert (len(said), told) == (1, [])
     assert "canary" not in said[0]
 
 

@@ -65,7 +65,8 @@ class ReferencedKeys:
     async def _refresh(self) -> None:
         try:
             text = await asyncio.wrap_future(self._threads.submit(self._read))
-            keys = keys_in(_text_in(text))
+            if not (keys := keys_in(_text_in(text))):
+                raise ValueError("holds no key")
         except Exception as error:  # noqa: BLE001 - whatever breaks there, chats go on with what is known
             self._next = self._clock() + RETRY
             self._on_degraded(f"reading the API keys: {_what(error)}")
