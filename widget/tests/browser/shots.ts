@@ -98,7 +98,6 @@ for (const colorScheme of ["light", "dark"] as const) {
 for (const [name, state, lang, theme] of [
   ["phone-zh", "answered", "zh-CN", "light"],
   ["phone-en-dark", "table", "en", "dark"],
-  ["phone-ar", "answered", "ar", "light"],
 ] as const) {
   test(`docs: ${name}`, async () => {
     await shoot(await scene(state, lang, theme, true), DOCS, name);
