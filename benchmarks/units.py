@@ -20,7 +20,10 @@ from tests.parts.plugin import CREDENTIALS, started_dynamodb_local
 QUIET = 2.1
 """Seconds after which a view of the cooldowns is old, and a bucket of 30 a minute has drained."""
 SETTLED = 0.3
-"""Seconds after an answer in which a budget is settled."""
+"""Seconds without a call after which none is to come: a budget is settled after its answer."""
+
+PATIENCE = 10
+"""Seconds for the store: a service on a busy machine must not give it up, or nothing is counted."""
 
 USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
 IP = {"ip_requests_per_minute": 30}
@@ -55,17 +58,17 @@ async def count(case: Case, endpoint: str) -> Bill:
     with MeteringFront(endpoint) as front:
         environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": front.url}
         store = f"dynamodb://{table.table}"
-        with stage(2, store=store, environment=environment, **case.settings) as running:
+        settings = {"store": store, "store_timeout": PATIENCE, **case.settings}
+        with stage(2, environment=environment, **settings) as running:
             running.script(b.answer("Hello", usage=USAGE))
             await _ask(running)
             await asyncio.sleep(QUIET)
             if case.failing:
                 running.script(b.status(429), b.answer("Hello", usage=USAGE))
-            front.settle()
+            await _settled(front)
             for _ in range(case.chats):
                 await _ask(running)
-            await asyncio.sleep(SETTLED)
-            bill = front.settle()
+            bill = await _settled(front)
     await table.aclose()
     return bill
 
@@ -74,6 +77,15 @@ async def all_of(cases: Sequence[Case], endpoint: str) -> dict[str, Bill]:
     """The bills by the cases' names; the cases run side by side, each with its own table."""
     bills = await asyncio.gather(*(count(case, endpoint) for case in cases))
     return {case.name: bill for case, bill in zip(cases, bills, strict=True)}
+
+
+async def _settled(front: MeteringFront) -> Bill:
+    """What was used since the last time, when all of it has come."""
+    calls = -1
+    while calls != front.bill.calls.total():
+        calls = front.bill.calls.total()
+        await asyncio.sleep(SETTLED)
+    return front.settle()
 
 
 async def _ask(running: Stage) -> None:
