@@ -82,7 +82,7 @@ def fetch_web_adapter(folder: Path) -> None:
 
 def fetch_lambda_rie(folder: Path) -> None:
     """AWS's emulator of Lambda's runtime API, which is inside the wheel of the SAM CLI, and the
-    Python runtime that talks to it, for Lambda's Python; 16 MB.
+    Python runtime that talks to it, for Lambda's Python; 11 MB.
     """
     folder.mkdir(parents=True)
     processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
