@@ -24,9 +24,6 @@ interface Shown extends Place {
   source: string;
 }
 
-/** Inside these, direction is that of what is around them. */
-const UNDIRECTED = /^(?:em|strong|del|span|br|hr|tr)$/;
-
 export class Prose {
   readonly #texts: Texts;
   readonly #markdown = new Markdown();
@@ -84,7 +81,8 @@ export class Prose {
     if (kind === "text" || kind === "mark") return { node: text, inner: text };
     if (kind === "pre") return codeCard(this.#texts, info);
     const node = element(kind);
-    if (!UNDIRECTED.test(kind)) node.dir = "auto";
+    // An element with a direction of its own is not asked for that of what it stands in.
+    if (parent.kind === "div") node.dir = "auto";
     if (kind === "table") {
       const name = { class: "wide", tabindex: "0", role: "group", "aria-label": this.#texts.table };
       return { node: element("div", name, node), inner: node };
