@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Sequence
+from typing import overload
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.context import (
+    BYTES4,
+    Budget,
+    Message,
+    MessageContextManager,
+    View,
+    message_counter,
+    trim_messages,
+)
+
+LETTERS = [Message("user", letter) for letter in "abcdefghij"]
+
+
+@given(st.sets(st.integers(0, 9)), st.integers(-12, 12), st.integers(-12, 12))
+def test_a_view_is_the_sequence_of_what_it_shows(shown: set[int], low: int, high: int) -> None:
+    """Its length, order, indices, slices and equality are those of a list."""
+    view = View(LETTERS, ((at, at + 1) for at in sorted(shown)))
+    listed = [LETTERS[at] for at in sorted(shown)]
+    assert (len(view), list(view), bool(view)) == (len(listed), listed, bool(listed))
+    assert view == listed
+    assert view == tuple(listed)
+    assert view != [*listed, LETTERS[0]]
+    assert list(view[low:high]) == listed[low:high]
+    assert list(reversed(view)) == listed[::-1]
+    if -len(listed) <= low < len(listed):
+        assert view[low] is listed[low]
+    else:
+        with pytest.raises(IndexError):
+            view[low]
+
+
+class Watched(Sequence[Message]):
+    """A long conversation that knows which of its messages were looked at."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self.messages = messages
+        self.seen: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        self.seen.update(range(*index.indices(len(self))) if isinstance(index, slice) else [index])
+        return self.messages[index]
+
+
+@pytest.mark.parametrize("strategy", ["fifo", "sliding_window"])
+def test_what_is_dropped_is_not_looked_at(strategy: str) -> None:
+    """X17: so that a history costs no more than what is kept of it."""
+    whole = Watched([Message("system", "S"), *(Message("user", "x" * 40) for _ in range(5000))])
+    window = trim_messages(whole, Budget(101, reserve=0), strategy, BYTES4)
+    assert (len(window.messages), len(window.dropped)) == (11, 4990)
+    assert whole.seen == {0, 1, *range(4990, 5001)}
+
+
+def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> None:
+    """X17: however many are kept."""
+    talk = MessageContextManager(Budget(100_000, reserve=0), counter=BYTES4)
+    for _ in range(10_000):
+        talk.add(Message("user", "x" * 40))
+    watched = Watched(talk._ledger.messages)
+    talk._ledger.messages = watched  # type: ignore[assignment]
+    assert len(talk.window().messages) == 10_000
+    assert len(watched.seen) < 20
+
+
+@pytest.mark.parametrize("unit", ["A reply of some words. ", "一个回答，不长也不短。"])
+def test_a_conversation_takes_less_than_twice_the_size_of_its_texts(unit: str) -> None:
+    """X18: at 222 bytes a message, exact counts included."""
+    counter = message_counter("tiktoken:o200k_base")
+    counter.count(unit)
+    repeated = unit * (222 // len(unit.encode()) + 1)
+    kept = repeated.encode()[:222].decode(errors="ignore")
+    size = 0
+    gc.collect()
+    tracemalloc.start()
+    try:
+        talk = MessageContextManager(Budget(1 << 40), counter=counter)
+        for n in range(3000):
+            text = f"{n}{kept}"[: len(kept)]
+            size += len(text.encode())
+            talk.add(Message("assistant" if n % 2 else "user", text))
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert size / 3000 == pytest.approx(222, abs=12)
+    assert taken < 1.75 * size
