@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kefu.context.budget import Budget
@@ -45,8 +44,7 @@ class Forecast(NamedTuple):
     """What would be left then; never below 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     used: int
     """Tokens of the whole conversation, so it may be more than the limit."""
     remaining: int
