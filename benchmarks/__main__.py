@@ -28,6 +28,8 @@ from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
 from benchmarks.tokens import tokens
 from benchmarks.units import units
+from benchmarks.widget import NoBrowser, widget
+from benchmarks.widget import table as widget_table
 
 NAMES = {
     "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
@@ -38,11 +40,12 @@ NAMES = {
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
+    "widget": "a long answer in Chromium: the page's main thread, a chunk (needs Chromium)",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"cold", "context", "imports", "pool", "tokens", "units"}
+APART = {"cold", "context", "imports", "pool", "tokens", "units", "widget"}
 """What needs no load and no mock model."""
 
 
@@ -162,6 +165,8 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         seen = context(effort.context_rounds, quick=effort is QUICK)
         rows |= {f"context: {name}": row for name, row in seen.items()}
         tables.append(context_table(seen))
+    if "widget" in names:
+        tables.append(page(effort, rows))
     if "units" in names:
         tables.append(units())
     if "tokens" in names:
@@ -182,6 +187,15 @@ def cold(effort: Effort, rows: dict[str, relay.Row]) -> str:
             return str(reason)
     rows |= {f"cold: {name}": row for name, row in seen.items()}
     return table(seen, COLD_PEER)
+
+
+def page(effort: Effort, rows: dict[str, relay.Row]) -> str:
+    try:
+        seen = widget(max(1, effort.rounds - 2), quick=effort is QUICK)
+    except NoBrowser as reason:
+        return str(reason)
+    rows |= seen
+    return widget_table(seen)
 
 
 if __name__ == "__main__":

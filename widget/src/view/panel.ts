@@ -47,7 +47,8 @@ export class Panel {
   }
 
   status(text: string, isOnline: boolean): void {
-    this.#line.textContent = text;
+    // Told with every piece of an answer; what does not change is not drawn anew.
+    if (this.#line.textContent !== text) this.#line.textContent = text;
     this.#dot.classList.toggle("off", !isOnline);
   }
 

@@ -1,0 +1,154 @@
+/**
+ * A long answer in a real Chromium (W16, W17): 10,000 characters of Markdown in 2,000 chunks at
+ * 200 a second. Prints one JSON object of figures; needs the built widget.
+ *
+ *   node bench/stream.mjs [--quick]
+ */
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { launchChromium } from "../tests/chromium.mjs";
+
+const WIDGET = new URL("../../functions/kefu/web/static/widget/chat-widget.js", import.meta.url);
+const CHUNKS = process.argv.includes("--quick") ? 400 : 2_000;
+const PER_SECOND = 200;
+const CHARACTERS = 5;
+
+const PASSAGE = `## What you need
+
+To travel you need **three papers**, and *one* of them is \`optional\`; see
+[the list](https://example.com/papers) or https://example.com/help.
+
+1. a passport
+   - valid for six months
+   - with ~~one~~ two free pages
+2. an invitation, 例如**医院**出具的邀请函
+
+| Kind | Days | Price |
+|:-----|-----:|:-----:|
+| S2   | 30   | 12 €  |
+| M    | 90   | \`20\` |
+
+\`\`\`python
+for day in range(30):
+    print("day", day)  # no *emphasis* here
+\`\`\`
+
+> Prices are without tax, and change without notice.
+
+`;
+
+const page = (origin) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
+<title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>
+<script src="/chat-widget.js" data-api-url="${origin}/api/chat" data-open defer></script></body>`;
+
+const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+
+/** Sends by the clock: what is late goes out at once, as from a network. */
+function stream(response) {
+  const source = PASSAGE.repeat(Math.ceil((CHUNKS * CHARACTERS) / PASSAGE.length));
+  const start = performance.now();
+  let sent = 0;
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const timer = setInterval(() => {
+    const due = Math.min(CHUNKS, ((performance.now() - start) * PER_SECOND) / 1_000);
+    for (; sent < due; sent += 1) {
+      const content = source.slice(sent * CHARACTERS, (sent + 1) * CHARACTERS);
+      response.write(event({ delta: { content } }));
+    }
+    if (sent < CHUNKS) return;
+    clearInterval(timer);
+    response.end(`${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`);
+  }, 5);
+}
+
+const script = await readFile(WIDGET);
+const server = createServer((request, response) => {
+  if (request.method === "POST") stream(response);
+  else if (request.url === "/chat-widget.js") {
+    response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8" }).end(script);
+  } else {
+    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
+    response.end(page(`http://127.0.0.1:${server.address().port}`));
+  }
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+/** Runs in the page, before anything else: tasks over 50 ms, and the gaps between frames. */
+function watch() {
+  const seen = { tasks: [], gaps: [] };
+  globalThis.seen = seen;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) seen.tasks.push(duration);
+  }).observe({ type: "longtask", buffered: true });
+  let last = performance.now();
+  const frame = (now) => {
+    seen.gaps.push(now - last);
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
+const browser = await launchChromium();
+try {
+  const tab = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  const devtools = await tab.context().newCDPSession(tab);
+  await devtools.send("Performance.enable");
+  await tab.addInitScript(watch);
+  /** Milliseconds of the main thread since the tab opened. */
+  const spent = async () => {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    const of = (name) => (metrics.find((metric) => metric.name === name)?.value ?? 0) * 1_000;
+    const [script, style, layout] = ["Script", "RecalcStyle", "Layout"].map((kind) =>
+      of(`${kind}Duration`),
+    );
+    return { task: of("TaskDuration"), script, own: script + style + layout };
+  };
+  const longest = (name) => tab.evaluate((key) => Math.max(0, ...globalThis.seen[key]), name);
+
+  await tab.goto(`http://127.0.0.1:${server.address().port}/`);
+  // Before anything is looked for in the page: that takes script of its own.
+  const load = await spent();
+  await tab.locator("kefu-chat textarea").waitFor();
+  const loadTask = await longest("tasks");
+  await tab.waitForTimeout(500);
+  const quietStart = await spent();
+  await tab.waitForTimeout(1_000);
+  const idle = (await spent()).task - quietStart.task;
+
+  await tab.evaluate(() => {
+    globalThis.seen.tasks.length = 0;
+    globalThis.seen.gaps.length = 0;
+  });
+  await tab.locator("kefu-chat textarea").fill("hello");
+  const marks = [await spent()];
+  await tab.locator("kefu-chat textarea").press("Enter");
+  const seconds = CHUNKS / PER_SECOND;
+  for (let quarter = 0; quarter < 4; quarter += 1) {
+    await tab.waitForTimeout((seconds * 1_000) / 4);
+    marks.push(await spent());
+  }
+  await tab.locator('kefu-chat .act[aria-label="Send"]').waitFor();
+  const end = await spent();
+  const quarters = [0, 1, 2, 3].map((at) => marks[at + 1].task - marks[at].task);
+  const gaps = await tab.evaluate(() => globalThis.seen.gaps.toSorted((a, b) => a - b));
+  const figures = {
+    "load: script ms": load.script,
+    "load: longest task ms": loadTask,
+    "main thread ms a chunk": (end.task - marks[0].task) / CHUNKS,
+    "script, style and layout ms a chunk": (end.own - marks[0].own) / CHUNKS,
+    "script ms a chunk": (end.script - marks[0].script) / CHUNKS,
+    "idle main thread ms a second": idle,
+    "longest task ms (0: none over 50)": await longest("tasks"),
+    "median frame ms": gaps[Math.floor(gaps.length / 2)] ?? 0,
+    "longest frame gap ms": gaps.at(-1) ?? 0,
+    "last quarter / first": quarters[3] / quarters[0],
+  };
+  for (const [name, value] of Object.entries(figures)) figures[name] = Number(value.toFixed(3));
+  console.log(JSON.stringify(figures));
+} finally {
+  await browser.close();
+  server.close();
+  server.closeAllConnections();
+}
