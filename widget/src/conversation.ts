@@ -102,6 +102,13 @@ export class Conversation {
     this.#quit("stop", "stopped");
   }
 
+  /** Forgets everything; an answer under way is stopped first. */
+  clear(): void {
+    this.stop();
+    this.#turns.length = 0;
+    this.#state = "idle";
+  }
+
   /** The page goes away, perhaps to come back from the browser's cache. */
   leave(): void {
     this.#quit("lost", "disconnected");

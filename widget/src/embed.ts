@@ -3,11 +3,13 @@
  * reads or touches the page's globals.
  */
 
+import { type ChatWidget, handleOf } from "./handle.ts";
 import { readOptions } from "./options.ts";
 import { HOST_TAG, Widget } from "./widget.ts";
 
 declare global {
   interface Window {
+    ChatWidget?: ChatWidget;
     ChatWidgetConfig?: unknown;
   }
 }
@@ -21,6 +23,10 @@ const script =
 function start(): void {
   // Included twice, or again by a single-page app: the first one stays.
   if (document.querySelector(HOST_TAG) !== null) return;
+  // A page that threw its whole document away took the element, not what listens. A form of the
+  // page with this name may stand here, too.
+  const before = window.ChatWidget;
+  if (typeof before?.destroy === "function") before.destroy();
   const page = {
     url: document.baseURI,
     languages: [document.documentElement.lang, ...navigator.languages],
@@ -29,7 +35,14 @@ function start(): void {
     console.warn(`Chat widget: ${complaint}`),
   );
   if (typeof options === "string") console.error(`Chat widget: ${options}`);
-  else new Widget(window, options);
+  else offer(new Widget(window, options));
+}
+
+function offer(widget: Widget): void {
+  const handle = handleOf(widget, () => {
+    if (window.ChatWidget === handle) delete window.ChatWidget;
+  });
+  window.ChatWidget = handle;
 }
 
 start();

@@ -9,6 +9,7 @@ export interface Texts {
   readonly greeting: string;
   readonly open: string;
   readonly close: string;
+  readonly newChat: string;
   readonly messages: string;
   readonly placeholder: string;
   readonly suggestions: string;
@@ -41,6 +42,7 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     greeting: "您好！请问有什么可以帮您？",
     open: "打开聊天",
     close: "关闭聊天",
+    newChat: "新对话",
     messages: "聊天记录",
     placeholder: "输入您的问题…",
     suggestions: "您可以这样问",
@@ -77,6 +79,7 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     greeting: "Hello! What can we help you with?",
     open: "Open chat",
     close: "Close chat",
+    newChat: "New chat",
     messages: "Conversation",
     placeholder: "Ask anything…",
     suggestions: "Suggested questions",

@@ -2,6 +2,7 @@
 
 import { httpApi } from "./api.ts";
 import { type Audience, Conversation, type Turn, type Waiting } from "./conversation.ts";
+import type { EventDetails, EventName } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
 import { areaOf, Store } from "./store.ts";
@@ -30,6 +31,9 @@ export class Widget implements Audience {
   readonly #composer: Composer;
   readonly #launcher: Launcher;
   readonly #panel: Panel;
+  readonly #host = document.createElement(HOST_TAG);
+  /** Ends what the widget listens to outside its own tree. */
+  readonly #gone = new AbortController();
 
   constructor(page: Window, options: Options) {
     this.#page = page;
@@ -71,37 +75,95 @@ export class Widget implements Audience {
       (text) => this.#conversation.send(text),
       () => this.#conversation.stop(),
     );
-    this.#launcher = new Launcher(this.#texts, () => this.#toggle());
+    this.#launcher = new Launcher(this.#texts, () => this.toggle());
     const parts = [this.#transcript, this.#suggestions, this.#consent, this.#composer];
     this.#panel = new Panel(
       this.#texts,
       options.title,
       parts.map(({ node }) => node),
-      () => this.#close(),
+      () => {
+        this.close();
+        this.#launcher.node.focus({ preventScroll: true });
+      },
+      () => {
+        this.reset();
+        this.#composer.focus();
+      },
     );
-    fillScreen(page, this.#panel.node);
+    fillScreen(page, this.#panel.node, this.#gone.signal);
     for (const turn of stored.turns) this.#transcript.restored(turn);
     if (stored.turns.length > 0) this.#suggestions.remove();
     this.#mount(options);
     this.#listen();
     this.#showStatus();
     const isOpen = stored.turns.length > 0 ? stored.isOpen : options.open;
-    if (isOpen && !page.matchMedia(COVERS_PAGE).matches) this.#open();
+    if (isOpen && !page.matchMedia(COVERS_PAGE).matches) this.#reveal();
+  }
+
+  get host(): HTMLElement {
+    return this.#host;
+  }
+
+  get isOpen(): boolean {
+    return !this.#panel.node.hidden;
+  }
+
+  /** Opens, and moves the focus to where the visitor writes. */
+  open(): void {
+    this.#reveal();
+    this.#composer.focus();
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    // Only what is inside the panel loses the focus with it.
+    const hadFocus = this.#panel.node.contains(this.#host.shadowRoot?.activeElement ?? null);
+    this.#show(false);
+    if (hadFocus) this.#launcher.node.focus({ preventScroll: true });
+  }
+
+  toggle(): void {
+    if (this.isOpen) this.close();
+    else this.open();
+  }
+
+  /** Opens and asks, once the visitor has agreed to what has to be agreed to. */
+  send(text: string): void {
+    this.open();
+    this.#consent.whenGiven(() => this.#conversation.send(text));
+  }
+
+  /** A new conversation; an answer under way is stopped, and what was kept is forgotten. */
+  reset(): void {
+    this.#conversation.clear();
+    this.#transcript.cleared();
+    this.#suggestions.offerBelow(this.#transcript.node);
+    this.#showStatus();
+    this.#store.write({ turns: [] });
+  }
+
+  /** Takes it off the page, with every listener and timer; the kept conversation stays. */
+  destroy(): void {
+    this.#conversation.leave();
+    this.#gone.abort();
+    this.#host.remove();
   }
 
   asked(turn: Turn): void {
     this.#transcript.asked(turn);
     this.#suggestions.remove();
     this.#save();
+    this.#announce("message", { id: turn.id, role: "user", text: turn.question });
   }
 
   restarted(): void {
     this.#transcript.restarted();
   }
 
-  told(_turn: Turn, text: string): void {
+  told(turn: Turn, text: string): void {
     this.#transcript.told(text);
     this.#showStatus();
+    this.#announce("delta", { id: turn.id, text });
   }
 
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void {
@@ -111,6 +173,7 @@ export class Widget implements Audience {
       this.#transcript.ended(turn);
       this.#panel.speak(this.#endingOf(turn));
       this.#save();
+      this.#announceEnd(turn);
     } else if (state === "connecting") {
       const notice = this.#noticeOf(waiting);
       this.#transcript.notice(notice);
@@ -118,6 +181,20 @@ export class Widget implements Audience {
     } else if (state === "awaiting-first-byte") {
       this.#transcript.notice(undefined);
     }
+  }
+
+  #announceEnd({ id, answer, ending }: Turn): void {
+    if (ending === "whole" || ending === "stopped") {
+      this.#announce("message", { id, role: "assistant", text: answer });
+    } else if (ending !== "open") {
+      this.#announce("error", { id, code: ending });
+    }
+  }
+
+  /** A handler that throws is reported by the browser, and harms nothing here. */
+  #announce<Name extends EventName>(name: Name, detail: EventDetails[Name]): void {
+    const type = `chat-widget:${name}`;
+    this.#host.dispatchEvent(new CustomEvent(type, { detail, bubbles: true }));
   }
 
   #noticeOf(waiting: Waiting | undefined): string | undefined {
@@ -142,38 +219,25 @@ export class Widget implements Audience {
     return this.#conversation.isAnswering ? this.#texts.answering : this.#texts.thinking;
   }
 
-  #open(): void {
+  #reveal(): void {
+    if (this.isOpen) return;
     this.#show(true);
     this.#transcript.shown();
-  }
-
-  #close(): void {
-    this.#show(false);
-    this.#launcher.node.focus({ preventScroll: true });
   }
 
   #show(isOpen: boolean): void {
     this.#panel.node.hidden = !isOpen;
     this.#launcher.show(isOpen);
     if (this.#conversation.turns.length > 0) this.#store.write({ isOpen });
+    this.#announce(isOpen ? "open" : "close", {});
   }
 
   #save(): void {
-    const isOpen = !this.#panel.node.hidden;
-    this.#store.write({ isOpen, turns: this.#conversation.turns });
-  }
-
-  #toggle(): void {
-    if (!this.#panel.node.hidden) {
-      this.#close();
-      return;
-    }
-    this.#open();
-    this.#composer.focus();
+    this.#store.write({ isOpen: this.isOpen, turns: this.#conversation.turns });
   }
 
   #mount(options: Options): void {
-    const host = document.createElement(HOST_TAG);
+    const host = this.#host;
     host.lang = options.language;
     host.dataset.position = options.position;
     const shadow = host.attachShadow({ mode: "open" });
@@ -192,27 +256,29 @@ export class Widget implements Audience {
       const isDark = theme === "dark" || (theme === "auto" && dark.matches);
       dress(host, isDark ? "dark" : "light", accent);
     };
-    dark.addEventListener("change", put);
+    dark.addEventListener("change", put, { signal: this.#gone.signal });
     put();
   }
 
   #listen(): void {
     const page = this.#page;
-    page.addEventListener("online", () => {
+    const { signal } = this.#gone;
+    const conversation = this.#conversation;
+    const on = (target: EventTarget, type: string, act: () => void): void =>
+      target.addEventListener(type, act, { signal });
+    on(page, "online", () => {
       this.#showStatus();
-      this.#conversation.online();
+      conversation.online();
     });
-    page.addEventListener("offline", () => this.#showStatus());
-    page.addEventListener("pagehide", () => this.#conversation.leave());
-    for (const waking of ["pageshow", "focus"]) {
-      page.addEventListener(waking, () => this.#conversation.wake());
-    }
-    document.addEventListener("visibilitychange", () => {
-      this.#conversation.wake();
+    on(page, "offline", () => this.#showStatus());
+    on(page, "pagehide", () => conversation.leave());
+    for (const waking of ["pageshow", "focus"]) on(page, waking, () => conversation.wake());
+    on(document, "visibilitychange", () => {
+      conversation.wake();
       // A phone may end a hidden page without another word.
-      if (document.hidden && isBusy(this.#conversation.state)) this.#save();
+      if (document.hidden && isBusy(conversation.state)) this.#save();
     });
-    document.addEventListener("resume", () => this.#conversation.wake());
+    on(document, "resume", () => conversation.wake());
   }
 }
 

@@ -10,13 +10,25 @@ export class Panel {
   /** Read aloud at the start and the end of an answer; the growing text itself is not. */
   readonly #spoken = element("div", { class: "spoken", role: "status" });
 
-  constructor(texts: Texts, title: string, parts: readonly HTMLElement[], closed: () => void) {
+  constructor(
+    texts: Texts,
+    title: string,
+    parts: readonly HTMLElement[],
+    closed: () => void,
+    renewed: () => void,
+  ) {
     const close = element(
       "button",
       { type: "button", class: "close", "aria-label": texts.close },
       icon("close"),
     );
     close.addEventListener("click", closed);
+    const renew = element(
+      "button",
+      { type: "button", class: "renew", "aria-label": texts.newChat },
+      icon("pencil"),
+    );
+    renew.addEventListener("click", renewed);
     this.node = element(
       "section",
       { class: "panel", part: "panel", id: "panel", role: "dialog", "aria-labelledby": "title" },
@@ -30,6 +42,7 @@ export class Panel {
           element("h2", { id: "title" }, element("bdi", {}, title)),
           element("p", { class: "line" }, this.#dot, this.#line),
         ),
+        renew,
         close,
       ),
       ...parts,

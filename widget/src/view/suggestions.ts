@@ -19,6 +19,11 @@ export class Suggestions {
     this.node.hidden = suggestions.length === 0;
   }
 
+  /** Offers them again, below `node`. */
+  offerBelow(node: HTMLElement): void {
+    node.after(this.node);
+  }
+
   remove(): void {
     this.node.remove();
   }

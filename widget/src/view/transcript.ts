@@ -73,6 +73,15 @@ export class Transcript {
     this.ended(turn);
   }
 
+  /** Nothing was said yet: the greeting alone is left. */
+  cleared(): void {
+    this.#drop();
+    this.#shown = undefined;
+    this.#trouble = undefined;
+    this.node.replaceChildren(...[...this.node.children].slice(0, 1));
+    this.#isFollowing = true;
+  }
+
   /** What is hidden cannot be scrolled; now it is shown. */
   shown(): void {
     this.#follow();

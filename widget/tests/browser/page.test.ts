@@ -1,5 +1,6 @@
 /** What the widget is on a page: one, quiet, reachable by keyboard, and text never markup. */
 
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, DONE, finish } from "../scripted-service.ts";
@@ -7,6 +8,10 @@ import { pageWith, tagWith } from "../site.ts";
 import { eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
+const BUILD = new URL(
+  "../../../functions/kefu/web/static/widget/chat-widget.json",
+  import.meta.url,
+);
 
 test("included twice: one widget, one request (W9)", async () => {
   it.service.script(answer(["ok"]), answer(["never"]));
@@ -53,6 +58,40 @@ for (const type of ["module", "text/javascript"]) {
     expect(errors).toEqual([]);
   });
 }
+
+for (const [name, change, expected] of [
+  ["the build's own hash lets it run", "", 1],
+  ["a wrong hash is blocked by the browser, and the page goes on", "x", 0],
+] as const) {
+  test(`pinned: ${name} (T28, C16)`, async () => {
+    const { file, integrity } = JSON.parse(await readFile(BUILD, "utf8"));
+    expect(file).toMatch(/^chat-widget\.[0-9a-f]{12}\.js$/);
+    const given = integrity.replace("sha384-", `sha384-${change}`).slice(0, integrity.length);
+    const { page, errors } = await it.visit({ integrity: given });
+    expect(await page.locator("kefu-chat").count()).toBe(expected);
+    expect(await page.locator("h1").innerText()).toBe("A shop");
+    expect(errors).toHaveLength(1 - expected);
+  });
+}
+
+test("on a page in GBK, from a host that names no charset, its Chinese is still Chinese", async () => {
+  const context = await it.browser.newContext();
+  const page = await context.newPage();
+  const script = await readFile(new URL("chat-widget.js", BUILD));
+  await page.route("**/chat-widget.js", (route) =>
+    route.fulfill({ body: script, contentType: "text/javascript" }),
+  );
+  const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "zh-CN" });
+  await page.route("**/gbk", (route) =>
+    route.fulfill({
+      body: html.replace("utf-8", "gbk"),
+      headers: { "Content-Type": "text/html; charset=gbk" },
+    }),
+  );
+  await page.goto(`${it.site.origin}/gbk`);
+  expect(await page.evaluate(() => document.characterSet)).toBe("GBK");
+  expect(await page.locator("kefu-chat h2").innerText()).toBe("在线客服");
+});
 
 test("settings may come from ChatWidgetConfig, and attributes win (W1)", async () => {
   const html = pageWith({ "data-api-url": it.service.url, "data-title": "From the tag" });
@@ -171,7 +210,7 @@ test("the dialog has a role and a name, every button has a name (W11)", async ()
     .evaluateAll((buttons) =>
       buttons.map((button) => button.getAttribute("aria-label") ?? button.textContent),
     );
-  expect(names).toEqual(["Close chat", "Retry", "Send", "Close chat"]);
+  expect(names).toEqual(["New chat", "Close chat", "Retry", "Send", "Close chat"]);
 });
 
 test("open from the start, it leaves the focus where the visitor is (W11)", async () => {

@@ -1,0 +1,49 @@
+/** Who may know whom, and who may reach out of the widget. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const SOURCES = new URL("../../src/", import.meta.url);
+
+/** Every source by its path, without comments. */
+const sources = new Map(
+  readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => [path, codeOf(readFileSync(new URL(path, SOURCES), "utf8"))] as const),
+);
+
+function codeOf(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+}
+
+function filesWith(pattern: RegExp): string[] {
+  return [...sources].filter(([, code]) => pattern.test(code)).map(([path]) => path);
+}
+
+test("machine.ts imports nothing: the table can be read and tested alone", () => {
+  expect(sources.get("machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
+});
+
+test("only api.ts makes requests", () => {
+  expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
+    "api.ts",
+  ]);
+});
+
+test("only embed.ts reads the page's globals and its script tag", () => {
+  expect(filesWith(/\bwindow\.|globalThis|currentScript|document\.querySelector/)).toEqual([
+    "embed.ts",
+  ]);
+});
+
+test("nothing turns text into markup or code, and nothing listens to messages (W13, T26)", () => {
+  const ways = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/;
+  expect(filesWith(ways)).toEqual([]);
+  expect(filesWith(/["']message["'],\s*\(|postMessage|onmessage/)).toEqual([]);
+});
+
+test("views know no request, no storage and no page", () => {
+  const inner = [...sources].filter(([path]) => path.startsWith("view/"));
+  const outside = /from "\.\.\/(api|store|embed|widget|handle)\.ts"/;
+  expect(inner.filter(([, code]) => outside.test(code)).map(([path]) => path)).toEqual([]);
+});
