@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import os
 import platform
+import pwd
 import shutil
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def fetch_web_adapter(folder: Path) -> None:
     """The Lambda Web Adapter, compiled here: Rust; 120 MB of sources, two minutes of one core."""
     folder.mkdir(parents=True)
     crate = f"lambda_web_adapter@{WEB_ADAPTER}"
-    environment = QUICK_BUILD | {"CARGO_TARGET_DIR": str(folder / "target")}
+    environment = QUICK_BUILD | _toolchain() | {"CARGO_TARGET_DIR": str(folder / "target")}
     # --locked: its own Cargo.lock, which has the hash of every library.
     install = ("install", "--quiet", "--locked", crate, "--root", str(folder))
     _run("cargo", *install, cwd=folder, environment=environment)
@@ -78,6 +79,14 @@ def fetch_web_adapter(folder: Path) -> None:
     if hashlib.sha256(source.read_bytes()).hexdigest() != WEB_ADAPTER_SHA256:
         sys.exit(f"{source.name} is not the file it was.")
     shutil.rmtree(folder / "target")
+
+
+def _toolchain() -> dict[str, str]:
+    """Where rustup has its compilers, if HOME is a fresh one that has none."""
+    users = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".rustup"
+    if "RUSTUP_HOME" in os.environ or (Path.home() / ".rustup").exists() or not users.is_dir():
+        return {}
+    return {"RUSTUP_HOME": str(users)}
 
 
 def fetch_lambda_rie(folder: Path) -> None:
