@@ -28,6 +28,21 @@ test("the page names every custom property a site may set, and no other", () => 
 
 test("the page names every part a site may style, and no other", () => {
   const listed = page.slice(page.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
-  const parts = all(source.join("\n"), /\bpart: "(\w+)"/g);
-  expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z]+)`/g)).toEqual(parts);
+  const parts = all(source.join("\n"), /\bpart: "([\w-]+)"/g);
+  expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z-]+)`/g)).toEqual(parts);
+});
+
+test("the page names every event and every method of ChatWidget, and no other", () => {
+  const handle = readFileSync(new URL("../handle.ts", view), "utf8");
+  const [, details = ""] = handle.split("interface EventDetails {");
+  const [, methods = ""] = handle.split("interface ChatWidget {");
+  const section = page.split("## From your own scripts")[1]?.split("\n## ")[0] ?? "";
+  const [ofMethods = "", ofEvents = ""] = section.split("| Event | Detail |");
+  const rows = (text: string): string => text.replace(/^(?!\| `).*$/gm, "");
+  expect(all(rows(ofEvents).replace(/^(.*?) \| .*$/gm, "$1"), /`(\w+)`/g)).toEqual(
+    all(details.split("\n}")[0] ?? "", /^ {2}readonly (\w+):/gm),
+  );
+  expect(all(rows(ofMethods).replace(/^(.*?) \| .*$/gm, "$1"), /`(\w+)\(/g)).toEqual(
+    all(methods.split("\n}")[0] ?? "", /^ {2}(\w+)[(<]/gm),
+  );
 });
