@@ -84,7 +84,8 @@ def fetch_web_adapter(folder: Path) -> None:
 def _toolchain() -> dict[str, str]:
     """Where rustup has its compilers, if HOME is a fresh one that has none."""
     users = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".rustup"
-    if "RUSTUP_HOME" in os.environ or (Path.home() / ".rustup").exists() or not users.is_dir():
+    ours = any(Path.home().glob(".rustup/toolchains/*"))
+    if "RUSTUP_HOME" in os.environ or ours or not users.is_dir():
         return {}
     return {"RUSTUP_HOME": str(users)}
 
