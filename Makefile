@@ -122,7 +122,7 @@ format: setup ## put every file into its form, mend what can be mended
 	$(BIN)/ruff format --quiet
 	cd widget && npm run --silent format
 
-docs: .venv/server widget/node_modules/ready ## write the generated pages of docs/ anew
+docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and the widget's hash in template.yaml
 	$(BIN)/python docs/generate.py
 	cd widget && npm run --silent docs
 

@@ -1,7 +1,11 @@
-"""Writes the pages of docs/ that are made from the source; `--check` only compares them."""
+"""Writes what is made from the source, pages of docs/ and the widget's hash in template.yaml;
+`--check` only compares them.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 from types import NoneType
@@ -13,7 +17,8 @@ from pydantic.fields import FieldInfo
 
 from kefu.settings import Settings
 
-DOCS = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
+MANIFEST = ROOT / "functions/kefu/web/static/widget/chat-widget.json"
 
 # The first setting of each section, in the order of kefu.settings.
 SECTIONS = {
@@ -85,21 +90,39 @@ def _default(field: FieldInfo) -> str:
     return "" if default is None or default in ("", ()) else f"`{default}`"
 
 
-PAGES = {"settings.md": settings_page}
+def template() -> str:
+    """The one there is, with the names of the widget that was built last."""
+    text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    if not MANIFEST.exists():
+        sys.exit("The widget is not built yet. Run: make setup")
+    widget = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    for name in ("File", "Integrity"):
+        line = f"      {name}: {widget[name.lower()]}"
+        text, found = re.subn(rf"^      {name}: .+$", line, text, flags=re.MULTILINE)
+        if found != 1:
+            sys.exit(f"template.yaml must have one line for the widget's {name}, not {found}.")
+    return text
+
+
+MADE = {
+    "docs/settings.md": (settings_page, "is out of date"),
+    "template.yaml": (template, "names another widget than the one that is built"),
+}
 
 
 def main() -> int:
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for name, page in PAGES.items():
-        path = DOCS / name
-        if path.exists() and path.read_text(encoding="utf-8") == page():
+    for name, (make, _) in MADE.items():
+        path = ROOT / name
+        made = make()
+        if path.exists() and path.read_text(encoding="utf-8") == made:
             continue
-        stale.append(f"docs/{name}")
+        stale.append(name)
         if not check:
-            path.write_text(page(), encoding="utf-8")
+            path.write_text(made, encoding="utf-8")
     for name in stale:
-        print(f"{name} is out of date. Run: make docs" if check else f"Wrote {name}")
+        print(f"{name} {MADE[name][1]}. Run: make docs" if check else f"Wrote {name}")
     return int(check and bool(stale))
 
 

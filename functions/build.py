@@ -8,6 +8,7 @@ bytecode of Lambda's Python. The same sources give the same bytes.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import struct
@@ -24,6 +25,8 @@ PLATFORMS = {"x86_64": "x86_64-manylinux_2_28", "arm64": "aarch64-manylinux_2_28
 
 FUNCTIONS = Path(__file__).parent
 REQUIREMENTS = FUNCTIONS.parent / "requirements" / "lambda.txt"
+TEMPLATE = FUNCTIONS.parent / "template.yaml"
+WIDGET = FUNCTIONS / "kefu/web/static/widget"
 
 SERVICES = ("dynamodb", "secretsmanager", "ssm", "sts")
 """Those of botocore's service descriptions that Kefu can need; all of them are 30 MB."""
@@ -48,17 +51,20 @@ NOT_NEEDED = (
     "boto3/data",
     "boto3/examples",
     "botocore/data/*/*/examples-1.json",
+    "certifi*",
+    "charset_normalizer*",
     "httpcore*",
     "httpx*",
     "kefu/__main__.py",
     "kefu/cli",
-    "kefu/tokens/encodings/*.bin",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",
+    "regex*",
+    "requests*",
 )
-"""Kefu's terminal, encodings that need tiktoken, what only compilers and type checkers read, and
-parts that are never loaded."""
+"""Kefu's terminal, what only compilers and type checkers read, parts that are never loaded, and
+what tiktoken needs for downloads and tries alone."""
 
 POWERTOOLS_UTILITIES = ("jmespath_utils", "typing")
 """What logging needs of them; the others are parsers and validators."""
@@ -70,8 +76,8 @@ def main() -> int:
     parser.add_argument("--arch", choices=PLATFORMS, default="arm64")
     options = parser.parse_args()
     folder: Path = options.folder.resolve()
-    if not list((FUNCTIONS / "kefu/web/static/widget").glob("chat-widget.js")):
-        sys.exit("The widget is not built yet. Run: make package")
+    if complaint := widget_complaint(WIDGET, TEMPLATE.read_text(encoding="utf-8")):
+        sys.exit(complaint)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     build(folder, options.arch)
@@ -86,6 +92,20 @@ def main() -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def widget_complaint(widget: Path, template: str) -> str:
+    """Why this widget cannot go with this template, whose output pins one; empty if it can."""
+    manifest = widget / "chat-widget.json"
+    if not manifest.exists():
+        return "The widget is not built yet. Run: make package"
+    names = json.loads(manifest.read_text(encoding="utf-8"))
+    if all(f": {name}\n" in template for name in (names["file"], names["integrity"])):
+        return ""
+    return (
+        "The widget has changed, and template.yaml still pins the one before: browsers would "
+        "refuse it. Run: make docs"
+    )
 
 
 def build(folder: Path, arch: str) -> None:

@@ -10,7 +10,7 @@ pin() {
 }
 echo uv | pin uv -
 pin server pyproject.toml --extra server --extra tokens
-pin lambda pyproject.toml --extra aws
+pin lambda pyproject.toml --extra aws --extra tokens
 pin dev pyproject.toml --extra aws --extra tokens --group dev
 pin clients --group clients
 pin sam --group sam

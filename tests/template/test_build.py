@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from kefu.tokens import counter
 from tests.parts.plugin import free_port
 from tests.template.conftest import CANARY, ROOT
 
@@ -69,12 +71,13 @@ def checksum(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def test_package_is_at_most_15_mb_zipped(package: Path) -> None:
-    zipped = io.BytesIO()
-    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in names(package):
-            archive.write(package / name, name)
-    assert len(zipped.getvalue()) <= 15e6
+def zipped(folder: Path) -> int:
+    """How many bytes Lambda is sent."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(names(folder)):
+            archive.write(folder / name, name)
+    return len(packed.getvalue())
 
 
 def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
@@ -82,9 +85,11 @@ def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
     assert {"run.sh", "kefu/asgi.py", "kefu/lambda_handler.py"} <= found
     assert "kefu/web/static/widget/chat-widget.js.br" in found
     assert os.access(package / "run.sh", os.X_OK)
+    assert {f"kefu/tokens/encodings/{name}_base.bin" for name in ("cl100k", "o200k")} <= found
     unwanted = re.compile(
         r"kefu/(cli/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|httpx|build\.py|Makefile)"
-        r"|kefu/tokens/encodings/.*\.bin$|botocore/data/(ec2|s3)/|dist-info/(RECORD|WHEEL)$"
+        r"|^(certifi|charset_normalizer|httpcore|regex|requests)|botocore/data/(ec2|s3)/"
+        r"|dist-info/(RECORD|WHEEL)$"
     )
     assert [name for name in found if unwanted.search(name)] == []
     services = {path.name for path in (package / "botocore/data").iterdir() if path.is_dir()}
@@ -120,7 +125,7 @@ def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("arch", MACHINES)
-def test_compiled_modules_are_for_the_processor_that_was_asked_for(
+def test_a_package_is_at_most_15_mb_and_for_the_processor_that_was_asked_for(
     arch: str, package: Path, tmp_path: Path
 ) -> None:
     folder = package
@@ -134,6 +139,7 @@ def test_compiled_modules_are_for_the_processor_that_was_asked_for(
             folder,
         ]
         subprocess.run(command, check=True, capture_output=True)
+    assert zipped(folder) <= 15e6
     modules = list(folder.rglob("*.so"))
     assert len(modules) > 5
     for module in modules:
@@ -159,6 +165,37 @@ def test_package_starts_and_says_that_it_has_no_key(package: Path) -> None:
         process.terminate()
         process.communicate(timeout=10)
     assert b'"status":"degraded"' in answer
+
+
+COUNT = """
+import sys
+from kefu.settings import Settings
+from kefu.tokens import counter
+import kefu.asgi
+assert "tiktoken" not in sys.modules and "kefu.tokens.bpe" not in sys.modules
+for name in sys.argv[1:]:
+    print(counter("tiktoken:" + name).count("Kefu \\u5ba2\\u670d <|endoftext|>" + " ab" * 999))
+"""
+
+
+def test_package_counts_exactly_when_told_to(package: Path) -> None:
+    """C12: with every byte there, and without what tiktoken has for downloads; loaded only then."""
+    python = build.find_python()
+    if python is None:
+        pytest.skip(f"No Python {build.PYTHON} on this machine")
+    encodings = ["o200k_base", "cl100k_base", "gpt-4o"]
+    child = subprocess.run(
+        [python, "-I", "-S", "-c", f"import sys; sys.path.insert(0, '.'){COUNT}", *encodings],
+        cwd=package,
+        env={"AWS_LAMBDA_FUNCTION_NAME": "kefu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    text = "Kefu 客服 <|endoftext|>" + " ab" * 999
+    here = [counter(f"tiktoken:{name}").count(text) for name in encodings]
+    assert list(map(int, child.stdout.split())) == here
 
 
 def _health(process: subprocess.Popen[bytes], port: int) -> bytes:
@@ -189,6 +226,16 @@ def test_no_key_of_the_builder_is_in_what_was_built(built: Path) -> None:
     """T20: keys were in the environment of the build."""
     for name in names(built):
         assert CANARY.encode() not in (built / name).read_bytes(), name
+
+
+def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -> None:
+    """Browsers would refuse it, by the tag that is in the outputs."""
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    assert build.widget_complaint(build.WIDGET, template) == ""
+    changed = {"file": "chat-widget.0123456789ab.js", "integrity": "sha384-AAAA"}
+    (tmp_path / "chat-widget.json").write_text(json.dumps(changed))
+    assert "Run: make docs" in build.widget_complaint(tmp_path, template)
+    assert "not built" in build.widget_complaint(tmp_path / "nowhere", template)
 
 
 def test_stripping_leaves_what_is_no_library_alone() -> None:

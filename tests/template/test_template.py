@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import subprocess
@@ -230,6 +232,24 @@ def test_nothing_that_is_committed_holds_a_key(name: str) -> None:
         assert CANARY not in content
     if name.startswith("."):
         assert tracked.stdout == ""
+
+
+def test_the_pinned_tag_names_the_widget_that_is_served(stack: Stack) -> None:
+    """W: file and hash of the build, in a tag that is complete."""
+    folder = ROOT / "functions/kefu/web/static/widget"
+    manifest = json.loads((folder / "chat-widget.json").read_text())
+    pinned = stack["Mappings"]["Widget"]["Built"]
+    assert pinned == {"File": manifest["file"], "Integrity": manifest["integrity"]}
+    digest = hashlib.sha384((folder / pinned["File"]).read_bytes()).digest()
+    assert pinned["Integrity"] == f"sha384-{base64.b64encode(digest).decode()}"
+    tag, values = stack["Outputs"]["PinnedScriptTag"]["Value"]["Fn::Sub"]
+    assert set(re.findall(r"\$\{(\w+)\}", tag)) == set(values)
+    for name in ("File", "Integrity"):
+        assert values[name] == {"Fn::FindInMap": ["Widget", "Built", name]}
+    attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+    assert attributes["src"] == "${Base}/${File}"
+    assert attributes["integrity"] == "${Integrity}"
+    assert attributes["crossorigin"] == "anonymous"
 
 
 def test_events_has_a_sample_of_each_kind() -> None:

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_generated_pages_are_what_the_source_makes_of_them() -> None:
-    """Run `make docs` after a change of the settings."""
+    """Run `make docs` after a change of the settings or of the widget."""
     child = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"],
         capture_output=True,
