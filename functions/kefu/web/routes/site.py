@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -36,10 +36,18 @@ _CODINGS = {"br": ".br", "gzip": ".gz"}
 """What the widget's build has packed already, best first."""
 
 
+# Always, not only for a request with an Origin: a shared cache may answer one with the other.
+_FOR_ALL_SITES = {
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+
+
 class _File:
     """A file of the package and its packed siblings, each read once, served with its ETag."""
 
-    def __init__(self, path: Path, cache: str) -> None:
+    def __init__(self, path: Path, cache: str, headers: Mapping[str, str] | None = None) -> None:
+        self._headers = headers or {}
         self._path = path
         self._cache = cache
         self._codings = [name for name, end in _CODINGS.items() if _packed(path, end).is_file()]
@@ -48,7 +56,7 @@ class _File:
     def response(self, request: Request) -> Response:
         coding = self._coding(request.headers.get("accept-encoding", ""))
         content, etag = self._content(coding)
-        headers = {"ETag": etag, "Cache-Control": self._cache}
+        headers = {"ETag": etag, "Cache-Control": self._cache, **self._headers}
         if self._codings:
             headers["Vary"] = "Accept-Encoding"
         if request.headers.get("if-none-match") == etag:
@@ -107,7 +115,7 @@ def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
             continue
         hashed = built.name.count(".") > 1
         cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=300"
-        serve(f"/{built.name}", _File(built, cache))
+        serve(f"/{built.name}", _File(built, cache, _FOR_ALL_SITES))
     if demo:
         for path, page in _PAGES.items():
             serve(path, _File(_STATIC / page, "no-cache"))
