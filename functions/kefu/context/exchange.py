@@ -80,14 +80,17 @@ class Pairing:
     __slots__ = ("_waiting",)
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
-        self._waiting = Counter(call.id for call in calls)
+        self._waiting: Counter[str | None] = Counter(call.id for call in calls)
 
     def answer(self, call_id: str | None) -> bool:
         """Whether this result is one that was waited for."""
-        if call_id is None or not self._waiting[call_id]:
+        if not self.awaits(call_id):
             return False
         self._waiting[call_id] -= 1
         return True
+
+    def awaits(self, call_id: str | None) -> bool:
+        return self._waiting[call_id] > 0
 
     @property
     def complete(self) -> bool:

@@ -68,6 +68,15 @@ class Ledger:
         self._note(at, message)
         return cost
 
+    def after(self, message: Message, cost: int) -> int:
+        """The cost of the whole conversation if this message, which costs so much, were added."""
+        end = len(self.messages)
+        if message.role == "tool":
+            waited_for = self._pairing is not None and self._pairing.awaits(message.tool_call_id)
+            return self.cost(0, end) + (cost if waited_for else 0)
+        broken = self._pairing is not None and not self._pairing.complete
+        return self.cost(0, self._group if broken else end) + cost
+
     def pin(self, at: int, pinned: bool) -> None:
         message = self.messages[at]
         self.messages[at] = replace(message, pinned=pinned)

@@ -96,7 +96,7 @@ class MessageContextManager:
     def can_add(self, message: Message) -> Forecast:
         """What `add` would lead to. Costs one count, changes nothing."""
         tokens = self._count(message)
-        used, room = self._used() + tokens, self.budget.room
+        used, room = self._ledger.priming + self._ledger.after(message, tokens), self.budget.room
         return Forecast(used <= room, used > _NEAR * room, tokens, max(0, room - used))
 
     def window(self) -> Window:

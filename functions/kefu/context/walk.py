@@ -51,7 +51,7 @@ class Walk:
 
     def exchange(self, at: int) -> Span:
         stop = at + 1
-        if self.messages[at].role == "tool" or self.messages[at].tool_calls:
+        if self.messages[at].role == "tool" or calls_tools(self.messages[at]):
             while stop < len(self.messages) and self.messages[stop].role == "tool":
                 stop += 1
         start = self._tools_before(stop)[0] if stop <= self.tail else self.tail

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kefu.context import STRATEGIES, Budget, Message, MessageCounter, Window, trim_messages
+from kefu.context import (
+    STRATEGIES,
+    Budget,
+    Message,
+    MessageCounter,
+    ToolCall,
+    Window,
+    trim_messages,
+)
 from kefu.context.ledger import Ledger
 from tests.unit.context.histories import (
     COUNTERS,
@@ -62,6 +70,20 @@ def test_a_conversation_kept_up_to_date_gives_the_same_window(
         fresh = trim_messages(whole, budget, name, counter)
         assert (grown.left_out, grown.tokens) == (fresh.left_out, fresh.tokens)
         assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_only_an_assistants_calls_wait_for_results(name: str) -> None:
+    """X9, X12: a result behind anything else is a stray, however the conversation is looked at."""
+    counter = COUNTERS["bytes4"]
+    asking = Message("system", "note", (ToolCall("1", "f", "{}"),))
+    stray = Message("tool", "aaaa", tool_call_id="1")
+    whole = [Message("user", "aaaa"), asking, stray, Message("user", "bbbb")]
+    for room in rooms(whole, counter):
+        fresh = trim_messages(whole, Budget(room, reserve=0), name, counter)
+        grown = STRATEGIES[name](kept_up_to_date(whole, counter), Budget(room, reserve=0))
+        assert stray in fresh.dropped
+        assert fresh == grown
 
 
 @pytest.mark.parametrize("name", ["fifo", "sliding_window", "keep_important"])
