@@ -252,6 +252,41 @@ def test_the_pinned_tag_names_the_widget_that_is_served(stack: Stack) -> None:
     assert attributes["crossorigin"] == "anonymous"
 
 
+def test_the_patch_for_managed_instances_fits_the_template(
+    sam: Sam, look: Look, text: str, tmp_path: Path
+) -> None:
+    """As docs/aws/scale.md has it: applied, valid, and what AWS makes of it."""
+    (tmp_path / "template.yaml").write_text(text, encoding="utf-8")
+    patch = ROOT / "docs/aws/managed-instances.patch"
+    child = subprocess.run(
+        ["git", "apply", patch], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert child.returncode == 0, f"docs/aws/managed-instances.patch: {child.stderr}"
+    child = sam("cfn-lint", str(tmp_path / "template.yaml"))
+    assert child.returncode == 0, child.stdout + child.stderr
+    patched = (tmp_path / "template.yaml").read_text(encoding="utf-8")
+    provider = "arn:aws:lambda:eu-west-1:123456789012:capacity-provider:kefu"
+    found = look({"CapacityProviderArn": provider}, text=patched)
+    function = found["Resources"]["ChatFunction"]["Properties"]
+    assert function["CapacityProviderConfig"] == {
+        "LambdaManagedInstancesCapacityProviderConfig": {
+            "CapacityProviderArn": {"Ref": "CapacityProviderArn"}
+        }
+    }
+    assert "SnapStart" not in function
+    alias = found["Resources"]["ChatFunctionAliaslive"]["Properties"]
+    assert "ProvisionedConcurrencyConfig" not in alias
+    assert not_streaming(found) == []
+
+
+def test_sam_knows_no_capacity_provider_under_a_condition(look: Look, text: str) -> None:
+    """Why that is a patch; once this fails, make it a parameter."""
+    function = "      AutoPublishAlias: live\n"
+    config = "      CapacityProviderConfig: !If [Keep, {Arn: arn}, !Ref AWS::NoValue]\n"
+    with pytest.raises(AssertionError, match="CapacityProviderConfig"):
+        look(text=text.replace(function, config + function))
+
+
 def test_events_has_a_sample_of_each_kind() -> None:
     kinds = {path.name.split("-")[0] for path in (ROOT / "events").glob("*.json")}
     assert kinds == {"rest", "http", "url"}

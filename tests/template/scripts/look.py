@@ -29,7 +29,7 @@ def transformed(text: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The CloudFormation that AWS makes of the template."""
     template = yaml_parse(text)
     template["Resources"]["ChatFunction"]["Properties"]["CodeUri"] = "s3://bucket/package"
-    defaults = {name: what["Default"] for name, what in template["Parameters"].items()}
+    defaults = {name: what.get("Default") for name, what in template["Parameters"].items()}
     found: dict[str, Any] = transform(template, {**defaults, **parameters}, _NoPolicies())
     return found
 
