@@ -16,17 +16,17 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint, Reason
 from kefu.limits import Rate
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.sqlite import SqliteStore
+from tests.fakes.running import Running
 
 
-class Child:
+class Child(Running):
     """The other end: starts the process, tells it what to do, reads its answers."""
 
     def __init__(self, store: str, environment: Mapping[str, str] | None = None) -> None:
@@ -39,15 +39,7 @@ class Child:
             text=True,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
         self.process.kill()
         self.process.communicate()
 

@@ -6,16 +6,14 @@ botocore finds it by AWS_ENDPOINT_URL_SSM and AWS_ENDPOINT_URL_SECRETS_MANAGER.
 from __future__ import annotations
 
 import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 
+from tests.fakes.running import HttpServer
 from tests.parts.plugin import CREDENTIALS
 
 
-class AwsKeys:
+class AwsKeys(HttpServer):
     """Hands out `text`, or an error of AWS's while `error` is set; `asked` is what was wanted."""
 
     def __init__(self, text: str = "") -> None:
@@ -39,13 +37,12 @@ class AwsKeys:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        super().__init__(Handler)
 
     @property
     def environment(self) -> dict[str, str]:
         """What a process needs to be told to ask this one."""
-        url = f"http://127.0.0.1:{self._server.server_port}"
+        url = self.address
         return {
             **CREDENTIALS,
             "AWS_ENDPOINT_URL_SSM": url,
@@ -60,17 +57,3 @@ class AwsKeys:
         if target == "AmazonSSM.GetParameter":
             return 200, {"Parameter": {"Name": wanted["Name"], "Value": self.text}}
         return 200, {"Name": wanted["SecretId"], "SecretString": self.text}
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()

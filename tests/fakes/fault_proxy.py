@@ -12,9 +12,10 @@ import socket
 import struct
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
+
+from tests.fakes.running import Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Faults:
     """Bytes that travel together; the next ones come in a segment of their own."""
 
 
-class FaultProxy:
+class FaultProxy(Running):
     """`with FaultProxy("http://127.0.0.1:8000") as proxy: ... proxy.set(latency=2)`."""
 
     def __init__(self, target: str) -> None:
@@ -75,17 +76,12 @@ class FaultProxy:
         faults = Faults(down, black_hole, latency, reset_after, slow_close, bandwidth, slices)
         asyncio.run_coroutine_threadsafe(self._apply(faults), self._loop).result(10)
 
-    def __enter__(self) -> Self:
+    def start(self) -> Self:
         self._thread.start()
         self.set()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs
+
+from tests.fakes.running import HttpServer
 
 SECRET = "canary-0x4AAAAA-bot-check-secret"
 
@@ -20,7 +20,7 @@ def said(**fields: Any) -> Answer:
     return 200, {"Content-Type": "application/json"}, json.dumps(fields).encode()
 
 
-class SiteVerify:
+class SiteVerify(HttpServer):
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []
         """The forms that came."""
@@ -47,9 +47,8 @@ class SiteVerify:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
                 """Silent: what was asked is kept."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self.url = f"http://127.0.0.1:{self._server.server_port}/siteverify"
+        super().__init__(Handler)
+        self.url = f"{self.address}/siteverify"
 
     def answer(self, form: dict[str, str]) -> Answer:
         self.asked.append(form)
@@ -64,20 +63,6 @@ class SiteVerify:
             return said(success=False, **{"error-codes": ["timeout-or-duplicate"]})
         self._used.add(token)
         return said(success=True, **{"error-codes": []}, **self.verdict)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 def slow(seconds: float) -> Callable[[], Answer]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.fakes.running import HttpServer
 
 REFUSAL = json.dumps(
     {
@@ -23,7 +22,7 @@ REFUSAL = json.dumps(
 ).encode()
 
 
-class ThrottlingFront:
+class ThrottlingFront(HttpServer):
     def __init__(self, target: str) -> None:
         self.target = urlsplit(target).netloc
         self.throttling = True
@@ -56,9 +55,8 @@ class ThrottlingFront:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
                 """Silent: the answers speak for themselves."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(Handler)
+        self.url = self.address
 
     def forward(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.target, timeout=10)
@@ -68,17 +66,3 @@ class ThrottlingFront:
             return response.status, response.read()
         finally:
             connection.close()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from tests.fakes.behaviours import Behaviour, answer
+from tests.fakes.running import Running
 from tests.fakes.upstream_connection import Call, Connection
 
 
@@ -37,7 +37,7 @@ class _Rule:
         return behaviour
 
 
-class ScriptedUpstream:
+class ScriptedUpstream(Running):
     """`with ScriptedUpstream() as upstream:` gives a running server on a free port."""
 
     def __init__(
@@ -108,17 +108,6 @@ class ScriptedUpstream:
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(5)
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
