@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from kefu.admission import Admission
@@ -17,9 +16,9 @@ from kefu.answer import Upstream
 from kefu.chat import Chat
 from kefu.keypool import KeyPool
 from kefu.policy import allowance, patience, prompt_policy, web_options
+from kefu.references import bot_checking, referenced_keys
 from kefu.relay import Relay
 from kefu.settings import LONGCAT, Settings
-from kefu.stores.aws import text_at
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
@@ -27,8 +26,7 @@ from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.summaries import Summaries, SummaryPolicy
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
-from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
-from kefu.verification import BotCheck, Passes
+from kefu.upstream.siteverify import SiteVerify
 from kefu.web.app import Application, Parts, create_app
 from kefu.web.exchange import Desk
 from kefu.web.log import RequestLog
@@ -76,7 +74,7 @@ def build(settings: Settings) -> Service:
     guarded = _guard(store, settings, clock, log)
     keys = settings.keys if kind == "remote" else ("local",)
     pool = KeyPool(keys, probe_interval=settings.probe_interval)
-    referenced = _referenced_keys(settings, pool, clock, log)
+    referenced = referenced_keys(settings, pool, clock.now, log)
     relay = Relay(
         upstream,
         pool,
@@ -92,8 +90,9 @@ def build(settings: Settings) -> Service:
     notices: list[str] = []
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
-    verifier, bot_check = _bot_check(settings, clock)
-    life = _Life(log, upstream, guarded, referenced, verifier, chat, notices, settings.snapshot)
+    verifier, bot_check, secret = bot_checking(settings, clock.now, log)
+    references = [reference for reference in (referenced, secret) if reference]
+    life = _Life(log, upstream, guarded, references, verifier, chat, notices, settings.snapshot)
 
     def health() -> Health:
         keys = bool(pool.keys)
@@ -119,7 +118,7 @@ class _Life:
     log: RequestLog
     upstream: StartableUpstream
     store: GuardedStore
-    referenced: ReferencedKeys | None
+    references: Sequence[ReferencedKeys]
     verifier: SiteVerify
     chat: Chat
     notices: Sequence[str]
@@ -127,13 +126,13 @@ class _Life:
 
     def prefetch(self) -> None:
         self.store.prefetch()
-        if self.referenced:
-            self.referenced.prefetch()
+        for reference in self.references:
+            reference.prefetch()
 
     async def start(self) -> None:
         self.store.warm()
-        if self.referenced:
-            self.referenced.prefetch()
+        for reference in self.references:
+            reference.prefetch()
         threads = (self.log.open, self.chat.warm)
         await asyncio.gather(self.upstream.warm(), *map(asyncio.to_thread, threads))
         for notice in self.notices:
@@ -146,8 +145,8 @@ class _Life:
 
     async def stop(self) -> None:
         self.chat.close()
-        if self.referenced:
-            await self.referenced.aclose()
+        for reference in self.references:
+            await reference.aclose()
         await self.upstream.aclose()
         await self.verifier.aclose()
         await self.store.aclose()
@@ -178,42 +177,6 @@ def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, s
             local_model.NOTICE,
         )
     return scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE
-
-
-def _referenced_keys(
-    settings: Settings, pool: KeyPool, clock: SystemClock, log: RequestLog
-) -> ReferencedKeys | None:
-    if not settings.keys_from:
-        return None
-
-    def learn(keys: tuple[str, ...]) -> None:
-        log.redactor.learn(keys)
-        pool.replace(keys)
-
-    return ReferencedKeys(
-        partial(text_at, settings.keys_from),
-        learn,
-        clock.now,
-        ttl=settings.keys_ttl,
-        on_degraded=log.degraded,
-    )
-
-
-def _bot_check(settings: Settings, clock: SystemClock) -> tuple[SiteVerify, BotCheck | None]:
-    """The verifier is there to be closed, also while nobody asks it."""
-    secret = settings.bot_check_secret.get_secret_value()
-    turnstile = settings.bot_check == "turnstile"
-    verifier = SiteVerify(settings.bot_check_url or (TURNSTILE if turnstile else HCAPTCHA), secret)
-    if settings.bot_check == "off":
-        return verifier, None
-    check = BotCheck(
-        verifier,
-        Passes(secret, 60 * settings.bot_check_minutes),
-        clock.now,
-        hostnames=settings.bot_check_hosts,
-        action=settings.bot_check_action if turnstile else None,
-    )
-    return verifier, check
 
 
 def _say(line: str) -> None:

@@ -229,6 +229,12 @@ class Settings(BaseModel):
         alias="KEFU_BOT_CHECK_SECRET",
         description="The provider's secret key.",
     )
+    bot_check_secret_from: str = Field(
+        "",
+        alias="KEFU_BOT_CHECK_SECRET_FROM",
+        description="On AWS: where it is kept, as in `KEFU_KEYS_FROM`, instead; it is read again "
+        "every `KEFU_KEYS_TTL` seconds.",
+    )
     bot_check_hostnames: Names = Field(
         (),
         alias="KEFU_BOT_CHECK_HOSTNAMES",
@@ -368,7 +374,7 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _bot_check_can_refuse(self) -> Self:
         if self.bot_check != "off":
-            if not self.bot_check_secret.get_secret_value():
+            if not (self.bot_check_secret.get_secret_value() or self.bot_check_secret_from):
                 raise ValueError("KEFU_BOT_CHECK_SECRET: must be set when KEFU_BOT_CHECK is on")
             if not self.bot_check_hosts:
                 raise ValueError("KEFU_BOT_CHECK_HOSTNAMES: must be set where no page is named")
@@ -380,7 +386,7 @@ class Settings(BaseModel):
         keys_in(keys.get_secret_value())
         return keys
 
-    @field_validator("keys_from")
+    @field_validator("keys_from", "bot_check_secret_from")
     @classmethod
     def _is_reference(cls, reference: str) -> str:
         # Without the value: somebody may have put a key here.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,11 +59,24 @@ class Verifier(Protocol):
 
 
 class Passes:
-    """Signed with a key made of `secret`; good for `life` seconds and one address."""
+    """Signed with a key made of `secret`; good for `life` seconds and one address.
+
+    While there is no secret (""), no pass is good and none can be issued.
+    """
 
     def __init__(self, secret: str, life: float) -> None:
-        self._key = hmac.digest(secret.encode(), b"kefu verification pass", hashlib.sha256)
+        self._key = b""
         self._life = life
+        if secret:
+            self.learn(secret)
+
+    @property
+    def secret_known(self) -> bool:
+        return bool(self._key)
+
+    def learn(self, secret: str) -> None:
+        """Sign with this one; passes of another are good no longer."""
+        self._key = hmac.digest(secret.encode(), b"kefu verification pass", hashlib.sha256)
 
     def issue(self, address: str, now: float) -> str:
         expires = f"{int(now + self._life)}"
@@ -71,10 +84,14 @@ class Passes:
 
     def good(self, text: str, address: str, now: float) -> bool:
         expires, _, signature = text.partition(".")
+        if not self._key:
+            return False
         signed = hmac.compare_digest(signature.encode(), self._sign(expires, address).encode())
         return signed and now < int(expires)
 
     def _sign(self, expires: str, address: str) -> str:
+        if not self._key:
+            raise ValueError("There is no secret to sign with.")
         mac = hmac.digest(self._key, f"{expires} {address}".encode(), hashlib.sha256)
         return base64.urlsafe_b64encode(mac).decode().rstrip("=")
 
@@ -88,16 +105,19 @@ class BotCheck:
         *,
         hostnames: frozenset[str],
         action: str | None,
+        secret_ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`now`: Unix time. `hostnames`: of the pages that may embed the chat.
 
-        `action` None: is not compared.
+        `action` None: is not compared. `secret_ready` waits a while for a secret that is being
+        read; without one nobody passes.
         """
         self._verifier = verifier
         self._passes = passes
         self._now = now
         self._hostnames = hostnames
         self._action = action
+        self._secret_ready = secret_ready
 
     async def admit(self, proof: Proof, address: str, note: Callable[[str], None]) -> str | None:
         """A new pass for a good token; None when an earlier pass is still good.
@@ -105,6 +125,11 @@ class BotCheck:
         `note` is told what was decided, for the log. Raises VerificationRequired, and
         UpstreamUnavailable when the provider cannot be asked: nobody passes unchecked.
         """
+        if self._secret_ready:
+            await self._secret_ready()
+        if not self._passes.secret_known:
+            note("unavailable: no secret")
+            raise _unavailable()
         if proof.earlier and self._passes.good(proof.earlier, address, self._now()):
             note("pass")
             return None

@@ -15,12 +15,13 @@ ROOT = Path(__file__).parents[2]
 
 NOT_ON_AWS = {
     "LONGCAT_API_KEYS": "keys come by reference; it is there for sam local alone, empty",
+    "KEFU_BOT_CHECK_SECRET": "comes by reference, as the keys do",
     "KEFU_BODY_TIMEOUT": "API Gateway reads the whole body before it calls the function",
     "KEFU_WRITE_TIMEOUT": "API Gateway reads the answer, at its own speed",
     "KEFU_LOG_FORMAT": "metrics are in the JSON lines",
     "KEFU_TRUSTED_PROXY_HOPS": "API Gateway tells the address",
 }
-MADE_BY_THE_TEMPLATE = {"KEFU_KEYS_FROM", "KEFU_STORE"}
+MADE_BY_THE_TEMPLATE = {"KEFU_BOT_CHECK_SECRET_FROM", "KEFU_KEYS_FROM", "KEFU_STORE"}
 """Set from the parameters of other names, or from resources."""
 
 FIELDS = {field.alias: field for field in Settings.model_fields.values() if not field.exclude}
@@ -83,9 +84,13 @@ def test_every_parameter_is_described_and_grouped_once(text: str) -> None:
         assert what["Type"] in ("String", "Number"), name
 
 
-@pytest.mark.parametrize("parameter", ["KeysParameter", "KeysSecretArn"])
+@pytest.mark.parametrize(
+    "parameter",
+    ["KeysParameter", "KeysSecretArn", "BotCheckSecretParameter", "BotCheckSecretArn"],
+)
 def test_a_key_put_where_its_place_belongs_is_refused(text: str, parameter: str) -> None:
     """T20."""
     pattern = parameters(text)[parameter]["AllowedPattern"]
     assert not re.fullmatch(pattern, "sk-canary-5f3c9a7e1b")
     assert not re.fullmatch(pattern, "ak_canary,ak_canary2")
+    assert not re.fullmatch(pattern, "0x4AAAAAcanary")

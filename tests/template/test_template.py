@@ -132,6 +132,26 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
     assert roles == {"ChatRole", "CodeDeployServiceRole", "ApiAccountRole"}
 
 
+def test_secrets_are_referred_to_and_never_parameters(stack: Stack) -> None:
+    """T20: neither the keys nor the bot check's secret; what may be read is what is referred to."""
+    assert not [name for name, what in stack["Parameters"].items() if "NoEcho" in what]
+    variables = stack["Resources"]["ChatFunction"]["Properties"]["Environment"]["Variables"]
+    assert "KEFU_BOT_CHECK_SECRET" not in variables
+    in_manager, in_ssm = variables["KEFU_BOT_CHECK_SECRET_FROM"]["Fn::If"][1:]
+    assert in_manager == {"Fn::Sub": "secretsmanager:${BotCheckSecretArn}"}
+    assert in_ssm["Fn::If"] == [
+        "BotCheckSecretIsAParameter",
+        {"Fn::Sub": "ssm:${BotCheckSecretParameter}"},
+        "",
+    ]
+    policies = stack["Resources"]["ChatRole"]["Properties"]["Policies"]
+    [statements] = [p["PolicyDocument"]["Statement"] for p in policies if p["PolicyName"] == "keys"]
+    by_condition = {s["Fn::If"][0]: s["Fn::If"][1] for s in statements}
+    assert by_condition["BotCheckSecretIsASecret"]["Resource"] == {"Ref": "BotCheckSecretArn"}
+    resource = by_condition["BotCheckSecretIsAParameter"]["Resource"]["Fn::Sub"]
+    assert resource.endswith(":parameter${BotCheckSecretParameter}")
+
+
 def _choices(statement: Any) -> list[Any]:
     """A statement, or those an Fn::If chooses from."""
     if "Fn::If" not in statement:

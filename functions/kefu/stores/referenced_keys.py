@@ -1,4 +1,4 @@
-"""API keys that are kept in SSM or Secrets Manager: read by reference, and read again.
+"""API keys, and other secrets, kept in SSM or Secrets Manager: read by reference, and again.
 
 Nobody waits for a reading but a chat that has no key at all, and that one not for long. A reading
 that fails changes nothing: the keys of the last one stay.
@@ -30,15 +30,18 @@ class ReferencedKeys:
         *,
         ttl: float,
         on_degraded: Callable[[str], None],
+        what: str = "the API keys",
     ) -> None:
         """`read` blocks, is called in a thread, and gives the text that holds the keys; `learn` is
-        told the keys whenever they were read. `ttl`: seconds until they are read again.
+        told the keys whenever they were read, and may refuse them with a ValueError. `ttl`:
+        seconds until they are read again. `what` they are, for the log.
         """
         self._read = read
         self._learn = learn
         self._clock = clock
         self._ttl = ttl
         self._on_degraded = on_degraded
+        self._what = what
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="kefu-keys")
         self._reading: asyncio.Task[None] | None = None
         self._next = 0.0
@@ -67,13 +70,13 @@ class ReferencedKeys:
             text = await asyncio.wrap_future(self._threads.submit(self._read))
             if not (keys := keys_in(_text_in(text))):
                 raise ValueError("holds no key")
+            self._learn(keys)
         except Exception as error:  # noqa: BLE001 - whatever breaks there, chats go on with what is known
             self._next = self._clock() + RETRY
-            self._on_degraded(f"reading the API keys: {_what(error)}")
+            self._on_degraded(f"reading {self._what}: {_why(error)}")
             return
         self._next = self._clock() + self._ttl
         self._known = True
-        self._learn(keys)
 
 
 def _text_in(text: str) -> str:
@@ -88,7 +91,7 @@ def _text_in(text: str) -> str:
     return ",".join(value for value in values if isinstance(value, str))
 
 
-def _what(error: Exception) -> str:
+def _why(error: Exception) -> str:
     """Why, without the words of an error that may quote a key."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):

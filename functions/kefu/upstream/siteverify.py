@@ -36,6 +36,10 @@ class SiteVerify:
         self._secret = secret
         self._session: aiohttp.ClientSession | None = None
 
+    def learn(self, secret: str) -> None:
+        """The provider's secret, from now on."""
+        self._secret = secret
+
     async def verify(self, token: str, address: str) -> Verdict:
         import aiohttp
 
