@@ -1,22 +1,23 @@
-"""What a conversation is made of: frozen values, the same for every way into Kefu."""
+"""What a conversation is made of: frozen values, the same for every way into Kefu.
+
+Named tuples, here and in all that `kefu.context` and `kefu.tokens` import: to import `dataclasses`
+takes as long as to import the rest of the two.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     id: str
     name: str
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()

@@ -109,7 +109,7 @@ def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
         half = TrimPolicy(budget=Budget(max(1, length // 2), reserve=0))
     else:
         limit = max(1, prompt.window.tokens // 2)
-        half = replace(trim, budget=replace(trim.budget, limit=limit, reserve=0))
+        half = replace(trim, budget=trim.budget._replace(limit=limit, reserve=0))
     return replace(policy, trim=half)
 
 

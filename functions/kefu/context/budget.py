@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from kefu.context.model_windows import Override, resolve_window
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class _Budget(NamedTuple):
     limit: int
     """What the model takes: prompt and answer together."""
-    reserve: int | None = None
+    reserve: int | None
     """Kept free for the answer; a fifth of the limit, rounded up, unless given."""
-    cut_step: float = 0.0
+    cut_step: float
     """Where above 0, the cut moves in steps of this part of the room, so that the start of the
     prompt stays the same for several requests and a provider's prompt cache can use it. 0.2 is a
     good step where there is such a cache; the oldest messages are then counted as well."""
-    max_messages: int = 0
+    max_messages: int
     """For `sliding_window`: no more than this many messages beside the system prompt; 0: any."""
-    resolved: bool = True
+    resolved: bool
     """False: nobody knows this model's window, and the limit is a careful guess."""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.cut_step < 1:
-            raise ValueError(f"cut_step is a part of the room, from 0 to below 1: {self.cut_step}")
+
+class Budget(_Budget):
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        limit: int,
+        reserve: int | None = None,
+        cut_step: float = 0.0,
+        max_messages: int = 0,
+        resolved: bool = True,
+    ) -> Self:
+        if not 0 <= cut_step < 1:
+            raise ValueError(f"cut_step is a part of the room, from 0 to below 1: {cut_step}")
+        return super().__new__(cls, limit, reserve, cut_step, max_messages, resolved)
 
     @property
     def room(self) -> int:

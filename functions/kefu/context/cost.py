@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kefu.messages import Message
 from kefu.tokens import counter, estimate_calibrated, estimate_message_tokens, utf16_length
 
 
-@dataclass(frozen=True, slots=True)
 class MessageCounter:
     """Content, and the name and arguments of every tool call, each text counted by itself."""
 
-    count: Callable[[str], int]
-    per_message: int = 0
-    """What the chat format adds to each message: 3 for exact counts of OpenAI's models."""
-    priming: int = 0
-    """What it adds once a prompt: 3 there. Estimates have it in their error anyway."""
+    __slots__ = ("count", "per_message", "priming")
+
+    def __init__(self, count: Callable[[str], int], per_message: int = 0, priming: int = 0) -> None:
+        self.count = count
+        self.per_message = per_message
+        """What the chat format adds to each message: 3 for exact counts of OpenAI's models."""
+        self.priming = priming
+        """What it adds once a prompt: 3 there. Estimates have it in their error anyway."""
 
     def __call__(self, message: Message) -> int:
         tokens = self.per_message + self.count(message.content)

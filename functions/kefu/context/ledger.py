@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
 from kefu.context.window import Span
@@ -79,7 +78,7 @@ class Ledger:
 
     def pin(self, at: int, pinned: bool) -> None:
         message = self.messages[at]
-        self.messages[at] = replace(message, pinned=pinned)
+        self.messages[at] = message._replace(pinned=pinned)
         if at < self.head or message.role == "system" or message.pinned == pinned:
             return
         if pinned:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple, overload
 
@@ -72,8 +71,7 @@ class View(Sequence[Message]):
         return repr(tuple(self))
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """`messages` and `dropped` are, unchanged and in order, all there was (and a new summary)."""
 
     messages: Sequence[Message]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kefu.errors import UnknownCounter
 from kefu.tokens.calibrated import estimate_calibrated
@@ -22,15 +21,17 @@ COUNTERS: dict[str, Callable[[str], int]] = {
 _EXACT = "tiktoken:"
 
 
-@dataclass(frozen=True, slots=True)
 class Counter:
     """How many tokens a text has. Call it, or call `count`, which saves a step."""
 
-    name: str
-    """What was asked for; an exact counter's, `tiktoken:` and the encoding it counts in."""
-    approximate: bool
-    """False only where the model's own tokenizer is public, known and used."""
-    count: Callable[[str], int]
+    __slots__ = ("approximate", "count", "name")
+
+    def __init__(self, name: str, *, approximate: bool, count: Callable[[str], int]) -> None:
+        self.name = name
+        """What was asked for; an exact counter's, `tiktoken:` and the encoding it counts in."""
+        self.approximate = approximate
+        """False only where the model's own tokenizer is public, known and used."""
+        self.count = count
 
     def __call__(self, text: str) -> int:
         return self.count(text)
@@ -53,4 +54,6 @@ def counter(name: str) -> Counter:
     from kefu.tokens.bpe import exact
 
     tokenizer = exact(name.removeprefix(_EXACT))
-    return Counter(_EXACT + tokenizer.name, tokenizer.approximate, tokenizer.count)
+    return Counter(
+        _EXACT + tokenizer.name, approximate=tokenizer.approximate, count=tokenizer.count
+    )

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import Message, build_llm_messages
+from kefu.messages import Role
 from kefu.tokens import estimate_message_tokens
 
 
@@ -89,7 +90,8 @@ def test_inputs_are_left_alone() -> None:
 
 
 texts = st.text(max_size=40)
-histories = st.lists(st.builds(Message, st.sampled_from(["user", "assistant"]), texts), max_size=12)
+roles: st.SearchStrategy[Role] = st.sampled_from(["user", "assistant"])
+histories = st.lists(st.tuples(roles, texts).map(lambda said: Message(*said)), max_size=12)
 
 
 @given(texts, histories, texts, st.integers(-5, 120))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,7 +150,7 @@ def test_a_sliding_window_has_the_newest_messages_as_many_as_the_limit_allows() 
         talk.add(user(turn * 4))
         talk.add(assistant(turn.upper() * 4))
     assert contents(talk.window().messages) == ["SSSS", "dddd", "DDDD"]
-    talk.budget = replace(budget, max_messages=0)
+    talk.budget = budget._replace(max_messages=0)
     assert contents(talk.window().messages) == ["SSSS", "cccc", "CCCC", "dddd", "DDDD"]
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import Message, ToolCall, Window, truncate_v1
+from kefu.messages import Role
 from kefu.tokens import utf16_length
 
 
@@ -121,9 +122,11 @@ def test_no_messages_make_an_empty_window() -> None:
     assert split(truncate_v1([])) == ([], [])
 
 
-roles = st.sampled_from(["system", "user", "assistant"])
+roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant"])
+texts = st.text(st.sampled_from("a你😀"), max_size=30)
 conversations = st.lists(
-    st.builds(Message, roles, st.text(st.sampled_from("a你😀"), max_size=30)), max_size=14
+    st.tuples(roles, texts).map(lambda said: Message(*said)),
+    max_size=14,
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from kefu.context.budget import Budget
@@ -38,7 +37,7 @@ async def summary(
         return plain
     allowance = min(room_beside_fixed(talk, budget), budget.room // 4)
     if count(_message("")) >= allowance:
-        return replace(plain, fallback="no room")
+        return plain._replace(fallback="no room")
     free = int(budget.cut_step * budget.room)
     rest = keep_recent(talk, Budget(budget.room - allowance - free, reserve=0), summary=False)
     going = [run for run in rest.left_out if run.reason == "budget" and run.stop > talk.head]
@@ -47,10 +46,10 @@ async def summary(
     try:
         text = (await summarize(View(talk.messages, spans), previous)).strip()
     except Exception as failure:  # noqa: BLE001 -- the errors of any model's client
-        return replace(plain, fallback=f"failed: {type(failure).__name__}")
+        return plain._replace(fallback=f"failed: {type(failure).__name__}")
     message = _longest(text, allowance, count)
     return (
-        _with(message, talk, rest, budget, count) if message else replace(plain, fallback="empty")
+        _with(message, talk, rest, budget, count) if message else plain._replace(fallback="empty")
     )
 
 
