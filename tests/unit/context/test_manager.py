@@ -271,6 +271,27 @@ def test_usage_that_says_nothing_changes_nothing() -> None:
     assert talk.state().used == 2
 
 
+def test_usage_of_a_prompt_from_before_a_clear_changes_nothing() -> None:
+    """X13, 清空上下文."""
+    talk = manager(room=100)
+    talk.add(user("aaaa"))
+    talk.window()
+    talk.clear()
+    talk.add(user("bbbb"))
+    talk.calibrate(50)
+    assert talk.state().used == 2
+
+
+def test_usage_has_in_it_what_the_chat_format_adds_once() -> None:
+    """X13."""
+    counter = MessageCounter(estimate_message_tokens, 1, 3)
+    talk = MessageContextManager(Budget(1000, reserve=0), counter=counter)
+    talk.add(user("a" * 400))
+    assert talk.window().tokens == 104
+    talk.calibrate(206)
+    assert (talk.window().tokens, talk.state().used) == (206, 206)
+
+
 def test_exact_counters_add_what_the_chat_format_adds() -> None:
     """X7: 3 per message and 3 a prompt, unless switched off."""
     exact = message_counter("tiktoken:cl100k_base")

@@ -74,11 +74,11 @@ class Told:
             self.add(late)
             return answer
 
+        at = head_of(self.messages())
         removed = (await self.talk.summarize(tell)).removed
         assert bool(removed) <= bool(answer)
         if removed:
             self.forget(removed)
-            at = head_of(self.messages())
             self.items.insert(at, (self.next_id, self.talk._ledger.messages[at]))
             assert self.items[at][1].summary
             assert {r.summary_id for r in removed} <= {self.next_id, None}
