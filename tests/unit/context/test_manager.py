@@ -271,6 +271,16 @@ def test_usage_that_says_nothing_changes_nothing() -> None:
     assert talk.state().used == 2
 
 
+def test_usage_is_that_of_the_window_not_of_what_it_leaves_out() -> None:
+    """X13."""
+    talk = manager(room=10, system="")
+    for _ in range(10):
+        talk.add(user("a" * 20))
+    assert talk.window().tokens == 10
+    talk.calibrate(20)
+    assert talk.state().used == 100
+
+
 def test_usage_of_a_prompt_from_before_a_clear_changes_nothing() -> None:
     """X13, 清空上下文."""
     talk = manager(room=100)
