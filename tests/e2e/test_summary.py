@@ -22,7 +22,7 @@ async def test_x9_model_itself_tells_what_is_left_out() -> None:
         "try_timeout": 90,
         "first_event_timeout": 90,
     }
-    settings: dict[str, Any] = {"trim": "summary", "max_prompt_tokens": 80, "summary_wait": 60}
+    settings: dict[str, Any] = {"trim": "summary", "max_prompt_tokens": 80, "summary_wait": 90}
     with Service(
         None, keys=(), log_level="DEBUG", max_output_tokens=40, **settings, **patience
     ) as service:

@@ -39,8 +39,9 @@ async def test_c10_limit_lets_a_burst_through_then_says_when(staged: Staged) -> 
 
 async def test_c10_wait_that_was_told_is_long_enough(staged: Staged) -> None:
     running = staged(1, ip_requests_per_minute=60)
-    await asyncio.gather(*(running.ask() for _ in range(60)))
-    wait = limited(await running.ask())
+    # On a busy machine a place or two is free again before the last one asks.
+    answers = await asyncio.gather(*(running.ask() for _ in range(80)))
+    wait = limited(next(answer for answer in answers if answer.status != 200))
     assert wait == 1
     await asyncio.sleep(wait)
     assert (await running.ask()).complete

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,9 @@ NOTICE = (
 _LOAD_TIMEOUT = 60.0
 CONTEXT_LENGTH = 4096
 """Tokens for each of the two conversations it holds at once."""
+# They wait for each other without sleeping, so that one which is interrupted holds up all: with
+# every processor taken, a browser beside it makes the answer ten times as slow.
+THREADS = max(1, (os.cpu_count() or 1) // 2)
 
 
 def weights() -> Path | None:
@@ -102,6 +106,7 @@ def serve(file: str) -> None:
     params.model_alias = {NAME}
     params.n_parallel = 2
     params.n_ctx = 2 * CONTEXT_LENGTH
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.ui = False
     params.verbosity = 0
     params.cache_ram_mib = 0
