@@ -162,7 +162,7 @@ def test_utf16_length_is_the_length_javascript_sees(text: str, units: int) -> No
     ("text", "tokens"), [("", 0), ("abcd", 1), ("abcde", 2), ("你好吗？吗", 2)]
 )
 def test_chars4_is_a_quarter_of_the_characters(text: str, tokens: int) -> None:
-    """X7."""
+    """基础字符计数, X7."""
     assert estimate_chars4(text) == tokens
 
 

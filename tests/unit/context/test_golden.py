@@ -81,7 +81,7 @@ def test_the_vectors_have_the_specifications_cuts(name: str, kept: int, chars: i
 
 @pytest.mark.parametrize("name", COUNTERS)
 def test_texts_count_as_in_the_vectors(name: str) -> None:
-    """X2, X4."""
+    """Token 计数一致性, X2, X4."""
     for row in GOLDEN["tokens"]:
         assert COUNTERS[name](row["text"]) == row[name], row["text"]
 
@@ -103,7 +103,7 @@ def test_v1_cuts_as_in_the_vectors() -> None:
 
 @pytest.mark.parametrize("history", HISTORIES)
 def test_windows_are_those_of_the_vectors(history: str) -> None:
-    """X14: by the stateless function and by the manager."""
+    """相同的裁剪行为, X14: by the stateless function and by the manager."""
     whole = HISTORIES[history]
     for row in GOLDEN["windows"]:
         if row["history"] == history:

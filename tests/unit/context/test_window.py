@@ -61,7 +61,7 @@ class Watched(Sequence[Message]):
 
 @pytest.mark.parametrize("strategy", ["fifo", "sliding_window"])
 def test_what_is_dropped_is_not_looked_at(strategy: str) -> None:
-    """X17: so that a history costs no more than what is kept of it."""
+    """裁剪性能, X17: so that a history costs no more than what is kept of it."""
     whole = Watched([Message("system", "S"), *(Message("user", "x" * 40) for _ in range(5000))])
     window = trim_messages(whole, Budget(101, reserve=0), strategy, BYTES4)
     assert (len(window.messages), len(window.dropped)) == (11, 4990)
@@ -69,7 +69,7 @@ def test_what_is_dropped_is_not_looked_at(strategy: str) -> None:
 
 
 def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> None:
-    """X17: however many are kept."""
+    """添加消息性能, X17: however many are kept."""
     talk = MessageContextManager(Budget(100_000, reserve=0), counter=BYTES4)
     for _ in range(10_000):
         talk.add(Message("user", "x" * 40))
@@ -81,7 +81,7 @@ def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> Non
 
 @pytest.mark.parametrize("unit", ["A reply of some words. ", "一个回答，不长也不短。"])
 def test_a_conversation_takes_less_than_twice_the_size_of_its_texts(unit: str) -> None:
-    """X18: at 222 bytes a message, exact counts included."""
+    """内存占用, X18: at 222 bytes a message, exact counts included."""
     counter = message_counter("tiktoken:o200k_base")
     counter.count(unit)
     repeated = unit * (222 // len(unit.encode()) + 1)

@@ -56,7 +56,7 @@ LONG = {
 def test_exact_counts_of_long_texts_are_those_of_tiktoken(
     reference: Reference, encoding: str, kind: str
 ) -> None:
-    """X16."""
+    """精确 Token 计数, Token 计数一致性, X16."""
     expected = len(reference[encoding].encode_ordinary(LONG[kind]))
     assert counter(f"tiktoken:{encoding}")(LONG[kind]) == expected
 
@@ -146,7 +146,7 @@ class Recording:
 def test_tiktoken_never_works_through_a_long_repetition(
     reference: Reference, encoding: str, unit: str
 ) -> None:
-    """X16: 200,000 characters of it are some thousands to tiktoken, its slow part."""
+    """Token 计数性能, X16: of 200,000 characters tiktoken, the slow part, sees some thousands."""
     recording = Recording(loaded_encoding(encoding))
     watched = loaded_encoding(encoding)._replace(tokenizer=recording)
     text = f"before {unit * (MANY // len(unit))}behind"

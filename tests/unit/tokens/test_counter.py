@@ -55,7 +55,7 @@ def test_an_encoding_that_is_not_here_is_refused_and_not_downloaded(name: str) -
 def test_a_model_is_counted_in_its_encoding_or_approximately(
     asked: str, name: str, approximate: bool
 ) -> None:
-    """X7, X16: a model whose tokenizer is not public says so."""
+    """精确 Token 计数, X7, X16: a model whose tokenizer is not public says so."""
     found = counter(f"tiktoken:{asked}")
     assert (found.name, found.approximate) == (f"tiktoken:{name}", approximate)
 
