@@ -1,0 +1,68 @@
+"""`sam local` in Lambda's own image. Only where a container engine runs: see conftest.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.parts.plugin import CREDENTIALS, free_port
+from tests.template.conftest import ROOT, TOOLS
+
+ARCHITECTURE = "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
+OVERRIDES = ("--parameter-overrides", f"RunMode=buffered Architecture={ARCHITECTURE}")
+
+Tool = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def template(sam: Tool, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("local")
+    child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=ARCHITECTURE)
+    assert child.returncode == 0, child.stdout + child.stderr
+    return folder / "template.yaml"
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [("rest-health", 200), ("http-health", 200), ("rest-widget", 200), ("rest-chat", 503)],
+)
+def test_sam_local_invoke_answers_the_sample_events(
+    sam: Tool, template: Path, event: str, status: int
+) -> None:
+    """L6, L5: without a key a chat is refused, and the function says so in our shape."""
+    file = str(ROOT / f"events/{event}.json")
+    child = sam("sam", "local", "invoke", "-t", str(template), "-e", file, *OVERRIDES)
+    assert child.returncode == 0, child.stderr
+    answer: Any = json.loads(child.stdout.strip().splitlines()[-1])
+    assert answer["statusCode"] == status
+
+
+def test_sam_local_start_api_serves_health(template: Path) -> None:
+    """L6."""
+    port = free_port()
+    command = ["sam", "local", "start-api", "-t", str(template), "-p", str(port), *OVERRIDES]
+    environment = {**os.environ, **CREDENTIALS, "SAM_CLI_TELEMETRY": "0"}
+    with subprocess.Popen([str(TOOLS / command[0]), *command[1:]], env=environment) as server:
+        try:
+            assert _health(f"http://127.0.0.1:{port}/health")["status"] == "degraded"
+        finally:
+            server.terminate()
+
+
+def _health(url: str) -> Any:
+    end = time.monotonic() + 300  # the image is fetched the first time
+    while time.monotonic() < end:
+        try:
+            return httpx.get(url, timeout=60, trust_env=False).json()
+        except httpx.TransportError:
+            time.sleep(0.5)
+    raise AssertionError(f"{url} does not answer")
