@@ -107,4 +107,4 @@ class Chat:
         dialogue.call.body = self._body(dialogue.question, prompt)
 
     def _body(self, question: Question, prompt: Prompt) -> bytes:
-        return request_body(prompt, self.model, question.temperature, question.max_tokens)
+        return request_body(prompt.messages, self.model, question.temperature, question.max_tokens)

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from kefu.admission import Allowance
 from kefu.answer import Patience
-from kefu.context import Budget, MessageCounter
-from kefu.context.model_windows import resolve_window
+from kefu.context import Budget, message_counter
 from kefu.limits import Rate
 from kefu.prompt import PromptPolicy, TrimPolicy
 from kefu.settings import Settings
-from kefu.tokens import counter
 from kefu.upstream import local_model
 from kefu.web.options import BodyLimits, WebOptions
 
@@ -27,24 +25,16 @@ def _trim(settings: Settings, model: str, say: Callable[[str], None]) -> TrimPol
     known = {local_model.NAME: local_model.CONTEXT_LENGTH}
     if settings.context_length:
         known[model] = settings.context_length
-    window = resolve_window(model, known)
-    length = window.context_length
-    room = max(1, min(Budget(length).room, length - settings.max_output_tokens))
+    whole = Budget.for_model(model, cut_step=settings.cut_step, windows=known)
+    room = max(1, min(whole.room, whole.limit - settings.max_output_tokens))
     limit = min(settings.max_prompt_tokens or room, room)
-    if not window.resolved:
+    if not whole.resolved:
         say(
             f"The window of {model} is not known: {limit} tokens of prompt are assumed to fit. "
             "KEFU_CONTEXT_LENGTH says what it takes."
         )
-    budget = Budget(limit, reserve=0, cut_step=settings.cut_step)
-    return TrimPolicy(settings.trim, budget, _message_counter(settings.counter))
-
-
-def _message_counter(name: str) -> MessageCounter:
-    text = counter(name)
-    if name.startswith("tiktoken:"):
-        return MessageCounter(text.count, per_message=3, priming=3)
-    return MessageCounter(text.count)
+    budget = whole._replace(limit=limit, reserve=0)
+    return TrimPolicy(settings.trim, budget, message_counter(settings.counter))
 
 
 def web_options(settings: Settings) -> WebOptions:

@@ -113,11 +113,13 @@ def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
     return replace(policy, trim=half)
 
 
-def request_body(prompt: Prompt, model: str, temperature: float, max_tokens: int) -> bytes:
+def request_body(
+    messages: Sequence[Message], model: str, temperature: float, max_tokens: int
+) -> bytes:
     """The whole JSON that goes to the upstream: nothing of the client's body but what is here."""
     body = {
         "model": model,
-        "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
+        "messages": [{"role": m.role, "content": m.content} for m in messages],
         "temperature": temperature,
         "max_tokens": max_tokens,
         "stream": True,

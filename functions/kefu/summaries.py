@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from kefu.answer import Call, Clock
 from kefu.completion import Collected, Completion
 from kefu.errors import KefuError
 from kefu.messages import Message
+from kefu.prompt import request_body
 from kefu.relay import Relay
 from kefu.tokens import estimate_tokens_v1
 
@@ -160,18 +160,11 @@ class Summaries:
 
     def _body(self, told: str) -> bytes:
         words = int(self._policy.max_tokens * _WORDS_PER_TOKEN)
-        body = {
-            "model": self._model,
-            "messages": [
-                {"role": "system", "content": _TASK.format(words=words)},
-                {"role": "user", "content": f"{told}\n\n{_ASK}"},
-            ],
-            "temperature": _TEMPERATURE,
-            "max_tokens": self._policy.max_tokens,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        messages = (
+            Message("system", _TASK.format(words=words)),
+            Message("user", f"{told}\n\n{_ASK}"),
+        )
+        return request_body(messages, self._model, _TEMPERATURE, self._policy.max_tokens)
 
 
 def transcript(messages: Iterable[Message], previous: str) -> str:

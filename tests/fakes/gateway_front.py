@@ -15,12 +15,12 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Coroutine
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
 from tests.fakes.lambda_instance import FunctionError, Instance, Invocation, Launch
+from tests.fakes.running import Running
 
 PRELUDE = 16 * 1024
 END_OF_PRELUDE = b"\0" * 8
@@ -36,7 +36,7 @@ class BadAnswer(Exception):
     """What the function says is no streamed answer of an integration."""
 
 
-class GatewayFront:
+class GatewayFront(Running):
     """`with GatewayFront(launch) as front:` gives a running gateway at `front.url`.
 
     A request that comes while all instances are busy starts another one, as on Lambda.
@@ -70,25 +70,15 @@ class GatewayFront:
         return self
 
     def stop(self) -> list[list[int]]:
-        """The exit codes of the processes of each instance that was alive."""
+        """The exit codes of the processes of each instance that was alive; none the second time."""
+        if self._loop.is_closed():
+            return []
         try:
             return self.call(self._close())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(5)
             self._loop.close()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._loop.is_closed():
-            self.stop()
 
     async def _listen(self) -> None:
         app = web.Application(client_max_size=1 << 30)
