@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,13 @@ class LambdaFunction:
         """Kefu's log lines about requests."""
         lines = (json.loads(line) for line in self.log.splitlines() if line.startswith("{"))
         return [line for line in lines if line.get("path") == path]
+
+    async def logged(self, count: int, timeout: float = 5) -> list[dict[str, Any]]:
+        """The same, as soon as there are so many: a line is written after the answer has left."""
+        end = time.monotonic() + timeout
+        while len(lines := self.requests()) < count and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+        return lines
 
 
 class StreamingFunction(LambdaFunction):

@@ -62,6 +62,7 @@ class Service:
 
     def start(self, timeout: float = 30) -> Self:
         """Returns when the ready line came; what the service said goes into the failure."""
+        assert self._process is None, "`with Service(…)` starts it"
         with self._stderr.open("w") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"],

@@ -57,7 +57,7 @@ async def test_keys_are_read_where_the_reference_says(
 ) -> None:
     """The first chat waits for them; one reading serves many chats; no line of the log has one."""
     aws.delay = 0.3
-    with ScriptedUpstream() as upstream, served(upstream, aws, reference).start() as service:
+    with ScriptedUpstream() as upstream, served(upstream, aws, reference) as service:
         stage = Stage(upstream, service, [CANARY, "sk-canary-second-11aa22bb"])
         upstream.script("*", b.answer("from afar"), b.status(500), b.answer("again"))
         first = await stage.ask()
@@ -83,7 +83,7 @@ async def test_keys_of_a_json_secret_are_its_values(aws: AwsKeys) -> None:
 async def test_service_starts_degraded_while_keys_cannot_be_read(aws: AwsKeys) -> None:
     """L5: it starts, `/health` says degraded, a chat is 503; nothing is quoted from AWS's words."""
     aws.error = "AccessDeniedException"
-    with ScriptedUpstream() as upstream, served(upstream, aws, "ssm:/k").start() as service:
+    with ScriptedUpstream() as upstream, served(upstream, aws, "ssm:/k") as service:
         stage = Stage(upstream, service, [CANARY])
         answer = await stage.ask()
         assert (answer.status, answer.json["error"]["code"]) == (
