@@ -1,0 +1,228 @@
+"""Chats kept on the server: what one consists of, and the ports of the stores that keep it.
+
+A turn is two writes: `begin` saves the visitor's message before a model is asked, `finish` saves
+the answer, or that there is none. What lies between, a process may be killed in: a message left
+`pending` beyond its lease reads as `interrupted`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NewType, Protocol
+
+from kefu.messages import Role
+
+SessionId = NewType("SessionId", str)
+
+Status = Literal["pending", "ok", "failed", "partial", "interrupted"]
+"""Of a message. A turn's two messages have the same; only `ok` ones are told to a model again."""
+
+Rating = Literal["up", "down"]
+
+LEASE = 60.0
+"""Seconds for which a turn is taken to be running when nobody says how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """For how long what is kept, in seconds."""
+
+    session: float = 30 * 86400.0
+    """After its last activity."""
+    raw: float = 7 * 86400.0
+    """Requests and responses as they went over the wire, after they were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: SessionId
+    title: str
+    config_id: str
+    created_at: float
+    """Unix time in seconds, as everywhere here."""
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    id: int
+    """Ascends within its session; the first is 1."""
+    session_id: SessionId
+    role: Role
+    content: str
+    status: Status
+    created_at: float
+    reply_to: int | None = None
+    """Of an answer: the id of the message it answers."""
+    client_message_id: str | None = None
+    """Of a visitor's message: the name under which a client may send it again."""
+    rating: Rating | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A visitor's message on its way in."""
+
+    content: str
+    client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What became of `begin`.
+
+    - `answer` is there: this very message was answered before; nothing is to be done.
+    - `busy_for` > 0: it is being answered now, by another request, for so many seconds at most.
+    - else: the turn is the caller's, to be ended by `finish`.
+    """
+
+    message: StoredMessage
+    answer: StoredMessage | None = None
+    busy_for: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a turn ended: `status` is that of both messages; no answer is saved for an empty text."""
+
+    status: Literal["ok", "failed", "partial"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One request to a model, as it was sent and as it came back. Times in seconds."""
+
+    session_id: SessionId
+    message_id: int
+    """The visitor's message it was made for."""
+    number: int
+    """Of the calls for this message; the first is 1."""
+    attempt: int
+    """How many keys were tried, the last of which answered if any did."""
+    created_at: float
+    request: bytes | None
+    """The body exactly as it was sent; None when it was not captured, or is no longer kept."""
+    response: str | None
+    """One JSON object `{id, model, choices, usage}`, put together from the chunks."""
+    meta: str
+    """A JSON object: what stands beside the two, keys as fingerprints, what was trimmed and why."""
+    finish_reason: str | None
+    stream_complete: bool
+    ttft: float | None
+    duration: float
+    error: str | None
+    """A JSON object as in an error answer."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class SessionStore(Protocol):
+    """Sessions and their messages. Every method raises StoreUnavailable when it cannot be done."""
+
+    async def secret(self, candidate: str) -> str:
+        """The key that signs session tokens: the first candidate that was ever offered."""
+        ...
+
+    async def session(self, session_id: SessionId) -> Session | None:
+        """None when there is none, or none any more: an expired one is never seen."""
+        ...
+
+    async def begin(self, session: Session, asked: Asked, now: float) -> Begun:
+        """Save a visitor's message; with a session that is not there yet, the session too.
+
+        Atomic. Several at once for one `client_message_id`: one gets the turn, the others hear
+        that it runs. A turn that failed, was cut or was left is begun again with the same message.
+        Only `created_at == now` may create: a session deleted meanwhile does not come back
+        (raises KeyError).
+        """
+        ...
+
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float
+    ) -> StoredMessage | None:
+        """Save how a turn ended; the answer if there is one. Idempotent; a session that was
+        deleted meanwhile stays so (None).
+        """
+        ...
+
+    async def messages(
+        self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
+    ) -> Sequence[StoredMessage]:
+        """The newest `limit` with ids under `before`, oldest of them first."""
+        ...
+
+    async def rate(
+        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+    ) -> bool:
+        """Note what the visitor thinks of the answer to a message; False when there is none."""
+        ...
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Everything of it, raw data and all; idempotent."""
+        ...
+
+
+class CallStore(Protocol):
+    """What went over the wire, for operators."""
+
+    async def record(self, call: CallRecord) -> None: ...
+
+    async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
+        """In the order they were made."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions an operator looks for; None: any."""
+
+    since: float | None = None
+    until: float | None = None
+    """By last activity, `since <= updated_at < until`."""
+    status: Status | None = None
+    """Of the last turn."""
+    has_error: bool | None = None
+    """Whether any turn failed or was cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A session as a row of the panel's list."""
+
+    session: Session
+    turns: int
+    tokens: int
+    errors: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: Sequence[Overview]
+    cursor: str | None
+    """For the next page; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Sums over one day (UTC), `date` as in 2026-01-31."""
+
+    date: str
+    turns: int
+    errors: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class SessionIndex(Protocol):
+    """All sessions, for operators."""
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        """By last activity, newest first. One that changes between two pages may come twice."""
+        ...
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        """Days on which anything happened, in order, both ends included."""
+        ...
