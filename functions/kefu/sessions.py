@@ -3,6 +3,9 @@
 A turn is two writes: `begin` saves the visitor's message before a model is asked, `finish` saves
 the answer, or that there is none. What lies between, a process may be killed in: a message left
 `pending` beyond its lease reads as `interrupted`.
+
+A turn has two ids, so that an answer follows its question however two tabs interleave: the
+message's, which is odd, and the next one, which its answer will have.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class Retention:
     """For how long what is kept, in seconds."""
 
     session: float = 30 * 86400.0
-    """After its last activity."""
+    """After the visitor's last message."""
     raw: float = 7 * 86400.0
     """Requests and responses as they went over the wire, after they were made."""
 
@@ -42,12 +45,13 @@ class Session:
     created_at: float
     """Unix time in seconds, as everywhere here."""
     updated_at: float
+    """When the visitor's last message came."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     id: int
-    """Ascends within its session; the first is 1."""
+    """Ascends within its session; the first is 1. There may be gaps."""
     session_id: SessionId
     role: Role
     content: str
@@ -84,10 +88,15 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a turn ended: `status` is that of both messages; no answer is saved for an empty text."""
+    """How a turn ended: `status` is that of both messages; no answer is saved for an empty text.
+
+    The tokens are those of all its calls, for the sums that operators see.
+    """
 
     status: Literal["ok", "failed", "partial"]
     text: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +143,16 @@ class SessionStore(Protocol):
 
         Atomic. Several at once for one `client_message_id`: one gets the turn, the others hear
         that it runs. A turn that failed, was cut or was left is begun again with the same message.
-        Only `created_at == now` may create: a session deleted meanwhile does not come back
-        (raises KeyError).
+        Only `created_at == now` may create, or find that another request just has: a session
+        deleted meanwhile does not come back (raises KeyError).
         """
         ...
 
     async def finish(
         self, session_id: SessionId, message_id: int, ended: Ended, now: float
     ) -> StoredMessage | None:
-        """Save how a turn ended; the answer if there is one. Idempotent; a session that was
-        deleted meanwhile stays so (None).
+        """Save how a turn ended; the answer if there is one. Idempotent: what was said first
+        stays. A session that was deleted meanwhile stays so (None).
         """
         ...
 
@@ -167,10 +176,16 @@ class SessionStore(Protocol):
 class CallStore(Protocol):
     """What went over the wire, for operators."""
 
-    async def record(self, call: CallRecord) -> None: ...
+    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+        """Keep one call, unless its session was deleted. The same number again replaces it.
+
+        `known`: messages of the session as they are stored; those found in the bodies are not
+        stored again. None: the store looks for the newest ones itself, which costs a read.
+        """
+        ...
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
-        """In the order they were made."""
+        """By message, then by number. Those older than raw data is kept are not seen."""
         ...
 
 
@@ -180,11 +195,11 @@ class Wanted:
 
     since: float | None = None
     until: float | None = None
-    """By last activity, `since <= updated_at < until`."""
+    """By the visitor's last message, `since <= updated_at < until`."""
     status: Status | None = None
-    """Of the last turn."""
+    """Of the turn that began or ended last."""
     has_error: bool | None = None
-    """Whether any turn failed or was cut."""
+    """Whether any turn ended `failed` or `partial`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +210,7 @@ class Overview:
     turns: int
     tokens: int
     errors: int
+    """Turns that ended `failed` or `partial`; one begun again may count twice."""
     status: Status
 
 
@@ -207,7 +223,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Sums over one day (UTC), `date` as in 2026-01-31."""
+    """Sums over the turns that ended on one day (UTC), `date` as in 2026-01-31."""
 
     date: str
     turns: int
@@ -220,9 +236,16 @@ class SessionIndex(Protocol):
     """All sessions, for operators."""
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
-        """By last activity, newest first. One that changes between two pages may come twice."""
+        """By the visitor's last message, newest first. One that changes between two pages may come
+        twice or not at all. A page may be short, even empty; only a cursor of None is the end.
+        Raises ValueError for a cursor that no page gave out.
+        """
         ...
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
-        """Days on which anything happened, in order, both ends included."""
+        """Days on which a turn ended, in order, both ends included."""
         ...
+
+
+class Sessions(SessionStore, CallStore, SessionIndex, Protocol):
+    """What every engine is: all three ports."""

@@ -9,9 +9,10 @@ import pytest
 
 from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
+from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.memory import MemoryStore
-from tests.contract.engines import ENGINES, HandClock, Store, opened
+from tests.contract.engines import ENGINES, KEEPING, HandClock, Store, opened, opened_sessions
 
 
 @pytest.fixture
@@ -60,3 +61,16 @@ async def limit_store(kind: str, store: Store, clock: HandClock) -> AsyncIterato
     guarded = GuardedLimits(store, local, timeout=5, on_degraded=pytest.fail)
     yield guarded
     await guarded.aclose()
+
+
+@pytest.fixture(params=KEEPING)
+async def sessions(
+    request: pytest.FixtureRequest,
+    clock: HandClock,
+    tmp_path: Path,
+    aws_environment: dict[str, str],
+) -> AsyncIterator[Sessions]:
+    """Chats are kept for 30 days, raw data for 7."""
+    part = request.getfixturevalue
+    async with opened_sessions(request.param, clock, part, tmp_path, Retention()) as store:
+        yield store

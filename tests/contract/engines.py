@@ -11,8 +11,10 @@ from typing import Protocol, cast
 
 from kefu.keypool import Cooldowns, CooldownStore
 from kefu.limits import LimitStore
+from kefu.sessions import Retention, Sessions
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.memory import MemoryStore
+from kefu.stores.memory_sessions import MemorySessions
 from kefu.stores.sqlite import SqliteStore
 
 
@@ -57,6 +59,19 @@ async def opened(
         yield store
     finally:
         await store.aclose()
+
+
+KEEPING = ("memory",)
+"""Engines that keep chats."""
+
+
+@asynccontextmanager
+async def opened_sessions(
+    engine: str, clock: Callable[[], float], part: Part, folder: Path, retention: Retention
+) -> AsyncIterator[Sessions]:
+    """An empty store of chats."""
+    assert engine == "memory"
+    yield MemorySessions(clock, retention)
 
 
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:

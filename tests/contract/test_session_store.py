@@ -1,0 +1,330 @@
+"""What every SessionStore promises (P1, P6, P7, P16, P17, P35, P36, D9, D10, T29)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kefu.sessions import LEASE, Asked, Ended, Sessions, SessionStore
+from tests.contract.chats import DAY, ONE, TWO, ask, call, new, turn
+from tests.contract.engines import HandClock
+
+
+async def test_the_first_secret_ever_offered_stays(sessions: SessionStore) -> None:
+    """P35: all processes sign with the same one."""
+    secrets = await asyncio.gather(*(sessions.secret(f"candidate {n}") for n in range(5)))
+    assert len(set(secrets)) == 1
+    assert secrets[0].startswith("candidate ")
+    assert await sessions.secret("later") == secrets[0]
+
+
+async def test_a_session_that_was_never_begun_is_not_there(sessions: SessionStore) -> None:
+    assert await sessions.session(ONE) is None
+    assert await sessions.messages(ONE, now=0.0) == []
+
+
+async def test_p6_the_visitors_message_is_saved_before_it_is_answered(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """And the session with it: no row exists before the first message (P3)."""
+    asked = await ask(sessions, clock, "你好", "client 1")
+    assert (asked.id, asked.role, asked.content, asked.status) == (1, "user", "你好", "pending")
+    assert (asked.session_id, asked.client_message_id) == (ONE, "client 1")
+    assert asked.created_at == clock.now
+    assert await sessions.session(ONE) == new(ONE, clock.now)
+    assert await sessions.messages(ONE, now=clock.now) == [asked]
+
+
+async def test_an_answer_is_kept_with_its_question(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked = await ask(sessions, clock, "你好", "client 1")
+    clock.now += 2.5
+    answered = await sessions.finish(ONE, asked.id, Ended("ok", "您好！\n🙂"), clock.now)
+    assert answered
+    assert (answered.id, answered.role, answered.content) == (2, "assistant", "您好！\n🙂")
+    assert (answered.status, answered.reply_to, answered.created_at) == ("ok", 1, clock.now)
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert kept == [replace(asked, status="ok"), answered]
+
+
+async def test_p15_three_turns_have_the_ids_one_to_six(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    for number in range(3):
+        await turn(sessions, clock, f"question {number}", f"answer {number}")
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.id for message in kept] == [1, 2, 3, 4, 5, 6]
+    assert [message.role for message in kept] == ["user", "assistant"] * 3
+
+
+async def test_a_session_keeps_its_first_title_and_config_and_learns_the_last_activity(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    began = clock.now
+    await turn(sessions, clock, "first", "yes")
+    session = await sessions.session(ONE)
+    assert session
+    clock.now += 60
+    renamed = replace(session, title="other", config_id="other")
+    await sessions.begin(renamed, Asked("second"), clock.now)
+    kept = await sessions.session(ONE)
+    assert kept == replace(session, created_at=began + 1, updated_at=clock.now)
+
+
+async def test_the_newest_messages_come_oldest_first_page_by_page(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """P14: also where a page ends between a question and its answer."""
+    for number in range(30):
+        await turn(sessions, clock, f"question {number}", f"answer {number}")
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.id for message in kept] == list(range(41, 61))
+    seen: list[int] = []
+    before: int | None = None
+    while page := await sessions.messages(ONE, before=before, limit=7, now=clock.now):
+        assert len(page) == 7 or page[0].id == 1
+        seen = [message.id for message in page] + seen
+        before = seen[0]
+    assert seen == list(range(1, 61))
+
+
+async def test_p16_failed_turns_have_no_answer_and_do_not_shorten_a_page(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "first", "yes")
+    for number in range(8):
+        asked = await ask(sessions, clock, f"question {number}")
+        assert await sessions.finish(ONE, asked.id, Ended("failed"), clock.now) is None
+    kept = await sessions.messages(ONE, limit=10, now=clock.now)
+    assert [message.status for message in kept] == ["ok", "ok", *["failed"] * 8]
+    assert [message.role for message in kept] == ["user", "assistant", *["user"] * 8]
+
+
+async def test_p16_a_cut_answer_is_kept_as_partial(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked = await ask(sessions, clock, "question")
+    partial = await sessions.finish(ONE, asked.id, Ended("partial", "half an ans"), clock.now)
+    assert partial
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.status for message in kept] == ["partial", "partial"]
+    assert kept[1] == partial
+
+
+async def test_d10_a_turn_nobody_ended_reads_as_interrupted(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked = await ask(sessions, clock, "question", "client 1")
+    clock.now += LEASE - 1
+    assert await sessions.messages(ONE, now=clock.now) == [asked]
+    clock.now += 1
+    assert await sessions.messages(ONE, now=clock.now) == [replace(asked, status="interrupted")]
+    assert await ask(sessions, clock, "question", "client 1") == asked
+    await sessions.finish(ONE, asked.id, Ended("ok", "late but here"), clock.now)
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.status for message in kept] == ["ok", "ok"]
+
+
+async def test_what_was_finished_stays_as_it_is(sessions: SessionStore, clock: HandClock) -> None:
+    _, answered = await turn(sessions, clock, "question", "answer")
+    for ended in (Ended("ok", "answer"), Ended("failed"), Ended("partial", "ans")):
+        assert await sessions.finish(ONE, 1, ended, clock.now + 1) == answered
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.content for message in kept] == ["question", "answer"]
+
+
+async def test_an_answer_later_than_its_lease_is_kept(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked = await ask(sessions, clock, "question")
+    clock.now += 2 * LEASE
+    assert await sessions.finish(ONE, asked.id, Ended("ok", "at last"), clock.now)
+    assert (await sessions.messages(ONE, now=clock.now))[1].content == "at last"
+
+
+async def test_d9_one_message_sent_three_times_at_once_is_one_turn(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """P17: also for a session that none of them has seen yet."""
+    asked = Asked("你好", "client 1")
+    begun = await asyncio.gather(
+        *(sessions.begin(new(ONE, clock.now), asked, clock.now) for _ in range(3))
+    )
+    mine = [one for one in begun if not one.busy_for]
+    assert len(mine) == 1
+    assert all(one.message == mine[0].message for one in begun)
+    assert all(0 < one.busy_for <= LEASE for one in begun if one is not mine[0])
+    clock.now += 5
+    await sessions.finish(ONE, mine[0].message.id, Ended("ok", "您好"), clock.now)
+    assert len(await sessions.messages(ONE, now=clock.now)) == 2
+    await turn(sessions, clock, "next", "yes")
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [message.content for message in kept] == ["你好", "您好", "next", "yes"]
+
+
+async def test_p17_an_answered_message_sent_again_brings_the_stored_answer(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked, answered = await turn(sessions, clock, "question", "answer", "client 1")
+    await turn(sessions, clock, "another", "yes", "client 2")
+    clock.now += DAY
+    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    assert (again.message, again.answer) == (replace(asked, status="ok"), answered)
+    assert again.busy_for == 0
+    assert len(await sessions.messages(ONE, now=clock.now)) == 4
+
+
+async def test_p17_a_running_message_sent_again_is_busy_for_the_rest_of_its_lease(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    asked = await ask(sessions, clock, "question", "client 1")
+    clock.now += 20
+    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    assert again.message == asked
+    assert again.answer is None
+    assert again.busy_for == pytest.approx(LEASE - 20)
+
+
+@pytest.mark.parametrize("ended", [Ended("failed"), Ended("partial", "half an ans")])
+async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
+    sessions: SessionStore, clock: HandClock, ended: Ended
+) -> None:
+    """Once: of three who try at the same time one gets the turn. It stays one message."""
+    asked = await ask(sessions, clock, "question", "client 1")
+    await sessions.finish(ONE, asked.id, ended, clock.now)
+    clock.now += 5
+    same = Asked("question", "client 1")
+    begun = await asyncio.gather(
+        *(sessions.begin(new(ONE, 0.0), same, clock.now) for _ in range(3))
+    )
+    assert sorted(one.busy_for for one in begun) == [0.0, LEASE, LEASE]
+    assert all(one.message == asked for one in begun)
+    assert await sessions.messages(ONE, now=clock.now) == [asked]
+    clock.now += 5
+    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now)
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [(message.content, message.status) for message in kept] == [
+        ("question", "ok"),
+        ("answer", "ok"),
+    ]
+
+
+async def test_p7_two_tabs_at_once_keep_each_answer_beside_its_question(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """W11: whatever the order in which they end."""
+    await turn(sessions, clock, "first", "yes")
+    session = await sessions.session(ONE)
+    assert session
+    begun = await asyncio.gather(
+        *(sessions.begin(session, Asked(f"tab {tab}"), clock.now) for tab in range(6))
+    )
+    ids = [one.message.id for one in begun]
+    assert len(set(ids)) == 6
+    for one in reversed(begun):
+        text = f"for {one.message.content}"
+        await sessions.finish(ONE, one.message.id, Ended("ok", text), clock.now)
+    kept = (await sessions.messages(ONE, now=clock.now))[2:]
+    assert [message.role for message in kept] == ["user", "assistant"] * 6
+    for question, answer in zip(kept[::2], kept[1::2], strict=True):
+        assert answer.content == f"for {question.content}"
+        assert answer.reply_to == question.id
+        assert answer.id == question.id + 1
+    assert [message.id for message in kept] == sorted(message.id for message in kept)
+
+
+async def test_sessions_do_not_know_each_other(sessions: SessionStore, clock: HandClock) -> None:
+    """T15: nor may one client id reach into another session."""
+    await turn(sessions, clock, "mine", "yes", "client 1")
+    begun = await sessions.begin(new(TWO, clock.now), Asked("other", "client 1"), clock.now)
+    assert begun.answer is None
+    assert begun.busy_for == 0
+    assert [m.content for m in await sessions.messages(TWO, now=clock.now)] == ["other"]
+    assert not await sessions.rate(TWO, "client 2", "up")
+
+
+async def test_an_answer_is_rated_rated_anew_and_not_at_all(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    _, answered = await turn(sessions, clock, "question", "answer", "client 1")
+    await turn(sessions, clock, "another", "yes", "client 2")
+    for rating in ("up", "down", None):
+        assert await sessions.rate(ONE, "client 1", rating)
+        kept = await sessions.messages(ONE, now=clock.now)
+        assert [message.rating for message in kept] == [None, rating, None, None]
+        assert replace(kept[1], rating=None) == answered
+
+
+async def test_what_is_not_there_cannot_be_rated(sessions: SessionStore, clock: HandClock) -> None:
+    assert not await sessions.rate(ONE, "client 1", "up")
+    asked = await ask(sessions, clock, "question", "client 1")
+    assert not await sessions.rate(ONE, "client 1", "up")
+    assert not await sessions.rate(ONE, "client 2", "up")
+    await sessions.finish(ONE, asked.id, Ended("failed"), clock.now)
+    assert not await sessions.rate(ONE, "client 1", "up")
+
+
+async def test_p36_a_deleted_session_is_gone_and_stays_so(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "question", "answer", "client 1")
+    session = await sessions.session(ONE)
+    assert session
+    asked = await ask(sessions, clock, "another", "client 2")
+    await sessions.record(call(asked.id, clock.now))
+    for _ in range(2):
+        await sessions.delete(ONE)
+        assert await sessions.session(ONE) is None
+        assert await sessions.messages(ONE, now=clock.now) == []
+        assert await sessions.calls(ONE) == []
+        assert not await sessions.rate(ONE, "client 1", "up")
+    assert await sessions.finish(ONE, asked.id, Ended("ok", "too late"), clock.now) is None
+    await sessions.record(call(asked.id, clock.now))
+    clock.now += 1
+    with pytest.raises(KeyError):
+        await sessions.begin(session, Asked("hello?"), clock.now)
+    assert await sessions.session(ONE) is None
+    assert await sessions.messages(ONE, now=clock.now) == []
+    assert await sessions.calls(ONE) == []
+
+
+async def test_deleting_one_session_leaves_the_others(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "mine", "yes")
+    await sessions.begin(new(TWO, clock.now), Asked("other"), clock.now)
+    await sessions.delete(ONE)
+    assert [m.content for m in await sessions.messages(TWO, now=clock.now)] == ["other"]
+
+
+async def test_t29_an_expired_session_is_not_seen_before_it_is_deleted(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    asked, _ = await turn(sessions, clock, "question", "answer", "client 1")
+    session = await sessions.session(ONE)
+    assert session
+    clock.now = asked.created_at + 30 * DAY - 1
+    assert len(await sessions.messages(ONE, now=clock.now)) == 2
+    clock.now += 1
+    assert await sessions.session(ONE) is None
+    assert await sessions.messages(ONE, now=clock.now) == []
+    assert not await sessions.rate(ONE, "client 1", "up")
+    assert await sessions.finish(ONE, asked.id, Ended("ok", "late"), clock.now) is None
+    with pytest.raises(KeyError):
+        await sessions.begin(session, Asked("hello?"), clock.now)
+
+
+async def test_a_session_in_use_keeps_its_oldest_message(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """P33: 30 days after the last activity, not after the first."""
+    await turn(sessions, clock, "first", "yes")
+    for number in range(8):
+        clock.now += 20 * DAY
+        await turn(sessions, clock, f"question {number}", "yes")
+    kept = await sessions.messages(ONE, limit=100, now=clock.now)
+    assert len(kept) == 18
+    assert kept[0].content == "first"
