@@ -26,7 +26,7 @@ TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
 
 from __future__ import annotations
 
-from typing import ClassVar
+from kefu.lean_typing import ClassVar
 
 
 class KefuError(Exception):

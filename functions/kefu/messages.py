@@ -1,12 +1,12 @@
 """What a conversation is made of: frozen values, the same for every way into Kefu.
 
 Named tuples, here and in all that `kefu.context` and `kefu.tokens` import: to import `dataclasses`
-takes as long as to import the rest of the two.
+would take longer than to import the rest of the two.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from kefu.lean_typing import Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant", "tool"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Self
 
 from kefu.context.model_windows import Override, resolve_window
+from kefu.lean_typing import NamedTuple
 
 
 class _Budget(NamedTuple):
@@ -26,14 +26,14 @@ class _Budget(NamedTuple):
 class Budget(_Budget):
     __slots__ = ()
 
-    def __new__(
+    def __new__(  # noqa: PYI034 -- nothing is derived from it, so Self need not be known here
         cls,
         limit: int,
         reserve: int | None = None,
         cut_step: float = 0.0,
         max_messages: int = 0,
         resolved: bool = True,
-    ) -> Self:
+    ) -> Budget:
         if not 0 <= cut_step < 1:
             raise ValueError(f"cut_step is a part of the room, from 0 to below 1: {cut_step}")
         return super().__new__(cls, limit, reserve, cut_step, max_messages, resolved)
@@ -53,7 +53,7 @@ class Budget(_Budget):
         cut_step: float = 0.0,
         max_messages: int = 0,
         windows: Mapping[str, Override] | None = None,
-    ) -> Self:
+    ) -> Budget:
         """`max_tokens`, but never more than the model takes; `windows` as in `resolve_window`."""
         window = resolve_window(model, windows)
         limit = window.context_length if max_tokens is None else max_tokens
@@ -62,7 +62,7 @@ class Budget(_Budget):
         )
 
     @classmethod
-    def from_config(cls, config: Mapping[str, object]) -> Self:
+    def from_config(cls, config: Mapping[str, object]) -> Budget:
         """From what a configuration file has, with the names of the TypeScript version or ours.
 
         `model`, `contextLength` (the window, where it is not the table's), `maxTokens`, `reserve`,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
 
 from kefu.context.window import Span
+from kefu.lean_typing import Protocol
 from kefu.messages import Message, ToolCall
 
 Paid = Sequence[Span]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kefu.context.budget import Budget
 from kefu.context.cost import MessageCounter, message_counter
@@ -13,6 +12,7 @@ from kefu.context.ledger import Ledger
 from kefu.context.trim import STRATEGIES
 from kefu.context.trim.summary import Summarize, summary
 from kefu.context.window import Reason, Window
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Message
 
 _NEAR = 0.8

@@ -8,7 +8,8 @@ price list of litellm 1.106 (MIT licence) and, LongCat's, from its API documenta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from kefu.lean_typing import NamedTuple
 
 UNKNOWN_WINDOW = 8_192
 """What nearly every model of today can take."""

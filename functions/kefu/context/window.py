@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Literal, NamedTuple, overload
 
+from kefu.lean_typing import Literal, NamedTuple, overload
 from kefu.messages import Message
 
 Reason = Literal["budget", "broken_tool_group", "summarized"]

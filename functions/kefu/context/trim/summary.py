@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation
 from kefu.context.trim.recent import keep_recent, room_beside_fixed
 from kefu.context.window import LeftOut, View, Window
+from kefu.lean_typing import Protocol
 from kefu.messages import Message
 
 _OPEN, _CLOSE = "<conversation_summary>\n", "\n</conversation_summary>"
