@@ -9,13 +9,33 @@ import { minify } from "terser";
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
 const LIMIT_BYTES = 15 * 1024;
 
+/**
+ * Names that stay inside: of no element, attribute or stored or sent JSON, and never written as a
+ * string. Whoever adds one has made sure of that.
+ */
+const INTERNAL = `
+  api asked attempts chance cleared due feed firstByteMs inner isAnswering isOnline kids leave made
+  moved newId notice offerBelow parsed prose restarted restored retries retryAfter retryAfterMs
+  setBusy shown slept speak stallMs timeouts timer told wake whenGiven
+`;
+
+/** Without the blanks that esbuild leaves inside of custom properties. */
+function tightened(css) {
+  return css
+    .trim()
+    .replace(/(--[\w-]+): /g, "$1:")
+    .replace(/\s*([,/;])\s*/g, "$1")
+    .replace(/\(\s+/g, "(")
+    .replace(/\s+(?=[)!])/g, "");
+}
+
 const stylesheets = {
   name: "stylesheets",
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const css = await readFile(path, "utf8");
       const { code } = await transform(css, { loader: "css", minify: true, target: "es2022" });
-      return { contents: code.trim(), loader: "text" };
+      return { contents: tightened(code), loader: "text" };
     });
   },
 };
@@ -29,10 +49,11 @@ const { outputFiles } = await build({
   charset: "utf8",
   target: "es2022",
   legalComments: "none",
+  mangleProps: new RegExp(`^(?:${INTERNAL.trim().split(/\s+/).join("|")})$`),
   plugins: [stylesheets],
 });
 const minified = await minify(outputFiles[0].text, {
-  compress: { ecma: 2022, passes: 3, hoist_funs: true },
+  compress: { ecma: 2022, passes: 3, hoist_funs: true, unsafe: true, pure_getters: true },
   format: { ecma: 2022 },
 });
 // Pages in GBK take a script without a charset for GBK, but for a byte order mark.

@@ -4,7 +4,6 @@
  * without it there is nothing to talk to.
  */
 
-import { isHexColour } from "./colour.ts";
 import { own } from "./own.ts";
 import type { Persist } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
@@ -79,7 +78,7 @@ export function readOptions(
     ),
     consent: setting("consent"),
     persist: oneOf(["session", "local", "none"], setting("persist")),
-    accent: accent !== undefined && isHexColour(accent) ? accent : undefined,
+    accent: /^#([\da-f]{3}){1,2}$/i.test(accent ?? "") ? accent : undefined,
     theme: oneOf(["auto", "light", "dark"], setting("theme")),
     position: oneOf(["auto", "bottom-right", "bottom-left"], setting("position")),
     open: isOn(own(attributes, "open") ?? own(config, "open")),

@@ -14,7 +14,6 @@ import { Launcher } from "./view/launcher.ts";
 import { Panel } from "./view/panel.ts";
 import { COVERS_PAGE, fillScreen } from "./view/screen.ts";
 import { Suggestions } from "./view/suggestions.ts";
-import { dress } from "./view/theme.ts";
 import { Transcript } from "./view/transcript.ts";
 import stylesheet from "./view/widget.css";
 
@@ -240,24 +239,15 @@ export class Widget implements Audience {
     const host = this.#host;
     host.lang = options.language;
     host.dataset.position = options.position;
+    host.dataset.theme = options.theme;
+    if (options.accent) host.style.setProperty("--kefu-accent", options.accent, "important");
     const shadow = host.attachShadow({ mode: "open" });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(answerStyles + stylesheet);
     shadow.adoptedStyleSheets = [sheet];
     shadow.append(this.#panel.node, this.#launcher.node);
-    this.#followTheme(host, options);
     // Beside the body: a transform or filter there would move what is fixed.
     document.documentElement.append(host);
-  }
-
-  #followTheme(host: HTMLElement, { theme, accent }: Options): void {
-    const dark = this.#page.matchMedia("(prefers-color-scheme: dark)");
-    const put = (): void => {
-      const isDark = theme === "dark" || (theme === "auto" && dark.matches);
-      dress(host, isDark ? "dark" : "light", accent);
-    };
-    dark.addEventListener("change", put, { signal: this.#gone.signal });
-    put();
   }
 
   #listen(): void {
@@ -284,10 +274,9 @@ export class Widget implements Audience {
 
 /** crypto.randomUUID is there on secure pages only; a page on http may embed the widget too. */
 function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  // Not by Array.from: old libraries replace it with one that ignores the function.
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  // Each 1 and 0 becomes any digit, the 8 one from 8 to b.
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
+    const [chance = 0] = crypto.getRandomValues(new Uint8Array(1));
+    return (+digit ^ ((chance & 15) >> (+digit / 4))).toString(16);
+  });
 }

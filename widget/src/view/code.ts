@@ -1,7 +1,7 @@
 /** A block of code: a head with its language and a Copy button, and lines that scroll sideways. */
 
 import type { Texts } from "../texts.ts";
-import { element } from "./dom.ts";
+import { button, element } from "./dom.ts";
 
 /** How long the button says that it has copied. */
 const COPIED_MS = 2_000;
@@ -12,18 +12,18 @@ export function codeCard(
   language: string,
 ): { node: HTMLElement; inner: HTMLElement } {
   const inner = element("code");
-  const button = element("button", { type: "button", class: "copy" }, texts.copy);
-  button.addEventListener("click", async () => {
-    if (!(await copy(inner.textContent ?? "", button))) return;
-    button.textContent = texts.copied;
+  const pressed = async (): Promise<void> => {
+    if (!(await copy(inner.textContent ?? "", copier))) return;
+    copier.textContent = texts.copied;
     setTimeout(() => {
-      button.textContent = texts.copy;
+      copier.textContent = texts.copy;
     }, COPIED_MS);
-  });
+  };
+  const copier = button({ class: "copy" }, pressed, texts.copy);
   const node = element(
     "figure",
     { class: "code" },
-    element("figcaption", {}, element("span", { dir: "auto" }, language), button),
+    element("figcaption", {}, element("span", { dir: "auto" }, language), copier),
     element(
       "pre",
       { tabindex: "0", dir: "ltr", role: "group", "aria-label": language || texts.code },

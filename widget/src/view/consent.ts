@@ -1,7 +1,7 @@
 /** What the visitor has to agree to before anything is sent, if the site asks for it. */
 
 import type { Texts } from "../texts.ts";
-import { element } from "./dom.ts";
+import { button, element } from "./dom.ts";
 
 /** A second Enter or click right after the one that wanted to send is not meant as an agreement. */
 const SETTLE_MS = 500;
@@ -16,9 +16,11 @@ export class Consent {
   /** Without a `text` there is nothing to agree to. */
   constructor(texts: Texts, text: string | undefined, isGiven: boolean, given: () => void) {
     this.#isGiven = isGiven || text === undefined;
-    this.#button = element(
-      "button",
-      { type: "button", class: "agree", "aria-describedby": "consent" },
+    this.#button = button(
+      { class: "agree", "aria-describedby": "consent" },
+      () => {
+        if (performance.now() - this.#since > SETTLE_MS) this.#agree(given);
+      },
       texts.agree,
     );
     this.node = element("div", { class: "consent", part: "consent" });
@@ -29,9 +31,6 @@ export class Consent {
     // The Enter that wanted to send, held down.
     this.#button.addEventListener("keydown", (event) => {
       if (event.repeat) event.preventDefault();
-    });
-    this.#button.addEventListener("click", () => {
-      if (performance.now() - this.#since > SETTLE_MS) this.#agree(given);
     });
   }
 

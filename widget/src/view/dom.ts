@@ -1,15 +1,27 @@
 /** Nodes by hand: text only ever becomes a text node, never markup. */
 
 type Child = Node | string;
+type Attributes = Readonly<Record<string, string>>;
 
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  attributes: Readonly<Record<string, string>> = {},
+  attributes: Attributes = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  write(node, attributes);
   node.append(...children);
+  return node;
+}
+
+/** A button that does `act` when it is pressed. */
+export function button(
+  attributes: Attributes,
+  act: (event: MouseEvent) => void,
+  ...children: readonly Child[]
+): HTMLButtonElement {
+  const node = element("button", { type: "button", ...attributes }, ...children);
+  node.addEventListener("click", act);
   return node;
 }
 
@@ -24,13 +36,15 @@ const PATHS = {
 } as const;
 
 export function icon(name: keyof typeof PATHS): SVGSVGElement {
-  const namespace = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(namespace, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", `icon icon-${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(namespace, "path");
-  path.setAttribute("d", PATHS[name]);
+  const [svg, path] = ["svg", "path"].map((tag) =>
+    document.createElementNS("http://www.w3.org/2000/svg", tag),
+  ) as [SVGSVGElement, SVGPathElement];
+  write(svg, { viewBox: "0 0 24 24", class: `icon icon-${name}`, "aria-hidden": "true" });
+  write(path, { d: PATHS[name] });
   svg.append(path);
   return svg;
+}
+
+function write(node: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }

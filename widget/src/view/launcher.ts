@@ -1,7 +1,7 @@
 /** The button in the corner of the page. */
 
 import type { Texts } from "../texts.ts";
-import { element, icon } from "./dom.ts";
+import { button, icon } from "./dom.ts";
 
 export class Launcher {
   readonly node: HTMLButtonElement;
@@ -9,13 +9,12 @@ export class Launcher {
 
   constructor(texts: Texts, toggled: () => void) {
     this.#texts = texts;
-    this.node = element(
-      "button",
-      { type: "button", class: "launcher", part: "launcher", "aria-haspopup": "dialog" },
+    this.node = button(
+      { class: "launcher", part: "launcher", "aria-haspopup": "dialog" },
+      toggled,
       icon("chat"),
       icon("down"),
     );
-    this.node.addEventListener("click", toggled);
     this.show(false);
   }
 

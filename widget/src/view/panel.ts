@@ -1,7 +1,7 @@
 /** The dialog: its head, the conversation, the composer, and what is said aloud. */
 
 import type { Texts } from "../texts.ts";
-import { element, icon } from "./dom.ts";
+import { button, element, icon } from "./dom.ts";
 
 export class Panel {
   readonly node: HTMLElement;
@@ -17,18 +17,6 @@ export class Panel {
     closed: () => void,
     renewed: () => void,
   ) {
-    const close = element(
-      "button",
-      { type: "button", class: "close", "aria-label": texts.close },
-      icon("close"),
-    );
-    close.addEventListener("click", closed);
-    const renew = element(
-      "button",
-      { type: "button", class: "renew", "aria-label": texts.newChat },
-      icon("pencil"),
-    );
-    renew.addEventListener("click", renewed);
     this.node = element(
       "section",
       { class: "panel", part: "panel", id: "panel", role: "dialog", "aria-labelledby": "title" },
@@ -42,8 +30,8 @@ export class Panel {
           element("h2", { id: "title" }, element("bdi", {}, title)),
           element("p", { class: "line" }, this.#dot, this.#line),
         ),
-        renew,
-        close,
+        button({ class: "renew", "aria-label": texts.newChat }, renewed, icon("pencil")),
+        button({ class: "close", "aria-label": texts.close }, closed, icon("close")),
       ),
       ...parts,
       element("p", { class: "disclaimer" }, texts.disclaimer),

@@ -1,7 +1,7 @@
 /** Questions to ask with one click, until the visitor has asked one. */
 
 import type { Texts } from "../texts.ts";
-import { element } from "./dom.ts";
+import { button, element } from "./dom.ts";
 
 export class Suggestions {
   readonly node: HTMLDivElement;
@@ -10,11 +10,9 @@ export class Suggestions {
     this.node = element(
       "div",
       { class: "suggestions", part: "suggestions", role: "group", "aria-label": texts.suggestions },
-      ...suggestions.map((text) => {
-        const pill = element("button", { type: "button", class: "pill", dir: "auto" }, text);
-        pill.addEventListener("click", () => chosen(text));
-        return pill;
-      }),
+      ...suggestions.map((text) =>
+        button({ class: "pill", dir: "auto" }, () => chosen(text), text),
+      ),
     );
     this.node.hidden = suggestions.length === 0;
   }
