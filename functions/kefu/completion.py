@@ -6,7 +6,7 @@ Format: the OpenAI API reference, "The chat completion chunk object".
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, cast
 
@@ -179,9 +179,10 @@ class Collected:
         self._text: dict[str, list[str]] = {}
         self._tool_calls: dict[int, dict[str, object]] = {}
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: Chunk) -> str:
+        """The chunk's part of the content."""
         if not chunk.has_choices:
-            return
+            return ""
         choices = cast(list[Json], _parse(chunk.text)["choices"])
         delta = cast(Json, choices[0].get("delta") or {})
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
@@ -192,6 +193,8 @@ class Collected:
         for call in calls if isinstance(calls, list) else []:
             if isinstance(call, dict):
                 self._add_tool_call(call)
+        content = delta.get("content")
+        return content if isinstance(content, str) else ""
 
     def _add_tool_call(self, delta: Json) -> None:
         index = delta.get("index")
@@ -208,6 +211,12 @@ class Collected:
     @property
     def content(self) -> str:
         return "".join(self._text.get("content", ()))
+
+    @property
+    def tool_calls(self) -> Sequence[tuple[str, str]]:
+        """Of each call the function's name and its arguments, in the order of the calls."""
+        functions = (cast(Json, call["function"]) for _, call in sorted(self._tool_calls.items()))
+        return [(str(called["name"]), str(called["arguments"])) for called in functions]
 
     def response(self, completion: Completion) -> dict[str, object]:
         """The whole answer in the shape of `POST /v1/chat/completions` without streaming."""

@@ -20,6 +20,9 @@ UpstreamFault               what an `Upstream` raises; the relay turns it into o
 
 VerifierUnavailable         the bot check's provider gave no verdict
 StoreUnavailable            a store did not answer, or not in time
+HistoryUnavailable          a history sink could not keep an event
+└── HistoryBusy             another process writes to this session's log
+ToolFailed                  a tool could not do what the model asked for
 UnknownCounter              no token counter of this name; a ValueError
 TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
 """
@@ -147,6 +150,18 @@ class VerifierUnavailable(Exception):
 
 class StoreUnavailable(Exception):
     """A store failed or took longer than it may."""
+
+
+class HistoryUnavailable(Exception):
+    """An event could not be kept; the message is one sentence for a person."""
+
+
+class HistoryBusy(HistoryUnavailable):
+    """Another process has this session open for writing."""
+
+
+class ToolFailed(Exception):
+    """A tool could not do it; the message tells the model why, in a sentence."""
 
 
 class UnknownCounter(ValueError):

@@ -38,12 +38,15 @@ _TEMPERATURE = 0.3
 _WORDS_PER_TOKEN = 0.6
 _SENTENCE_ENDS = ".!?。！？"
 
+SUMMARY_TOKENS = 400
+"""The longest summary."""
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryPolicy:
     wait: float = 1.5
     """Seconds that a chat waits for a new summary; a later one serves the next request."""
-    max_tokens: int = 400
+    max_tokens: int = SUMMARY_TOKENS
     kept: int = 1000
     """Summaries remembered by this process, the least recently used go first."""
     at_once: int = 20
@@ -159,12 +162,23 @@ class Summaries:
         return text, usage.prompt + usage.completion if usage else at_most
 
     def _body(self, told: str) -> bytes:
-        words = int(self._policy.max_tokens * _WORDS_PER_TOKEN)
-        messages = (
-            Message("system", _TASK.format(words=words)),
-            Message("user", f"{told}\n\n{_ASK}"),
-        )
+        messages = _asking(told, self._policy.max_tokens)
         return request_body(messages, self._model, _TEMPERATURE, self._policy.max_tokens)
+
+
+def summary_prompt(
+    messages: Iterable[Message], previous: str, max_tokens: int
+) -> tuple[Message, Message]:
+    """What a model is told to sum up `messages`, a conversation's first, in so many tokens."""
+    return _asking(transcript(messages, previous), max_tokens)
+
+
+def _asking(told: str, max_tokens: int) -> tuple[Message, Message]:
+    words = int(max_tokens * _WORDS_PER_TOKEN)
+    return (
+        Message("system", _TASK.format(words=words)),
+        Message("user", f"{told}\n\n{_ASK}"),
+    )
 
 
 def transcript(messages: Iterable[Message], previous: str) -> str:

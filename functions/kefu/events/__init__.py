@@ -1,0 +1,67 @@
+"""What happens in a session, line by line, and the port of what keeps it."""
+
+from __future__ import annotations
+
+from kefu.events.envelope import Event, SessionId, new_session_id
+from kefu.events.sink import HistorySink
+from kefu.events.values import (
+    Action,
+    Approval,
+    Assistant,
+    AssistantChunk,
+    Body,
+    Budget,
+    Error,
+    Estimate,
+    Final,
+    Interrupt,
+    Mode,
+    Observation,
+    Policy,
+    Rewind,
+    Run,
+    SessionEnd,
+    SessionResume,
+    SessionStart,
+    Tokens,
+    Tried,
+    TurnEnd,
+    TurnStart,
+    TurnStatus,
+    Unknown,
+)
+from kefu.events.wire import Log, event_line, read_lines
+
+__all__ = [
+    "Action",
+    "Approval",
+    "Assistant",
+    "AssistantChunk",
+    "Body",
+    "Budget",
+    "Error",
+    "Estimate",
+    "Event",
+    "Final",
+    "HistorySink",
+    "Interrupt",
+    "Log",
+    "Mode",
+    "Observation",
+    "Policy",
+    "Rewind",
+    "Run",
+    "SessionEnd",
+    "SessionId",
+    "SessionResume",
+    "SessionStart",
+    "Tokens",
+    "Tried",
+    "TurnEnd",
+    "TurnStart",
+    "TurnStatus",
+    "Unknown",
+    "event_line",
+    "new_session_id",
+    "read_lines",
+]

@@ -1,0 +1,171 @@
+"""A model of the test's words behind the real relay; and a session that asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kefu import sse
+from kefu.answer import Patience
+from kefu.context import CHARACTERS
+from kefu.events import Event, SessionId
+from kefu.keypool import KeyPool
+from kefu.react import AgentDeps, AgentOptions, AgentSession, Piece, create_agent_session
+from kefu.relay import Relay
+from kefu.stores.memory import MemoryStore
+from kefu.tools import Tool
+
+KEY = "key-of-the-test"
+
+
+@dataclass(frozen=True)
+class Say:
+    """One answer of the model."""
+
+    text: str = ""
+    usage: tuple[int, int] | None = None
+    finish: str | None = "stop"
+    status: int = 200
+    pieces: int = 7
+    """Characters in a chunk."""
+    hangs: bool = False
+    """It never ends."""
+    calls: tuple[Mapping[str, Any], ...] = ()
+    """Deltas of native tool calls."""
+
+    def body(self) -> list[bytes]:
+        if self.status != 200:
+            return [
+                json.dumps({"error": {"message": "scripted", "code": str(self.status)}}).encode()
+            ]
+        size = self.pieces
+        deltas: list[dict[str, Any]] = [
+            {"content": self.text[at : at + size]} for at in range(0, len(self.text), size)
+        ]
+        deltas += [{"tool_calls": [call]} for call in self.calls]
+        events = [_chunk([{"index": 0, "delta": delta}]) for delta in deltas]
+        if self.hangs:
+            return events
+        if self.finish:
+            events.append(_chunk([{"index": 0, "delta": {}, "finish_reason": self.finish}]))
+        if self.usage:
+            prompt, completion = self.usage
+            events.append(
+                _chunk([], usage={"prompt_tokens": prompt, "completion_tokens": completion})
+            )
+        return [*events, sse.DONE] if self.finish else events
+
+
+def _chunk(choices: list[Any], **more: Any) -> bytes:
+    return sse.encode(json.dumps({"id": "c", "model": "test-model", "choices": choices, **more}))
+
+
+class Spoken:
+    """An `Upstream` that gives these answers in turn, the last one again and again."""
+
+    def __init__(self, *answers: str | Say) -> None:
+        self.answers = [Say(a) if isinstance(a, str) else a for a in answers]
+        self.asked: list[Any] = []
+        """The bodies that came."""
+        self.closed = 0
+
+    async def send(self, body: bytes, secret: str) -> SpokenResponse:
+        number = min(len(self.asked), len(self.answers) - 1)
+        self.asked.append(json.loads(body))
+        return SpokenResponse(self, self.answers[number])
+
+
+class SpokenResponse:
+    def __init__(self, spoken: Spoken, say: Say) -> None:
+        self.status = say.status
+        kind = "text/event-stream" if say.status == 200 else "application/json"
+        self.headers: Mapping[str, str] = {"content-type": kind}
+        self._spoken = spoken
+        self._parts = iter(say.body())
+        self._hangs = say.hangs
+
+    async def read(self, timeout: float) -> bytes:
+        await asyncio.sleep(0)
+        part = next(self._parts, b"")
+        if not part and self._hangs:
+            await asyncio.sleep(timeout)
+            raise TimeoutError
+        return part
+
+    def close(self) -> None:
+        self._spoken.closed += 1
+
+    def finish(self) -> None:
+        """The connection could be used again."""
+
+
+@dataclass
+class HandClock:
+    """Goes on when told, and a millisecond with each look at it."""
+
+    time: float = 1_760_000_000.0
+    spent: float = 0.0
+
+    def now(self) -> float:
+        return self.time + self.monotonic()
+
+    def monotonic(self) -> float:
+        self.spent += 0.001
+        return self.spent
+
+
+@dataclass
+class Rig:
+    """A session and all that it told."""
+
+    spoken: Spoken
+    session: AgentSession
+    events: list[Event] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def told(self) -> list[Event]:
+        """The events that are logged."""
+        return [event for event in self.events if event.type != "assistant_chunk"]
+
+    def types(self) -> list[str]:
+        return [event.type for event in self.told()]
+
+    def bodies(self, kind: type[Any]) -> list[Any]:
+        return [event.body for event in self.events if isinstance(event.body, kind)]
+
+
+def rig(
+    *answers: str | Say,
+    tools: tuple[Tool, ...] = (),
+    deps: Mapping[str, Any] | None = None,
+    keys: int = 1,
+    **options: Any,
+) -> Rig:
+    """A session with a model that gives these answers; tokens are characters."""
+    spoken = Spoken(*answers)
+    clock = HandClock()
+    store = MemoryStore(clock.now)
+    pool = KeyPool([f"{KEY}-{number}" for number in range(keys)])
+    patience = Patience(stall_timeout=600, max_duration=600)
+    relay = Relay(spoken, pool, store, clock, patience)
+    made = Rig(spoken, None, [], [], [])  # type: ignore[arg-type]
+    given = AgentDeps(
+        relay,
+        clock,
+        lambda: SessionId("sess_test"),
+        CHARACTERS,
+        "characters",
+        {tool.name: tool for tool in tools},
+        (),
+        made.events.append,
+        made.pieces.append,
+        made.warnings.append,
+    )
+    made.session = create_agent_session(
+        replace(given, **(deps or {})), AgentOptions(model="test-model", **options)
+    )
+    return made
