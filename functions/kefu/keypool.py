@@ -15,15 +15,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType, Protocol
 
+from kefu.clocks import CLOCK_SLACK
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
 
 Fingerprint = NewType("Fingerprint", str)
 
 MAX_COOLDOWN = 3600.0
 """Seconds. No upstream's word keeps a key away for longer."""
-
-CLOCK_SLACK = 60.0
-"""Seconds by which the clocks of two instances may differ."""
 
 
 def fingerprint(secret: str) -> Fingerprint:

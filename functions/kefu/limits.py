@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from kefu.clocks import CLOCK_SLACK
+
 SLACK = 1e-3
 """Seconds by which a request may come too early."""
-
-CLOCK_SLACK = 60.0
-"""Seconds by which the clocks of two instances may differ."""
 
 
 @dataclass(frozen=True, slots=True)

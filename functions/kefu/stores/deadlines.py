@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kefu.keypool import CLOCK_SLACK, MAX_COOLDOWN, Cooldown, Reason
+from kefu.clocks import CLOCK_SLACK
+from kefu.keypool import MAX_COOLDOWN, Cooldown, Reason
 
 
 def far_from(now: float) -> float:
