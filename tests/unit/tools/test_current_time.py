@@ -1,0 +1,34 @@
+"""S34: the time, here and elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kefu.errors import ToolFailed
+from tests.unit.tools.conftest import Ask
+
+
+async def test_the_time_is_told_in_the_zone_that_is_asked_for(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S34."""
+    assert await ask("current_time", "Asia/Shanghai") == "2026-07-14T11:33:20+08:00 (Tuesday)"
+    assert await ask("current_time", '{"zone": "UTC"}') == "2026-07-14T03:33:20+00:00 (Tuesday)"
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert await ask("current_time", "") == "2026-07-13T23:33:20-04:00 (Monday)"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    "zone", ["Nowhere", "../../etc/passwd", "/etc/passwd", "Asia", "x" * 5000, "a\0b", "\ud800"]
+)
+async def test_a_zone_that_is_none_is_told_to_the_model(ask: Ask, zone: str) -> None:
+    """T22: nor is a file read that is none."""
+    with pytest.raises(ToolFailed, match="no time zone"):
+        await ask("current_time", zone)

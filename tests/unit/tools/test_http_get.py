@@ -1,0 +1,245 @@
+"""S34, T22: pages of allowed hosts at public addresses. Real sockets, real names, no network."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ipaddress
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from kefu.errors import ToolFailed
+from kefu.tools import Workplace, tools_for
+from kefu.tools.http_get import LIMIT
+from kefu.upstream import public_web
+from kefu.upstream.public_web import NotPublic, PublicWeb, is_public
+from tests.fakes.running import HttpServer
+from tests.unit.tools.conftest import NOW, Ask
+
+
+class Site(HttpServer):
+    """A web site on loopback; counts who came."""
+
+    def __init__(self) -> None:
+        site = self
+        self.asked: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.asked.append(self.path)
+                status, headers, body = PAGES[self.path]
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                try:
+                    self.wfile.write(body)
+                except OSError:  # the client has seen enough
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        super().__init__(Handler)
+
+
+TEXT = {"Content-Type": "text/plain; charset=utf-8"}
+PAGES: dict[str, tuple[int, dict[str, str], bytes]] = {
+    "/": (200, TEXT, "你好".encode()),
+    "/json": (200, {"Content-Type": "application/json"}, b'{"a": 1}'),
+    "/image": (200, {"Content-Type": "image/png"}, b"\x89PNG"),
+    "/long": (200, TEXT, b"a" * (LIMIT + 1)),
+    "/exact": (200, TEXT, b"a" * LIMIT),
+    "/gone": (404, TEXT, b"not here"),
+    "/away": (302, {"Location": "http://127.0.0.1:1/admin"}, b""),
+    "/bomb": (200, {**TEXT, "Content-Encoding": "gzip"}, gzip.compress(b"0" * 10_000_000)),
+}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+def open_to(site: Site, folder: Path) -> Ask:
+    """The tool where the site's host is allowed and loopback counts as public."""
+    web = PublicWeb(may=lambda address: address.is_loopback)
+    host = site.address.removeprefix("http://")
+    place = Workplace(
+        folder, lambda: NOW, web.get, frozenset({host, host.replace("127.0.0.1", "localhost")})
+    )
+    tools = {tool.name: tool for tool in tools_for(place)}
+
+    async def call(path: str, address: str) -> str:
+        return await tools["http_get"].call(address + path)
+
+    return call
+
+
+async def test_a_page_of_an_allowed_host_is_fetched(site: Site, folder: Path) -> None:
+    """S34: by its name, too, and without the rest of a page that is too long."""
+    get = open_to(site, folder)
+    assert await get("/", site.address) == "你好"
+    assert await get("/", site.address.replace("127.0.0.1", "localhost")) == "你好"
+    assert await get("/json", site.address) == '{"a": 1}'
+    assert await get("/exact", site.address) == "a" * LIMIT
+    long = await get("/long", site.address)
+    assert long == "a" * LIMIT + f"\n[only the first {LIMIT} bytes were read]"
+    assert await get("/image", site.address) == "[image/png, which is not text]"
+
+
+async def test_what_is_no_page_is_told_to_the_model(site: Site, folder: Path) -> None:
+    """T22: a redirect is named, never followed; nothing is unpacked."""
+    get = open_to(site, folder)
+    with pytest.raises(
+        ToolFailed, match=r"redirects to http://127\.0\.0\.1:1/admin, which is not followed"
+    ):
+        await get("/away", site.address)
+    with pytest.raises(ToolFailed, match="answered 404"):
+        await get("/gone", site.address)
+    with pytest.raises(ToolFailed, match="compressed"):
+        await get("/bomb", site.address)
+    assert site.asked == ["/away", "/gone", "/bomb"]
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "[::1]", "localhost."]
+)
+async def test_no_name_leads_to_this_machine(site: Site, folder: Path, host: str) -> None:
+    """T22: though it is allowed by name, and however it is written: what it resolves to counts."""
+    port = site.address.rpartition(":")[2]
+    name = host.strip("[]").removesuffix(".")
+    place = Workplace(folder, lambda: NOW, PublicWeb().get, frozenset({f"{name}:{port}"}))
+    get = {tool.name: tool for tool in tools_for(place)}["http_get"].call
+    # The HTTP client itself refuses the short forms, and a resolver may not know `localhost.`.
+    with pytest.raises(ToolFailed, match=r"is not a public address|could not be fetched"):
+        await get(f"http://{host}:{port}/")
+    assert site.asked == []
+
+
+async def test_an_address_is_looked_at_for_every_connection(site: Site) -> None:
+    """T22: what a name led to the last time counts for nothing."""
+    allowed = [True, False]
+    seen: list[str] = []
+
+    def may(address: public_web.Address) -> bool:
+        seen.append(str(address))
+        return allowed.pop(0)
+
+    web = PublicWeb(may)
+    assert (await web.get(f"{site.address}/", 100)).status == 200
+    with pytest.raises(NotPublic):
+        await web.get(f"{site.address}/", 100)
+    assert seen == ["127.0.0.1"] * 2
+    assert site.asked == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("file:///etc/passwd", "only http"),
+        ("ftp://localhost/", "only http"),
+        ("gopher://localhost/", "only http"),
+        ("//localhost/", "only http"),
+        ("localhost", "only http"),
+        ("http://", "not an allowed host"),
+        ("http:///etc/passwd", "not an allowed host"),
+        ("http://[::1", "only http"),
+        ("http://localhost:99999/", "only http"),
+        ("http://localhost:8000/", "not an allowed host"),
+        ("http://user@localhost/", "user's name"),
+        ("http://localhost:80@169.254.169.254/", "user's name"),
+        ("http://@localhost/", "user's name"),
+        ("http://169.254.169.254/latest/meta-data/", "not an allowed host"),
+        ("http://localhost.evil.example/", "not an allowed host"),
+        ("http://evil.example#localhost", "not an allowed host"),
+        ("http://evil.example\\@localhost/", "user's name|not an allowed host"),
+        ("\0", "only http"),
+    ],
+)
+async def test_only_pages_of_allowed_hosts_are_asked_for(ask: Ask, url: str, says: str) -> None:
+    """T22."""
+    with pytest.raises(ToolFailed, match=says):
+        await ask("http_get", url)
+
+
+async def test_with_no_host_allowed_nothing_is_fetched(folder: Path) -> None:
+    """T22: the tool is off until the user names a host."""
+    place = Workplace(folder, lambda: NOW, PublicWeb().get)
+    get = {tool.name: tool for tool in tools_for(place)}["http_get"].call
+    with pytest.raises(ToolFailed, match="--allow-host"):
+        await get("https://example.com/")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",
+        "10.0.0.1",
+        "100.64.0.1",
+        "127.0.0.1",
+        "127.255.255.254",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.0.2.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::7f00:1",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "2001::7f00:1",
+        "2001:db8::1",
+        "2002:7f00:1::",
+        "fc00::1",
+        "fd00:ec2::254",
+        "fe80::1",
+        "fec0::1",
+        "ff02::1",
+    ],
+)
+def test_addresses_that_are_not_everybodys_are_refused(address: str) -> None:
+    """T22."""
+    assert not is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"]
+)
+def test_addresses_of_the_internet_are_not(address: str) -> None:
+    assert is_public(ipaddress.ip_address(address))
+
+
+async def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K7: the time is that of the whole exchange, however often something comes."""
+    monkeypatch.setattr(public_web, "TIMEOUT", 0.5)
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+        try:
+            while True:
+                writer.write(b".")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        except OSError:
+            writer.close()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        started = time.monotonic()
+        with pytest.raises(OSError, match="no whole answer within"):
+            await PublicWeb(lambda _: True).get(f"http://127.0.0.1:{port}/", LIMIT)
+        assert time.monotonic() - started < 5
