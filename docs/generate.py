@@ -25,6 +25,7 @@ SECTIONS = {
     "LONGCAT_API_KEYS": "The model",
     "KEFU_STORE": "The service",
     "KEFU_MAX_BODY_BYTES": "Limits",
+    "KEFU_SESSIONS": "Kept chats",
     "KEFU_BOT_CHECK": "Bot check",
     "KEFU_MAX_RETRIES": "Keys",
     "KEFU_TRY_TIMEOUT": "Time limits, in seconds",

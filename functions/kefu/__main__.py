@@ -37,10 +37,10 @@ def _serve(host: str, port: int) -> int:
 
     try:
         settings = load()
+        service = build(settings)
     except ConfigurationError as error:
         sys.stderr.write(f"kefu: the configuration is wrong.\n{error}\n")
         return 2
-    service = build(settings)
     where = Listening(host, port, settings.body_timeout, settings.write_timeout)
     return serve(service.app, service.close, where)
 

@@ -23,6 +23,7 @@ class Allowance:
 
     per_ip: Rate | None = None
     site: Rate | None = None
+    per_session: Rate | None = None
     daily_tokens: int = 0
     streams: int = 1000
     streams_per_ip: int = 0
@@ -64,9 +65,14 @@ class Admission:
             if not self._running[ip]:
                 del self._running[ip]
 
-    async def admit(self, ip: str) -> None:
-        """Count one chat against the rates. Raises RateLimited with the time to wait."""
+    async def admit(self, ip: str, session: str | None = None) -> None:
+        """Count one chat against the rates. Raises RateLimited with the time to wait.
+
+        `session`: one that the visitor has shown to be theirs.
+        """
         takes = []
+        if session and (rate := self._allowance.per_session):
+            takes.append(self._store.take(f"session:{session}", rate))
         if rate := self._allowance.per_ip:
             takes.append(self._store.take(f"ip:{ip}", rate))
         if rate := self._allowance.site:
@@ -76,6 +82,13 @@ class Admission:
         waits = [await takes[0]] if len(takes) == 1 else await asyncio.gather(*takes)
         if (wait := max(waits)) > 0:
             raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
+
+    async def admit_reader(self, session: str) -> None:
+        """The same for one who looks into a chat of theirs, as often as they may write."""
+        if rate := self._allowance.per_session:
+            wait = await self._store.take(f"reader:{session}", rate)
+            if wait > 0:
+                raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
 
     async def reserve(self, tokens: int) -> Reservation | None:
         """Take `tokens` from today's budget. Raises RateLimited when it is spent.

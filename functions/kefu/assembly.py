@@ -14,10 +14,12 @@ from typing import Protocol
 from kefu.admission import Admission
 from kefu.answer import Upstream
 from kefu.chat import Chat
+from kefu.kept_chats import Kept, kept_chats, retention
 from kefu.keypool import KeyPool
 from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.references import bot_checking, referenced_keys
 from kefu.relay import Relay
+from kefu.sessions import Sessions
 from kefu.settings import LONGCAT, Settings
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_store import GuardedStore, Store
@@ -28,7 +30,7 @@ from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
 from kefu.upstream.siteverify import SiteVerify
 from kefu.web.app import Application, Parts, create_app
-from kefu.web.exchange import Desk
+from kefu.web.desk import Desk
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import health_of
 from kefu.web.schemas import Health
@@ -90,14 +92,21 @@ def build(settings: Settings) -> Service:
     notices: list[str] = []
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
+    kept: Kept | None = None
+    if sessions := _choose_sessions(settings, clock):
+        kept = kept_chats(settings, sessions, model, clock, log, summaries.write, notices.append)
     verifier, bot_check, secret = bot_checking(settings, clock.now, log)
     references = [reference for reference in (referenced, secret) if reference]
-    life = _Life(log, upstream, guarded, references, verifier, chat, notices, settings.snapshot)
+    life = _Life(
+        log, upstream, guarded, references, verifier, chat, kept, notices, settings.snapshot
+    )
 
     def health() -> Health:
         keys = bool(pool.keys)
         said = "" if keys and kind == "remote" else notice
-        return health_of(keys=keys, model=model, upstream=kind, notice=said)
+        return health_of(
+            keys=keys, model=model, upstream=kind, notice=said, sessions=kept is not None
+        )
 
     desk = Desk(chat, admission, log, life.prefetch, bot_check)
     parts = Parts(
@@ -107,6 +116,7 @@ def build(settings: Settings) -> Service:
         health=health,
         start=life.start,
         stop=life.stop,
+        turns=kept.turns if kept else None,
     )
     return Service(create_app(parts), desk.close, life.disconnect, life.reconnect)
 
@@ -121,6 +131,7 @@ class _Life:
     references: Sequence[ReferencedKeys]
     verifier: SiteVerify
     chat: Chat
+    kept: Kept | None
     notices: Sequence[str]
     snapshot: bool
 
@@ -135,7 +146,7 @@ class _Life:
             reference.prefetch()
         threads = (self.log.open, self.chat.warm)
         await asyncio.gather(self.upstream.warm(), *map(asyncio.to_thread, threads))
-        for notice in self.notices:
+        for notice in dict.fromkeys(self.notices):
             self.log.notice(notice)
         if self.snapshot:
             await self.disconnect()  # under the Web Adapter nobody says when it is taken
@@ -145,6 +156,8 @@ class _Life:
 
     async def stop(self) -> None:
         self.chat.close()
+        if self.kept:
+            await self.kept.keeper.aclose()
         for reference in self.references:
             await reference.aclose()
         await self.upstream.aclose()
@@ -195,6 +208,14 @@ def _choose_store(settings: Settings, clock: SystemClock) -> Store:
 
         return DynamoStore(name.removeprefix("//"), clock.now)
     return MemoryStore(clock.now)
+
+
+def _choose_sessions(settings: Settings, clock: SystemClock) -> Sessions | None:
+    if not settings.keeps_chats or settings.store != "memory:":
+        return None
+    from kefu.stores.memory_sessions import MemorySessions
+
+    return MemorySessions(clock.now, retention(settings))
 
 
 def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> GuardedStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kefu.answer import Answer, Call, Clock
 from kefu.completion import Completion
@@ -30,6 +30,22 @@ class Question:
     messages: Sequence[Message]
     temperature: float
     max_tokens: int
+    model: str = ""
+    """Another than the service's own."""
+    policy: PromptPolicy | None = None
+    """The same."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A request that the model found too long, and was not the last."""
+
+    body: bytes
+    prompt: Prompt
+    attempts: int
+    """How many tries there had been by then, of this request and those before."""
+    ended: float
+    """Monotonic."""
 
 
 @dataclass(slots=True)
@@ -40,6 +56,7 @@ class Dialogue:
     prompt: Prompt
     call: Call
     answer: Answer | None = None
+    too_long: list[TooLong] = field(default_factory=list)
 
     @property
     def tokens_at_most(self) -> int:
@@ -75,9 +92,10 @@ class Chat:
 
     def prepare(self, question: Question, started: float, request_id: str) -> Dialogue:
         """Trim and put together; `started` is the monotonic time at which the request came."""
-        prompt = build_prompt(question.messages, self._policy)
+        prompt = build_prompt(question.messages, self._policy_of(question))
         created = int(self._clock.now())
-        completion = Completion(f"chatcmpl-{request_id}", self.model, created)
+        model = question.model or self.model
+        completion = Completion(f"chatcmpl-{request_id}", model, created)
         return Dialogue(question, prompt, Call(self._body(question, prompt), completion, started))
 
     async def start(self, dialogue: Dialogue) -> Answer:
@@ -85,15 +103,18 @@ class Chat:
 
         Raises a KefuError when there is no answer.
         """
-        if self._policy.trim.strategy == SUMMARY and dialogue.prompt.window.dropped:
-            await self._shorten(dialogue, self._policy)
+        policy = self._policy_of(dialogue.question)
+        if policy.trim.strategy == SUMMARY and dialogue.prompt.window.dropped:
+            await self._shorten(dialogue, policy)
         try:
             dialogue.answer = await self._relay.start(dialogue.call)
         except ContextTooLong:
-            before = len(dialogue.prompt.messages)
-            await self._shorten(dialogue, tightened(self._policy, dialogue.prompt))
-            if len(dialogue.prompt.messages) == before:
+            call, prompt = dialogue.call, dialogue.prompt
+            refused = TooLong(call.body, prompt, len(call.attempts), self._clock.monotonic())
+            await self._shorten(dialogue, tightened(policy, prompt))
+            if len(dialogue.prompt.messages) == len(prompt.messages):
                 raise
+            dialogue.too_long.append(refused)
             dialogue.answer = await self._relay.start(dialogue.call)
         return dialogue.answer
 
@@ -106,5 +127,9 @@ class Chat:
         dialogue.prompt = prompt
         dialogue.call.body = self._body(dialogue.question, prompt)
 
+    def _policy_of(self, question: Question) -> PromptPolicy:
+        return question.policy or self._policy
+
     def _body(self, question: Question, prompt: Prompt) -> bytes:
-        return request_body(prompt.messages, self.model, question.temperature, question.max_tokens)
+        model = question.model or self.model
+        return request_body(prompt.messages, model, question.temperature, question.max_tokens)

@@ -210,7 +210,17 @@ class Collected:
 
     @property
     def content(self) -> str:
-        return "".join(self._text.get("content", ()))
+        return "".join(self.content_parts)
+
+    @property
+    def content_parts(self) -> Sequence[str]:
+        """The text, piece by piece as it came."""
+        return self._text.get("content", ())
+
+    @property
+    def anything(self) -> bool:
+        """Whether the model has said anything, if only in thought."""
+        return any(any(parts) for parts in self._text.values())
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:

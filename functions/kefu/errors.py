@@ -6,8 +6,10 @@ KefuError
 ├── OriginNotAllowed        403  a page outside the allow-list asked
 ├── VerificationRequired    403  the bot check has not passed, or has passed too long ago
 ├── NotFound                404
+├── SessionNotFound         404  no such chat, or not this visitor's
 ├── MethodNotAllowed        405
 ├── BodyTimeout             408  the body stopped half way
+├── SessionBusy             409  this very message is being answered
 ├── UnsupportedMediaType    415
 ├── RateLimited             429  a limit or every key says: later
 ├── UpstreamUnavailable     503  nobody can answer now
@@ -86,6 +88,21 @@ class NotFound(KefuError):
     status = 404
     code = "not_found"
     type = "invalid_request_error"
+
+
+class SessionNotFound(KefuError):
+    """The same for one that is absent, expired or another's, and for a wrong token."""
+
+    status = 404
+    code = "session_not_found"
+    type = "invalid_request_error"
+
+
+class SessionBusy(KefuError):
+    status = 409
+    code = "session_busy"
+    type = "invalid_request_error"
+    retryable = True
 
 
 class MethodNotAllowed(KefuError):

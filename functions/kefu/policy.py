@@ -62,6 +62,7 @@ def allowance(settings: Settings) -> Allowance:
     return Allowance(
         per_ip=per_minute(settings.ip_requests_per_minute),
         site=per_minute(settings.site_requests_per_minute),
+        per_session=per_minute(settings.session_requests_per_minute),
         daily_tokens=settings.daily_tokens,
         streams=settings.max_streams,
         streams_per_ip=settings.max_streams_per_ip,

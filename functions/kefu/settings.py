@@ -218,6 +218,71 @@ class Settings(BaseModel):
         "checked for, `local` lets each process count alone.",
     )
 
+    # Kept chats
+    sessions: bool | None = Field(
+        None,
+        alias="KEFU_SESSIONS",
+        description="Keep chats, in `KEFU_STORE`: docs/sessions.md. Unset: yes, but not on AWS, "
+        "because it stores what visitors write.",
+    )
+    session_days: float = Field(
+        30,
+        alias="KEFU_SESSION_DAYS",
+        gt=0,
+        le=3650,
+        description="Days for which a chat is kept after the visitor's last message.",
+    )
+    raw_days: float = Field(
+        7,
+        alias="KEFU_RAW_DAYS",
+        gt=0,
+        le=3650,
+        description="Days for which requests and responses are kept as they went over the wire.",
+    )
+    capture: Literal["off", "errors", "all"] | None = Field(
+        None,
+        alias="KEFU_CAPTURE",
+        description="Of which calls they are: `off`, `errors` or `all`. Unset: `all`, on AWS "
+        "`errors`.",
+    )
+    max_history_turns: int = Field(
+        10,
+        alias="KEFU_MAX_HISTORY_TURNS",
+        ge=0,
+        le=100,
+        description="Older turns of a kept chat that the model is told, at most.",
+    )
+    session_requests_per_minute: int = Field(
+        20,
+        alias="KEFU_SESSION_REQUESTS_PER_MINUTE",
+        ge=0,
+        description="Messages one kept chat may send in a minute. 0: no limit.",
+    )
+    session_secrets: SecretStr = Field(
+        SecretStr(""),
+        alias="KEFU_SESSION_SECRETS",
+        description="Signs the tokens of kept chats: one secret of 32 characters or more, or two, "
+        "comma separated, while they are rotated; the first signs. Unset: one that the store "
+        "keeps.",
+    )
+    configs: str = Field(
+        "",
+        alias="KEFU_CONFIGS",
+        description="A TOML file with presets that a page may choose, and options of hooks.",
+    )
+    hooks: Names = Field(
+        (),
+        alias="KEFU_HOOKS",
+        description="What is done to kept chats on the way, in this order, comma separated: names "
+        "from docs/sessions.md, or `module:name` for one of your own.",
+    )
+    unfence: bool = Field(
+        False,
+        alias="KEFU_UNFENCE",
+        description="Take the fence off an answer that is one Markdown code block, where it is "
+        "kept.",
+    )
+
     # Bot check
     bot_check: Literal["off", "turnstile", "hcaptcha"] = Field(
         "off",
@@ -321,7 +386,7 @@ class Settings(BaseModel):
     lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
     lambda_start: str = Field("", alias="AWS_LAMBDA_INITIALIZATION_TYPE", exclude=True)
 
-    @field_validator("allowed_origins", "bot_check_hostnames", mode="before")
+    @field_validator("allowed_origins", "bot_check_hostnames", "hooks", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
@@ -380,6 +445,14 @@ class Settings(BaseModel):
                 raise ValueError("KEFU_BOT_CHECK_HOSTNAMES: must be set where no page is named")
         return self
 
+    @field_validator("session_secrets")
+    @classmethod
+    def _are_long_enough(cls, secrets: SecretStr) -> SecretStr:
+        each = keys_in(secrets.get_secret_value())
+        if len(each) > 2 or any(len(secret) < 32 for secret in each):
+            raise ValueError("must be one or two secrets of 32 characters or more")
+        return secrets
+
     @field_validator("api_keys")
     @classmethod
     def _are_header_values(cls, keys: SecretStr) -> SecretStr:
@@ -398,6 +471,19 @@ class Settings(BaseModel):
     def keys(self) -> tuple[str, ...]:
         """The API keys, in order, each once. Secret: never log them."""
         return keys_in(self.api_keys.get_secret_value())
+
+    @property
+    def session_keys(self) -> tuple[str, ...]:
+        """What signs session tokens, the first of them; secret."""
+        return keys_in(self.session_secrets.get_secret_value())
+
+    @property
+    def keeps_chats(self) -> bool:
+        return not self.on_aws if self.sessions is None else self.sessions
+
+    @property
+    def captured(self) -> Literal["off", "errors", "all"]:
+        return self.capture or ("errors" if self.on_aws else "all")
 
     @property
     def bot_check_hosts(self) -> frozenset[str]:

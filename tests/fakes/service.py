@@ -23,6 +23,7 @@ QUIET: dict[str, object] = {
     # Limits would make tests wait for each other; those about limits set their own.
     "ip_requests_per_minute": 0,
     "max_streams_per_ip": 0,
+    "session_requests_per_minute": 0,
     "store": "memory:",
     "allowed_origins": "https://shop.example",
     "openai_api": "true",

@@ -18,6 +18,7 @@ NOT_ON_AWS = {
     "KEFU_BOT_CHECK_SECRET": "comes by reference, as the keys do",
     "KEFU_BODY_TIMEOUT": "API Gateway reads the whole body before it calls the function",
     "KEFU_WRITE_TIMEOUT": "API Gateway reads the answer, at its own speed",
+    "KEFU_SESSION_SECRETS": "no secret stands in the environment; the table keeps one",
     "KEFU_LOG_FORMAT": "metrics are in the JSON lines",
     "KEFU_TRUSTED_PROXY_HOPS": "API Gateway tells the address",
 }
@@ -71,6 +72,8 @@ def test_parameters_are_named_after_their_setting_and_have_its_default(text: str
             assert offered == list(choices), parameter
         if isinstance(default, SecretStr | tuple) or default is None:
             default = ""
+        if isinstance(default, bool):
+            default = str(default).lower()
         given = known[parameter]["Default"]
         same = float(given) == default if known[parameter]["Type"] == "Number" else given == default
         assert same, f"{parameter}: {given!r} is not the setting's {default!r}"

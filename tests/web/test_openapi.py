@@ -5,6 +5,7 @@ C4, C8 and "no input gives a 500", "no request hangs" (the promises on reliabili
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.asking import ask
 from tests.fakes.behaviours import answer
 from tests.fakes.service import Service
 from tests.fakes.upstream import ScriptedUpstream
@@ -37,13 +39,41 @@ def service() -> Iterator[Service]:
         yield service
 
 
-def test_service_answers_as_its_description_says(service: Service, tmp_path: Path) -> None:
+CHATS = """
+[parameters]
+"path.session_id" = "{kept[0]}"
+"header.X-Session-Token" = "{kept[1]}"
+
+[[operations]]
+include-method = "DELETE"
+# The second time it is not there any more.
+warnings = false
+parameters = {{ "path.session_id" = "{other[0]}", "header.X-Session-Token" = "{other[1]}" }}
+"""
+
+
+async def kept_chat(service: Service) -> tuple[str, str]:
+    """Its id and its token."""
+    headers = (await ask(service.url, {"message": "Hello?"})).headers
+    return headers["X-Session-Id"], headers["X-Session-Token"]
+
+
+async def test_service_answers_as_its_description_says(service: Service, tmp_path: Path) -> None:
+    """Where the description names a chat, it is one that is kept."""
+    chats = {"kept": await kept_chat(service), "other": await kept_chat(service)}
+    (tmp_path / "schemathesis.toml").write_text(CHATS.format(**chats))
     command = [str(Path(sys.executable).with_name("schemathesis")), "run"]
     command += [f"{service.url}/openapi.json", "--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--max-examples", "40", "--seed", "7"]
     command += ["--max-response-time", BOUND, "--request-timeout", BOUND, "--no-color"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    done = await asyncio.to_thread(
+        subprocess.run,
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-12000:] + done.stderr[-2000:]
     assert "No issues found" in done.stdout

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from kefu import __version__
 from kefu.answer import Clock
 from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
+from kefu.turns import Turns
+from kefu.web.desk import Desk
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
-from kefu.web.exchange import Desk
 from kefu.web.gateway import Gateway
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
@@ -24,6 +25,7 @@ from kefu.web.questions import Questions
 from kefu.web.record import record_of
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.openai import openai_routes
+from kefu.web.routes.sessions import session_routes
 from kefu.web.routes.site import site_routes
 from kefu.web.schemas import Health, build_models
 
@@ -41,6 +43,8 @@ class Parts:
     health: Callable[[], Health]
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
+    turns: Turns | None = None
+    """Where chats are kept."""
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -71,7 +75,9 @@ def create_app(parts: Parts) -> FastAPI:
         trusted_hops=options.trusted_proxy_hops,
         behind_adapter=options.behind_adapter,
     )
-    app.include_router(chat_routes(parts.desk, questions, gateway, options))
+    app.include_router(chat_routes(parts.desk, questions, gateway, options, parts.turns))
+    if parts.turns is not None:
+        app.include_router(session_routes(parts.desk, parts.turns))
     if options.openai_api:
         app.include_router(openai_routes(parts.desk, questions, gateway))
     app.include_router(site_routes(parts.health, demo=options.demo))

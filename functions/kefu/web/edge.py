@@ -18,8 +18,11 @@ from kefu.web.record import Record
 _GUARDED = ("/api/", "/v1/")
 """Paths that cost money, for allowed origins alone; all others are public files."""
 
-_EXPOSED = "Retry-After, X-Request-Id, X-Verification-Pass, x-should-retry"
-_HEADERS_ALLOWED = "Content-Type, Authorization"
+_EXPOSED = (
+    "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
+    "X-Verification-Pass, x-should-retry"
+)
+_HEADERS_ALLOWED = "Content-Type, Authorization, X-Session-Token"
 _METHODS_ALLOWED = "GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_AGE = "600"
 

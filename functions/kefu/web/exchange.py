@@ -9,15 +9,14 @@ from contextlib import asynccontextmanager
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from kefu.admission import Admission, Reservation
-from kefu.answer import Answer
-from kefu.chat import Chat, Dialogue, Question
+from kefu.admission import Reservation
+from kefu.chat import Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
-from kefu.errors import GatewayTimeout, KefuError, UpstreamUnavailable
+from kefu.errors import GatewayTimeout, KefuError
 from kefu.sse import DONE, PING
 from kefu.verification import BotCheck, Proof
+from kefu.web.desk import ClientGone, Desk
 from kefu.web.error_response import error_event, error_response
-from kefu.web.log import RequestLog
 from kefu.web.record import Record, record_of
 
 _STREAM_HEADERS = {
@@ -27,65 +26,11 @@ _STREAM_HEADERS = {
 }
 
 
-class ClientGone(Exception):
-    """Nobody listens any more."""
-
-
-class Running:
-    """The chats of this process, so that they can be ended from outside."""
-
-    def __init__(self) -> None:
-        self._exchanges: set[Exchange] = set()
-
-    def add(self, exchange: Exchange) -> None:
-        self._exchanges.add(exchange)
-
-    def discard(self, exchange: Exchange) -> None:
-        self._exchanges.discard(exchange)
-
-    def cancel(self, client_message_id: str) -> bool:
-        """End the chat with this id as if its client had gone; False if there is none."""
-        found = [e for e in self._exchanges if e.client_message_id == client_message_id]
-        for exchange in found:
-            exchange.stop(ClientGone())
-        return bool(found)
-
-    def drain(self) -> None:
-        """End all with an error event: the server is going away."""
-        for exchange in self._exchanges:
-            exchange.stop(UpstreamUnavailable("The server is restarting. Please try again."))
-
-
-class Desk:
-    """Everything an exchange needs besides its question."""
-
-    def __init__(
-        self,
-        chat: Chat,
-        admission: Admission,
-        log: RequestLog,
-        prefetch: Callable[[], object],
-        bot_check: BotCheck | None = None,
-    ) -> None:
-        """`prefetch` starts to fetch what the relay will need to know of the keys."""
-        self.chat = chat
-        self.admission = admission
-        self.prefetch = prefetch
-        self.bot_check = bot_check
-        self.log = log
-        self.running = Running()
-
-    def close(self) -> bool:
-        """Let nobody new in, and end who is here with an error event; False the second time."""
-        if self.admission.closed:
-            return False
-        self.admission.closed = True
-        self.running.drain()
-        return True
+Batches = AsyncIterator[list[Chunk]]
 
 
 class Exchange(Response):
-    """The answer to one question: streamed, or collected when `stream` is off.
+    """An answer on its way: streamed, or collected when `stream` is off.
 
     Watches for the client's leaving from the first moment on. The upstream's connection is closed
     in every case.
@@ -94,7 +39,6 @@ class Exchange(Response):
     def __init__(
         self,
         desk: Desk,
-        question: Question,
         ip: str,
         *,
         proof: Proof,
@@ -106,8 +50,8 @@ class Exchange(Response):
         """`seconds`: after which the answer must have ended, whatever is still to come."""
         self.background = None
         self.client_message_id = client_message_id
+        self.session_id: str | None = None
         self._desk = desk
-        self._question = question
         self._ip = ip
         self._proof = proof
         self._stream = stream
@@ -173,23 +117,36 @@ class Exchange(Response):
         desk.prefetch()
         if desk.bot_check:
             await self._check_visitor(desk.bot_check, record)
-        await desk.admission.admit(self._ip)
-        dialogue = desk.chat.prepare(self._question, record.started, record.request_id)
+        await self._converse(scope, receive, send)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What the visitor may now do."""
+        raise NotImplementedError
+
+    async def _answer(self, question: Question, scope: Scope, receive: Receive, send: Send) -> None:
+        """Ask the model and send what it says, within the day's budget."""
+        desk, record = self._desk, record_of(scope)
+        dialogue = desk.chat.prepare(question, record.started, record.request_id)
         record.dialogue = dialogue
         reservation = await desk.admission.reserve(dialogue.tokens_at_most)
         try:
             answer = await desk.chat.start(dialogue)
             try:
+                batches = self._passing(dialogue, answer.batches())
                 if self._stream:
-                    await self._send_stream(answer, send)
+                    await self._send_stream(batches, send)
                 else:
-                    await self._send_whole(answer, dialogue, scope, receive, send)
+                    await self._send_whole(batches, dialogue, scope, receive, send)
             finally:
                 answer.close()
         finally:
             desk.log.messages(record)
             record.tokens = self._spent(dialogue)
             await self._settle(reservation, record.tokens)
+
+    def _passing(self, dialogue: Dialogue, batches: Batches) -> Batches:
+        """Where somebody may look on while an answer passes."""
+        return batches
 
     async def _check_visitor(self, check: BotCheck, record: Record) -> None:
         def note(outcome: str) -> None:
@@ -213,18 +170,23 @@ class Exchange(Response):
 
     def _estimate(self, dialogue: Dialogue) -> Usage:
         """Where the upstream did not count: the prompt as estimated, and a token a chunk."""
-        return Usage(dialogue.tokens_at_most - self._question.max_tokens, self._pieces)
+        return Usage(dialogue.tokens_at_most - dialogue.question.max_tokens, self._pieces)
 
-    async def _send_stream(self, answer: Answer, send: Send) -> None:
-        headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        self._begun = True
-        async for batch in answer.batches():
+    async def _send_stream(self, batches: Batches, send: Send) -> None:
+        """The headers go out with the first batch: until then an error has its own status."""
+        async for batch in batches:
+            if not self._begun:
+                await self._send_head(send)
             body = self._encode(batch) if batch else PING
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         self._whole = True
         await send({"type": "http.response.body", "body": DONE})
+
+    async def _send_head(self, send: Send) -> None:
+        headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._begun = True
 
     def _encode(self, batch: list[Chunk]) -> bytes:
         """The events of one read of the upstream, in one write."""
@@ -234,11 +196,11 @@ class Exchange(Response):
         return "".join([f"data: {chunk.text}\n\n" for chunk in batch]).encode()
 
     async def _send_whole(
-        self, answer: Answer, dialogue: Dialogue, scope: Scope, receive: Receive, send: Send
+        self, batches: Batches, dialogue: Dialogue, scope: Scope, receive: Receive, send: Send
     ) -> None:
         collected = Collected()
         try:
-            async for batch in answer.batches():
+            async for batch in batches:
                 for chunk in batch:
                     self._pieces += 1
                     collected.add(chunk)
@@ -251,6 +213,37 @@ class Exchange(Response):
         completion.usage = completion.usage or self._estimate(dialogue)
         self._whole = True
         await JSONResponse(collected.response(completion))(scope, receive, send)
+
+
+class Direct(Exchange):
+    """The answer to one question that holds its whole conversation; nothing of it is kept."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        question: Question,
+        ip: str,
+        *,
+        proof: Proof,
+        stream: bool = True,
+        seconds: float | None = None,
+        wants_usage: bool = False,
+        client_message_id: str | None = None,
+    ) -> None:
+        super().__init__(
+            desk,
+            ip,
+            proof=proof,
+            stream=stream,
+            seconds=seconds,
+            wants_usage=wants_usage,
+            client_message_id=client_message_id,
+        )
+        self._question = question
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._desk.admission.admit(self._ip)
+        await self._answer(self._question, scope, receive, send)
 
 
 async def _until_gone(receive: Receive, then: Callable[[], None]) -> None:

@@ -13,6 +13,11 @@ from kefu.verification import Proof
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
 
+SessionName = Annotated[str, StringConstraints(max_length=64)]
+ProfileName = Annotated[str, StringConstraints(max_length=64)]
+ProfileText = Annotated[str, StringConstraints(max_length=1000)]
+
+
 class _Body(BaseModel):
     # Unknown keys are ignored, and never forwarded: the upstream's body is built anew.
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
@@ -37,10 +42,9 @@ class StreamOptions(_Body):
     include_usage: StrictBool = False
 
 
-class ChatRequest(_Body):
-    """`POST /api/chat`. Any `stream` is accepted: the answer always streams."""
+class _Asking(_Body):
+    """What a request for an answer may hold besides the question."""
 
-    messages: list[ChatMessage] = Field(min_length=1)
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
@@ -48,6 +52,27 @@ class ChatRequest(_Body):
     client_message_id: ClientMessageId | None = None
     verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
     verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
+
+    @property
+    def asked_tokens(self) -> int | None:
+        return self.max_completion_tokens or self.max_tokens
+
+    def output_tokens(self, cap: int) -> int:
+        return min(self.asked_tokens or cap, cap)
+
+    @property
+    def proof(self) -> Proof:
+        return Proof(self.verification_token, self.verification_pass)
+
+    @property
+    def wants_usage(self) -> bool:
+        return self.stream_options is not None and self.stream_options.include_usage
+
+
+class ConversationRequest(_Asking):
+    """The whole conversation, the visitor's question last."""
+
+    messages: list[ChatMessage] = Field(min_length=1)
 
     def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
         """The messages, in a valid order and within the limits. Raises InvalidRequest."""
@@ -70,20 +95,21 @@ class ChatRequest(_Body):
             raise InvalidRequest("The last message must be the user's.", param="messages")
         return messages
 
-    def output_tokens(self, cap: int) -> int:
-        asked = self.max_completion_tokens or self.max_tokens or cap
-        return min(asked, cap)
 
-    @property
-    def proof(self) -> Proof:
-        return Proof(self.verification_token, self.verification_pass)
+class MessageRequest(_Asking):
+    """One message of a chat that the server keeps."""
 
-    @property
-    def wants_usage(self) -> bool:
-        return self.stream_options is not None and self.stream_options.include_usage
+    message: str
+    session_id: SessionName | None = None
+    config_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+    profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 
 
-class CompletionRequest(ChatRequest):
+class ChatRequest(ConversationRequest):
+    """`POST /api/chat`. Any `stream` is accepted: the answer always streams."""
+
+
+class CompletionRequest(ConversationRequest):
     """`POST /v1/chat/completions`."""
 
     stream: StrictBool | None = None
@@ -91,6 +117,26 @@ class CompletionRequest(ChatRequest):
 
 class CancelRequest(_Body):
     client_message_id: ClientMessageId
+
+
+class FeedbackRequest(_Body):
+    client_message_id: ClientMessageId
+    rating: Literal["up", "down", "none"]
+    session_id: SessionName | None = None
+
+
+class ShownMessage(BaseModel, defer_build=True):
+    id: int
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: float
+    status: Literal["pending", "ok", "failed", "partial", "interrupted"]
+
+
+class ShownMessages(BaseModel, defer_build=True):
+    messages: list[ShownMessage]
+    before: int | None
+    """Of the page in front of this one; None: there is none."""
 
 
 class ErrorDetail(BaseModel, defer_build=True):
@@ -109,11 +155,13 @@ class Health(BaseModel, defer_build=True):
     version: str
     model: str
     upstream: Literal["local-model", "scripted", "remote"]
+    sessions: bool
+    """Whether `POST /api/chat` takes `message`, and chats are kept."""
     notice: str
     """A sentence for the demo page about who answers."""
 
 
 def build_models() -> None:
     """Build the validators of request bodies: at the start, not in the first request."""
-    for model in (ChatRequest, CompletionRequest, CancelRequest):
+    for model in (ChatRequest, MessageRequest, CompletionRequest, CancelRequest, FeedbackRequest):
         model.model_rebuild(force=True)

@@ -1,33 +1,60 @@
-"""`POST /api/chat`, the widget's door, and `POST /api/chat/cancel`."""
+"""`POST /api/chat`, the widget's door, with `/cancel` and `/feedback`."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from kefu.turn import Asking
+from kefu.turns import Turns
 from kefu.web.body import checked, read_json
-from kefu.web.exchange import Desk, Exchange
+from kefu.web.desk import Desk
+from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
+from kefu.web.kept import TOKEN_HEADER, Kept
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
-from kefu.web.schemas import CancelRequest, ChatRequest
+from kefu.web.record import record_of
+from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest, MessageRequest
 
 
 def chat_routes(
-    desk: Desk, questions: Questions, gateway: Gateway, options: WebOptions
+    desk: Desk,
+    questions: Questions,
+    gateway: Gateway,
+    options: WebOptions,
+    turns: Turns | None = None,
 ) -> APIRouter:
+    """`turns`: where chats are kept."""
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
 
     @router.post(
         "/api/chat",
         summary="Ask, and read the answer as it streams",
-        responses={200: stream_response(), **errors(400, 403, 408, 415, 429, 503, 504)},
+        responses={
+            200: stream_response(),
+            **errors(400, 403, 404, 408, 409, 415, 429, 503, 504),
+        },
         response_model=None,
     )
     async def chat(request: Request) -> Response:
-        body = await questions.read(request, ChatRequest)
-        return Exchange(
+        if turns is None:
+            return direct(request, await questions.read(request, ChatRequest))
+        body = await questions.read_either(request)
+        if isinstance(body, ChatRequest):
+            return direct(request, body)
+        return Kept(
+            desk,
+            turns,
+            asking_of(body, request, gateway),
+            proof=body.proof,
+            seconds=gateway.seconds(request),
+            wants_usage=body.wants_usage,
+        )
+
+    def direct(request: Request, body: ChatRequest) -> Response:
+        return Direct(
             desk,
             questions.question(body),
             gateway.address(request),
@@ -50,4 +77,38 @@ def chat_routes(
         # The same answer whether there was such a chat or not: ids cannot be probed.
         return Response(status_code=204)
 
+    @router.post(
+        "/api/chat/feedback",
+        summary="Say what an answer was worth",
+        status_code=204,
+        responses=errors(400, 403, 404, 408, 415, 429, 503),
+        response_model=None,
+    )
+    async def feedback(request: Request) -> Response:
+        body = checked(FeedbackRequest, await read_json(request, limits))
+        record = record_of(request.scope)
+        record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
+        if turns is not None and body.session_id is not None:
+            token = request.headers.get(TOKEN_HEADER, "")
+            session = await turns.owned(body.session_id, token)
+            await desk.admission.admit_reader(session.id)
+            rating = None if body.rating == "none" else body.rating
+            await turns.rate(session, body.client_message_id, rating)
+        return Response(status_code=204)
+
     return router
+
+
+def asking_of(body: MessageRequest, request: Request, gateway: Gateway) -> Asking:
+    return Asking(
+        text=body.message,
+        address=gateway.address(request),
+        request_id=record_of(request.scope).request_id,
+        session_id=body.session_id,
+        token=request.headers.get(TOKEN_HEADER, ""),
+        config_id=body.config_id,
+        client_message_id=body.client_message_id,
+        temperature=body.temperature,
+        max_tokens=body.asked_tokens,
+        profile=body.profile or {},
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.web.exchange import Desk, Exchange
+from kefu.web.desk import Desk
+from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
 from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
@@ -26,7 +27,7 @@ def openai_routes(desk: Desk, questions: Questions, gateway: Gateway) -> APIRout
     )
     async def completions(request: Request) -> Response:
         body = await questions.read(request, CompletionRequest)
-        return Exchange(
+        return Direct(
             desk,
             questions.question(body),
             gateway.address(request),

@@ -124,13 +124,14 @@ def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
     return router
 
 
-def health_of(*, keys: bool, model: str, upstream: str, notice: str) -> Health:
+def health_of(*, keys: bool, model: str, upstream: str, notice: str, sessions: bool) -> Health:
     return Health.model_validate(
         {
             "status": "ok" if keys else "degraded",
             "version": __version__,
             "model": model,
             "upstream": upstream,
+            "sessions": sessions,
             "notice": notice,
         }
     )

@@ -1,0 +1,148 @@
+"""How a turn goes: what was said of the answer, and the one time that it is written down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kefu.answer import Clock
+from kefu.chat import Dialogue
+from kefu.completion import Chunk, Usage
+from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.hooks.hook import Filter
+from kefu.keeping import Keeper
+from kefu.message_processor import MessageProcessor
+from kefu.recording import Happened, Recording, error_object
+from kefu.sessions import CallRecord, Ended, Sessions, StoredMessage
+from kefu.visible import Visible
+
+HEADERS_WAIT = 1.0
+"""Seconds from the request on in which an answer that says nothing may still become a status."""
+
+GONE = {"message": "The client has gone.", "type": "client", "param": None, "code": "client_gone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What it takes to write a turn down."""
+
+    store: Sessions
+    keeper: Keeper
+    clock: Clock
+    recording: Recording
+    processor: MessageProcessor
+
+
+class Outcome:
+    def __init__(
+        self,
+        writing: Writing,
+        message: StoredMessage,
+        came: float,
+        filters: Callable[[], Sequence[Filter]],
+    ) -> None:
+        """`came`: Unix time at which the request came."""
+        self.beside: dict[str, object] = {}
+        """What goes into the `meta` of every call."""
+        self.known: Sequence[StoredMessage] = (message,)
+        """Messages that need not be stored again with a call's bodies."""
+        self._writing = writing
+        self.message = message
+        self._came = came
+        self._visible = Visible(filters)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def watch(
+        self, dialogue: Dialogue, batches: AsyncIterator[list[Chunk]]
+    ) -> AsyncIterator[list[Chunk]]:
+        """The chunks that may go out. When the iteration ends, the turn has been written down,
+        unless the store takes its time.
+
+        Raises UpstreamUnavailable when the model says nothing at all.
+        """
+        held: list[Chunk] = []
+        until = dialogue.call.started + HEADERS_WAIT
+        try:
+            async for batch in batches:
+                held += [chunk for came in batch for chunk in self._visible.feed(came)]
+                silent = batch and not self._visible.anything
+                if silent and self._writing.clock.monotonic() < until:
+                    continue
+                yield held
+                held = []
+            if not self._visible.text.strip():
+                raise UpstreamUnavailable("The AI service gave no answer.")
+        except KefuError:
+            if rest := self._visible.close():
+                yield rest
+            raise
+        if rest := self._visible.close():
+            yield rest
+        await self.end(dialogue, None)
+
+    async def end(self, dialogue: Dialogue | None, error: BaseException | None) -> None:
+        """Write down how the turn went, and wait a moment for that; the first word counts.
+
+        What is no KefuError is a client that has gone.
+        """
+        if not self._tasks:
+            self._visible.close()
+            text = self._kept(self._visible.text)
+            self._write(self._ended(dialogue, text, error), dialogue, error)
+        await self._writing.keeper.wait(self._tasks)
+
+    async def end_with(self, reply: str) -> None:
+        """The answer came from a hook: no model was asked."""
+        self._write(Ended("ok", self._kept(reply)), None, None)
+        await self._writing.keeper.wait(self._tasks)
+
+    def _kept(self, text: str) -> str:
+        writing = self._writing
+        return writing.processor.postprocess_llm_response(writing.recording.redact(text))
+
+    def _ended(self, dialogue: Dialogue | None, text: str, error: BaseException | None) -> Ended:
+        usage = self._usage(dialogue) if dialogue else Usage(0, 0)
+        if error is None and text:
+            return Ended("ok", text, usage.prompt, usage.completion)
+        # An upstream's error without any text leaves nothing to keep; a visitor who stops does
+        # not make it a failure.
+        failed = not text and (error is None or isinstance(error, KefuError))
+        return Ended("failed" if failed else "partial", text, usage.prompt, usage.completion)
+
+    def _usage(self, dialogue: Dialogue) -> Usage:
+        """As the upstream counted, else as estimated; nothing for what never came."""
+        call = dialogue.call
+        if call.completion.usage:
+            return call.completion.usage
+        if call.first_event_at is None:
+            return Usage(0, 0)
+        return Usage(dialogue.tokens_at_most - dialogue.question.max_tokens, self._visible.chunks)
+
+    def _write(self, ended: Ended, dialogue: Dialogue | None, error: BaseException | None) -> None:
+        writing, message = self._writing, self.message
+        store, now = writing.store, writing.clock.now()
+        what = f"message {message.id} of session {message.session_id}"
+
+        async def finish() -> None:
+            await store.finish(message.session_id, message.id, ended, now)
+
+        async def record() -> None:
+            for call in calls:
+                await store.record(call, self.known)
+
+        self._tasks.append(writing.keeper.later(f"the end of {what}", finish))
+        calls = self._calls(dialogue, error) if dialogue else []
+        if calls:
+            self._tasks.append(writing.keeper.later(f"the calls of {what}", record))
+
+    def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
+        writing, message = self._writing, self.message
+        said: Mapping[str, object] | None = None
+        if error is not None:
+            said = error_object(error) if isinstance(error, KefuError) else GONE
+        happened = Happened(
+            self._visible.came, self._visible.chunks, said, self._came, writing.clock.monotonic()
+        )
+        of = (message.session_id, message.id)
+        return list(writing.recording.calls(*of, dialogue, happened, self.beside))

@@ -1,0 +1,79 @@
+"""An answer in a chat that is kept: the same exchange, written down around."""
+
+from __future__ import annotations
+
+from starlette.types import Receive, Scope, Send
+
+from kefu.chat import Dialogue
+from kefu.errors import SessionBusy
+from kefu.turn import Asking, Turn
+from kefu.turns import Turns
+from kefu.verification import Proof
+from kefu.visible import replayed
+from kefu.web.desk import Desk
+from kefu.web.exchange import Batches, Exchange
+from kefu.web.record import Record, record_of
+
+ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
+
+
+class Kept(Exchange):
+    def __init__(
+        self,
+        desk: Desk,
+        turns: Turns,
+        asking: Asking,
+        *,
+        proof: Proof,
+        seconds: float | None,
+        wants_usage: bool,
+    ) -> None:
+        super().__init__(
+            desk,
+            asking.address,
+            proof=proof,
+            seconds=seconds,
+            wants_usage=wants_usage,
+            client_message_id=asking.client_message_id,
+        )
+        self._turns = turns
+        self._asking = asking
+        self._turn: Turn | None = None
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        record = record_of(scope)
+        turn = self._turn = await self._turns.open(self._asking)
+        await self._desk.admission.admit(self._ip, self._asking.session_id)
+        await self._begin(turn, record)
+        try:
+            if turn.reply is None:
+                await self._answer(await turn.question(), scope, receive, send)
+            else:
+                await turn.replied()
+                await self._send_stream(self._reply(turn.reply, record), send)
+        except BaseException as error:
+            if turn.reply is None:
+                await turn.outcome.end(record.dialogue, self._stopped_by or error)
+            raise
+
+    async def _begin(self, turn: Turn, record: Record) -> None:
+        """From the moment on that the message is saved every answer says where: a page that has
+        seen none of them finds the chat again by the next.
+        """
+        self.session_id = turn.session.id
+        token = await self._turns.token(turn.session.id)
+        headers = {ID_HEADER: turn.session.id, TOKEN_HEADER: token}
+        try:
+            await turn.begin()
+        except SessionBusy:
+            record.answer_headers |= headers
+            raise
+        record.answer_headers |= headers
+
+    def _passing(self, dialogue: Dialogue, batches: Batches) -> Batches:
+        assert self._turn
+        return self._turn.outcome.watch(dialogue, batches)
+
+    async def _reply(self, text: str, record: Record) -> Batches:
+        now = self._turns.ways.writing.clock.now()
+        yield replayed(text, f"chatcmpl-{record.request_id}", self._desk.chat.model, int(now))

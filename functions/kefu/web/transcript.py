@@ -1,0 +1,71 @@
+"""A chat as a file that its visitor takes along."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from kefu.sessions import Session, StoredMessage
+
+_SPEAKERS = {"user": "You", "assistant": "Assistant"}
+
+
+class Format(NamedTuple):
+    media_type: str
+    write: Callable[[Session, Sequence[StoredMessage]], str]
+
+
+def _as_json(session: Session, messages: Sequence[StoredMessage]) -> str:
+    whole = {
+        "id": session.id,
+        "title": session.title,
+        "created_at": _moment(session.created_at),
+        "messages": [_fields(message) for message in messages],
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _fields(message: StoredMessage) -> Mapping[str, object]:
+    return {
+        "id": message.id,
+        "role": message.role,
+        "content": message.content,
+        "created_at": _moment(message.created_at),
+        "status": message.status,
+        "rating": message.rating,
+    }
+
+
+def _as_markdown(session: Session, messages: Sequence[StoredMessage]) -> str:
+    parts = [f"# {session.title}", f"{_moment(session.created_at)}"]
+    for message in messages:
+        parts.append(f"## {_speaker(message)}")
+        # What a visitor types is no Markdown: as a quotation it begins no heading of its own.
+        quoted = message.role == "user"
+        text = message.content
+        parts.append("\n".join(f"> {line}" for line in text.split("\n")) if quoted else text)
+    return "\n\n".join(parts) + "\n"
+
+
+def _as_text(session: Session, messages: Sequence[StoredMessage]) -> str:
+    parts = [f"{session.title}\n{_moment(session.created_at)}"]
+    parts += [f"{_speaker(message)}:\n{message.content}" for message in messages]
+    return "\n\n".join(parts) + "\n"
+
+
+def _speaker(message: StoredMessage) -> str:
+    at = f"{_SPEAKERS[message.role]}, {_moment(message.created_at)}"
+    return at if message.status == "ok" else f"{at} ({message.status})"
+
+
+def _moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+FORMATS: Mapping[str, Format] = {
+    "json": Format("application/json", _as_json),
+    "md": Format("text/markdown; charset=utf-8", _as_markdown),
+    "txt": Format("text/plain; charset=utf-8", _as_text),
+}
