@@ -11,6 +11,7 @@ from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
 from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.guarded_sessions import GuardedSessions
 from kefu.stores.memory import MemoryStore
 from tests.contract.engines import ENGINES, KEEPING, HandClock, Store, opened, opened_sessions
 
@@ -63,7 +64,7 @@ async def limit_store(kind: str, store: Store, clock: HandClock) -> AsyncIterato
     await guarded.aclose()
 
 
-@pytest.fixture(params=KEEPING)
+@pytest.fixture(params=[*KEEPING, "guarded sqlite"])
 async def sessions(
     request: pytest.FixtureRequest,
     clock: HandClock,
@@ -71,6 +72,12 @@ async def sessions(
     aws_environment: dict[str, str],
 ) -> AsyncIterator[Sessions]:
     """Chats are kept for 30 days, raw data for 7."""
+    engine = request.param.removeprefix("guarded ")
     part = request.getfixturevalue
-    async with opened_sessions(request.param, clock, part, tmp_path, Retention()) as store:
-        yield store
+    async with opened_sessions(engine, clock, part, tmp_path, Retention()) as store:
+        if engine == request.param:
+            yield store
+            return
+        guarded = GuardedSessions(store, timeout=5, on_degraded=pytest.fail)
+        yield guarded
+        await guarded.aclose()

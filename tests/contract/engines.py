@@ -61,7 +61,7 @@ async def opened(
         await store.aclose()
 
 
-KEEPING = ("memory",)
+KEEPING = ("memory", "sqlite")
 """Engines that keep chats."""
 
 
@@ -70,8 +70,12 @@ async def opened_sessions(
     engine: str, clock: Callable[[], float], part: Part, folder: Path, retention: Retention
 ) -> AsyncIterator[Sessions]:
     """An empty store of chats."""
-    assert engine == "memory"
-    yield MemorySessions(clock, retention)
+    if engine == "memory":
+        yield MemorySessions(clock, retention)
+        return
+    store = SqliteStore(folder / "kefu.sqlite3", clock)
+    yield store.sessions(retention)
+    await store.aclose()
 
 
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:

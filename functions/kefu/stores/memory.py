@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint
 from kefu.limits import Rate, admit
+from kefu.sessions import Retention
 from kefu.stores.deadlines import later
+from kefu.stores.memory_sessions import MemorySessions
 
 BUDGET_LIFE = 2 * 86400.0
 """Seconds. A budget is named by its day; nobody asks for one that is two days old."""
@@ -21,6 +23,10 @@ class MemoryStore:
         self._arrivals: dict[str, float] = {}
         self._sweep_at = 1024
         self._budgets: dict[str, tuple[int, float]] = {}
+
+    def sessions(self, retention: Retention) -> MemorySessions:
+        """Chats kept in this process, too."""
+        return MemorySessions(self._clock, retention)
 
     async def cooldowns(self) -> Cooldowns:
         return dict(self._cooldowns)

@@ -22,7 +22,16 @@ from kefu.sessions import (
     StoredMessage,
     Wanted,
 )
-from kefu.stores.turns import Turn, cursor_after, date_of, is_error, position, seen, wants
+from kefu.stores.turns import (
+    Turn,
+    cursor_after,
+    date_of,
+    is_error,
+    newest_messages,
+    position,
+    seen,
+    wants,
+)
 
 MOST = 10_000
 """Sessions. What is quiet for the longest time goes first: memory ends, too."""
@@ -121,13 +130,8 @@ class MemorySessions:
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
     ) -> Sequence[StoredMessage]:
         chat = self._chat(session_id, now)
-        newest: list[StoredMessage] = []
-        for number in reversed(chat.turns if chat else {}):
-            if len(newest) >= limit:
-                break
-            messages = reversed(chat.turns[number].messages(now)) if chat else ()
-            newest += [m for m in messages if before is None or m.id < before]
-        return newest[:limit][::-1]
+        turns = reversed(chat.turns.values()) if chat else ()
+        return newest_messages(turns, before, limit, now)
 
     async def rate(
         self, session_id: SessionId, client_message_id: str, rating: Rating | None

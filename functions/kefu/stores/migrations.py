@@ -21,6 +21,36 @@ MIGRATIONS: tuple[str, ...] = (
       budget TEXT PRIMARY KEY, used INTEGER NOT NULL, expires REAL NOT NULL
     ) WITHOUT ROWID;
     """,
+    # 2: chats. A turn is a row: the visitor's message, and its answer when there is one.
+    """
+    CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE sessions (
+      id TEXT PRIMARY KEY, title TEXT NOT NULL, config TEXT NOT NULL, created REAL NOT NULL,
+      updated REAL NOT NULL, turns INTEGER NOT NULL, tokens INTEGER NOT NULL,
+      errors INTEGER NOT NULL, status TEXT NOT NULL, lease REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX sessions_updated ON sessions (updated, id);
+    CREATE TABLE turns (
+      session TEXT NOT NULL, question_id INTEGER NOT NULL, question TEXT NOT NULL,
+      status TEXT NOT NULL, lease REAL NOT NULL, asked REAL NOT NULL, client TEXT,
+      answer TEXT NOT NULL, answered REAL NOT NULL, rating TEXT,
+      PRIMARY KEY (session, question_id)
+    );
+    CREATE UNIQUE INDEX turns_client ON turns (session, client) WHERE client IS NOT NULL;
+    CREATE TABLE calls (
+      session TEXT NOT NULL, message INTEGER NOT NULL, number INTEGER NOT NULL,
+      created REAL NOT NULL, record BLOB NOT NULL, PRIMARY KEY (session, message, number)
+    );
+    CREATE INDEX calls_created ON calls (created);
+    CREATE TABLE texts (
+      session TEXT NOT NULL, digest TEXT NOT NULL, text BLOB NOT NULL,
+      PRIMARY KEY (session, digest)
+    );
+    CREATE TABLE days (
+      date TEXT PRIMARY KEY, turns INTEGER NOT NULL, errors INTEGER NOT NULL,
+      prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 
 

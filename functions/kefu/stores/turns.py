@@ -6,6 +6,7 @@ A turn is kept as one row: the visitor's message, and its answer when there is o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
@@ -80,6 +81,18 @@ class Turn:
         if self.status == "pending" and self.lease > now:
             return Begun(self.message(now), busy_for=self.lease - now)
         return None
+
+
+def newest_messages(
+    turns: Iterable[Turn], before: int | None, limit: int, now: float
+) -> list[StoredMessage]:
+    """The newest `limit` messages of turns that come newest first; oldest of them first."""
+    newest: list[StoredMessage] = []
+    for turn in turns:
+        newest += [m for m in reversed(turn.messages(now)) if before is None or m.id < before]
+        if len(newest) >= limit:
+            break
+    return newest[:limit][::-1]
 
 
 def seen(status: Status, lease: float, now: float) -> Status:

@@ -1,0 +1,144 @@
+"""Chats kept in the SQLite file that all processes of one machine share."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from kefu.sessions import (
+    CallRecord,
+    Day,
+    Overview,
+    Page,
+    Retention,
+    Session,
+    SessionId,
+    StoredMessage,
+    Wanted,
+)
+from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack
+from kefu.stores.sqlite_file import SqliteFile, writing
+from kefu.stores.sqlite_turns import FAR_ID, NEWEST, TURN, SqliteTurns, purge
+from kefu.stores.turns import FAR, Turn, cursor_after, position, seen, wants
+
+AT_ONCE = 100
+"""Old sessions forgotten by one clean-up: it holds the write lock."""
+
+_OVERVIEW = (
+    "SELECT id, title, config, created, updated, turns, tokens, errors, status, lease FROM sessions"
+    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ? ORDER BY updated DESC, id DESC"
+)
+_RECORD = (
+    "INSERT OR REPLACE INTO calls SELECT id, ?2, ?3, ?4, ?5 FROM sessions"
+    " WHERE id = ?1 AND updated > ?6"
+)
+_CALLS = (
+    "SELECT record FROM calls WHERE session = ? AND created > ?"
+    " AND EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND updated > ?3) ORDER BY message, number"
+)
+_OLD = "SELECT id FROM sessions WHERE updated <= ? ORDER BY updated LIMIT ?"
+_OLD_TEXTS = (
+    "DELETE FROM texts WHERE session IN (SELECT session FROM calls WHERE created <= ?1)"
+    " AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.session = texts.session AND created > ?1)"
+)
+_DAYS = "SELECT * FROM days WHERE date BETWEEN ? AND ? ORDER BY date"
+
+
+class SqliteSessions(SqliteTurns):
+    """Every method raises StoreUnavailable on a locked, full, unreadable or broken file."""
+
+    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+        super().__init__(file, clock, retention)
+        file.tidying.append(self._forget)
+
+    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+        now = self._clock()
+
+        def work(db: sqlite3.Connection) -> None:
+            with writing(db):
+                self._record(db, call, known, now)
+
+        await self._file.run(work)
+
+    def _record(
+        self,
+        db: sqlite3.Connection,
+        call: CallRecord,
+        known: Sequence[StoredMessage] | None,
+        now: float,
+    ) -> None:
+        session = call.session_id
+        if known is None:
+            rows = db.execute(NEWEST, (session, FAR_ID, REFERRED // 2)).fetchall()
+            known = [m for row in rows for m in Turn(session, *row).messages(now)]
+        packed = pack(call, known)
+        place = (session, call.message_id, call.number, call.created_at)
+        oldest = now - self._retention.session
+        if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
+            texts = [
+                (session, name, text.encode(errors="surrogatepass"))
+                for name, text in packed.texts.items()
+            ]
+            db.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?, ?)", texts)
+
+    async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
+        now = self._clock()
+        kept = now - self._retention.raw, now - self._retention.session
+
+        def work(db: sqlite3.Connection) -> list[CallRecord]:
+            found = db.execute(_CALLS, (session_id, *kept)).fetchall()
+            calls = [PackedCall(record) for (record,) in found]
+            ids = {number for call in calls for number in call.ids}
+            if not calls:
+                return []
+            first, last = min(ids, default=0) - 1, max(ids, default=0)
+            between = "AND question_id BETWEEN ? AND ?"
+            rows = db.execute(f"{TURN} {between}", (session_id, first, last)).fetchall()
+            messages = contents([m for r in rows for m in Turn(session_id, *r).messages(now)])
+            sql = "SELECT digest, text FROM texts WHERE session = ?"
+            texts = {
+                name: bytes(text).decode(errors="surrogatepass")
+                for name, text in db.execute(sql, (session_id,)).fetchall()
+            }
+            return [call.call(session_id, messages, texts) for call in calls]
+
+        return await self._file.run_in_thread(work)
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        last = (FAR, "") if cursor is None else position(cursor)
+        if wanted.until is not None:
+            last = min(last, (wanted.until, ""))
+        since = 0.0 if wanted.since is None else wanted.since
+        bounds = (*last, since, now - self._retention.session)
+
+        def work(db: sqlite3.Connection) -> list[Overview]:
+            with closing(db.execute(_OVERVIEW, bounds)) as rows:
+                found = (_overview(row, now) for row in rows)
+                return list(islice((row for row in found if wants(wanted, row)), limit + 1))
+
+        rows = await self._file.run_in_thread(work)
+        more = len(rows) > limit
+        return Page(rows[:limit], cursor_after(rows[limit - 1]) if more else None)
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        return await self._file.run(
+            lambda db: [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
+        )
+
+    def _forget(self, db: sqlite3.Connection) -> None:
+        """What nobody may see any more; the rest of it at the next clean-up."""
+        now = self._clock()
+        raw = now - self._retention.raw
+        db.execute(_OLD_TEXTS, (raw,))
+        db.execute("DELETE FROM calls WHERE created <= ?", (raw,))
+        old = db.execute(_OLD, (now - self._retention.session, AT_ONCE)).fetchall()
+        for (session_id,) in old:
+            purge(db, session_id)
+
+
+def _overview(row: tuple[Any, ...], now: float) -> Overview:
+    *session, turns, tokens, errors, status, lease = row
+    return Overview(Session(*session), turns, tokens, errors, seen(status, lease, now))
