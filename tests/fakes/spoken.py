@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,6 +102,13 @@ class SpokenResponse:
         """The connection could be used again."""
 
 
+async def until(so: Callable[[], object]) -> None:
+    """Let everybody else run until it is so."""
+    async with asyncio.timeout(10):
+        while not so():  # noqa: ASYNC110 - what is waited for knows of no event
+            await asyncio.sleep(0)
+
+
 @dataclass
 class HandClock:
     """Goes on when told, and a millisecond with each look at it."""
@@ -130,6 +137,11 @@ class Rig:
     def told(self) -> list[Event]:
         """The events that are logged."""
         return [event for event in self.events if event.type != "assistant_chunk"]
+
+    @property
+    def shown(self) -> str:
+        """All the words that were shown, of any kind."""
+        return "".join(piece.text for piece in self.pieces)
 
     def types(self) -> list[str]:
         return [event.type for event in self.told()]

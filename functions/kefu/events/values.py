@@ -122,6 +122,7 @@ class Assistant:
     ttft_ms: int | None = None
     """Until the first event."""
     attempts: tuple[Tried, ...] = ()
+    """Absent: the first key answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Reply:
             finish_reason=completion.finish_reason,
             latency_ms=self.latency_ms,
             ttft_ms=self.ttft_ms,
-            attempts=self.attempts,
+            attempts=self.attempts if len(self.call.attempts) > 1 else (),
         )
 
 

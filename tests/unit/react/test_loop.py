@@ -1,27 +1,38 @@
-"""The think/act loop, against a scripted model behind the real relay."""
+"""The think/act loop, against a scripted model behind the real relay (S11-S17, S30)."""
 
 from __future__ import annotations
 
-from kefu.errors import ToolFailed
-from kefu.events import Final, Observation, TurnEnd
+import asyncio
+from typing import Any
+
+import pytest
+
+from kefu.events import (
+    Assistant,
+    AssistantChunk,
+    Error,
+    Event,
+    Final,
+    Interrupt,
+    Observation,
+    TurnEnd,
+    TurnStart,
+)
+from kefu.react import AgentDeps, AgentOptions, run_agent
 from kefu.tools import Tool
-from tests.fakes.spoken import Say, rig
+from tests.fakes.spoken import Say, rig, until
 
 
-def tool(name: str = "read", answer: str | Exception = "the file", **more: object) -> Tool:
-    async def call(given: str) -> str:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return Tool(name, f"{name} something", call, **more)  # type: ignore[arg-type]
+async def found(given: str) -> str:
+    return "the file"
 
 
+TOOL = Tool("read", "reads a file", found)
 READ = '<thought>let me see</thought><action tool="read">README.md</action>'
 
 
 async def test_s15_an_action_is_run_written_back_and_followed_by_the_answer() -> None:
-    talk = rig(READ, "<final>A chat widget.</final>", tools=(tool(),))
+    talk = rig(READ, "<final>A chat widget.</final>", tools=(TOOL,))
     result = await talk.session.run_turn("What is it?")
     assert (result.final_text, result.status) == ("A chat widget.", "ok")
     assert talk.types() == [
@@ -34,11 +45,35 @@ async def test_s15_an_action_is_run_written_back_and_followed_by_the_answer() ->
         "final",
         "turn_end",
     ]
+    assert [(e.turn, e.step) for e in talk.told()] == [
+        (None, None),
+        (1, None),
+        *[(1, 0)] * 3,
+        *[(1, 1)] * 2,
+        (1, None),
+    ]
+    assert [e.seq for e in talk.told()] == list(range(1, 9))
     assert talk.spoken.asked[1]["messages"][1:] == [
         {"role": "user", "content": "What is it?"},
         {"role": "assistant", "content": READ},
         {"role": "user", "content": '<observation tool="read">the file</observation>'},
     ]
+    first, second = result.steps
+    assert first.parsed_action == ("read", "README.md")
+    assert (first.observation, first.tool, second.parsed_final) == (
+        "the file",
+        "read",
+        "A chat widget.",
+    )
+
+
+async def test_s15_the_model_is_told_its_tools_and_its_own_prompt_first() -> None:
+    talk = rig("hi", tools=(TOOL,), system_prompt="You are Kefu.")
+    await talk.session.run_turn("?")
+    system = talk.spoken.asked[0]["messages"][0]
+    assert system["role"] == "system"
+    assert system["content"].startswith("You are Kefu.\n\n")
+    assert "- read: reads a file" in system["content"]
 
 
 async def test_s17_the_final_text_is_what_later_turns_are_told() -> None:
@@ -47,18 +82,207 @@ async def test_s17_the_final_text_is_what_later_turns_are_told() -> None:
     await talk.session.run_turn("second")
     assert [m["content"] for m in talk.spoken.asked[1]["messages"]] == ["first", "one", "second"]
     assert [body.implicit for body in talk.bodies(Final)] == [None, True]
+    assert [e.turn for e in talk.told() if isinstance(e.body, TurnStart)] == [1, 2]
 
 
-async def test_a_failed_call_ends_the_turn_and_leaves_no_question_behind() -> None:
-    talk = rig(Say(status=500), "back again")
-    assert (await talk.session.run_turn("lost")).status == "error"
+@pytest.mark.parametrize(
+    ("say", "code"),
+    [
+        (Say(status=500), "upstream_service_unavailable"),
+        (Say(status=429), "rate_limit_exceeded"),
+        (Say(status=400), "invalid_request"),
+    ],
+)
+async def test_s11_s17_a_failed_call_is_logged_and_leaves_no_question(say: Say, code: str) -> None:
+    talk = rig(say, "back again")
+    result = await talk.session.run_turn("lost")
+    assert result.error
+    assert (result.status, result.error.code) == ("error", code)
     assert talk.types() == ["session_start", "turn_start", "error", "turn_end"]
+    [error] = talk.bodies(Error)
+    assert [tried.outcome for tried in error.attempts] == [f"http_{say.status}"]
+    assert talk.bodies(TurnEnd)[0].error_code == code
     assert list(talk.session.chat_history) == []
-    assert talk.bodies(TurnEnd)[0].error_code == "upstream_service_unavailable"
 
 
-async def test_a_tool_that_fails_is_an_observation() -> None:
-    broken = tool(answer=ToolFailed("no such file"))
-    talk = rig(READ, "<final>none</final>", tools=(broken,))
-    assert (await talk.session.run_turn("?")).status == "ok"
-    assert talk.bodies(Observation)[0].ok is False
+async def test_s11_the_session_goes_on_with_the_next_key() -> None:
+    talk = rig(Say(status=500), "back again", keys=3)
+    assert (await talk.session.run_turn("?")).final_text == "back again"
+    [assistant] = talk.bodies(Assistant)
+    assert [tried.outcome for tried in assistant.attempts] == ["http_500", "ok"]
+
+
+async def test_s12_an_answer_without_a_finish_reason_is_incomplete() -> None:
+    talk = rig(Say("It is fo", finish=None))
+    result = await talk.session.run_turn("?")
+    assert (result.status, result.final_text) == ("error", "It is fo")
+    assert talk.types()[-3:] == ["assistant", "error", "turn_end"]
+    [assistant] = talk.bodies(Assistant)
+    assert (assistant.content, assistant.finish_reason) == ("It is fo", None)
+    assert list(talk.session.chat_history) == []
+
+
+async def test_k8_s16_a_model_that_never_answers_is_stopped() -> None:
+    answers = [f'<action tool="read">{number}</action>' for number in range(5)]
+    talk = rig(*answers, tools=(TOOL,), max_steps=4)
+    result = await talk.session.run_turn("?")
+    assert (result.status, len(result.steps)) == ("max_steps", 4)
+    assert len(talk.spoken.asked) == 4
+    assert (talk.bodies(TurnEnd)[0].status, talk.bodies(TurnEnd)[0].step_count) == ("max_steps", 4)
+
+
+def test_s16_there_are_100_steps_unless_told() -> None:
+    assert AgentOptions(model="m").max_steps == 100
+
+
+@pytest.mark.parametrize(
+    ("bad", "repair"),
+    [
+        ('<action tool="read">', "unterminated_action"),
+        ("<action>x</action>", "missing_tool"),
+        ("<final></final>", "empty_final"),
+        ("", "empty_final"),
+        ("<thought>hm</thought>", "thought_only"),
+    ],
+)
+async def test_s30_a_mistake_is_told_to_the_model(bad: str, repair: str) -> None:
+    talk = rig(Say(bad) if bad else Say(" "), "<final>ok</final>", tools=(TOOL,))
+    assert (await talk.session.run_turn("?")).final_text == "ok"
+    [observation] = talk.bodies(Observation)
+    assert (observation.repair, observation.ok, observation.tool) == (repair, False, None)
+    assert "action" not in talk.types()
+    said, told = talk.spoken.asked[1]["messages"][-2:]
+    assert said["content"]
+    assert told["content"] == f"<observation>{escaped(observation.content)}</observation>"
+
+
+def escaped(text: str) -> str:
+    return text.replace("</observation", "&lt;/observation")
+
+
+async def test_s30_two_repairs_in_a_row_are_enough() -> None:
+    talk = rig(
+        "<thought>a", "<thought>b", READ, "<thought>c", "<thought>d", "<thought>e", tools=(TOOL,)
+    )
+    result = await talk.session.run_turn("?")
+    assert result.error
+    assert (result.error.code, len(result.steps)) == ("malformed_output", 6)
+    assert len(talk.bodies(Observation)) == 5
+
+
+async def test_s11_ctrl_c_stops_the_answer_and_keeps_what_there_is() -> None:
+    talk = rig(Say("<final>It is a long sto", hangs=True), "<final>ok</final>")
+    running = asyncio.ensure_future(talk.session.run_turn("tell me"))
+    await until(lambda: "long" in talk.shown)
+    assert talk.session.interrupt()
+    assert talk.session.interrupt()
+    result = await asyncio.wait_for(running, 0.2)
+    assert (result.status, result.final_text[:12]) == ("interrupted", "It is a long")
+    assert talk.types()[-3:] == ["assistant", "interrupt", "turn_end"]
+    assert talk.bodies(Interrupt)[0].content == result.final_text
+    assert talk.spoken.closed
+    await talk.session.run_turn("and?")
+    kept = [message["content"] for message in talk.spoken.asked[1]["messages"]]
+    assert kept == ["tell me", result.final_text, "and?"]
+    assert talk.session.interrupt() is False
+
+
+async def test_s11_cancelling_the_task_is_logged_alike_and_goes_on() -> None:
+    talk = rig(Say("<thought>hm", hangs=True))
+    running = asyncio.ensure_future(talk.session.run_turn("tell me"))
+    await until(lambda: "hm" in talk.shown)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert talk.bodies(TurnEnd)[0].status == "interrupted"
+    assert list(talk.session.chat_history) == []
+
+
+async def test_s11_ctrl_c_before_the_first_word_leaves_nothing() -> None:
+    talk = rig(Say("", hangs=True))
+    running = asyncio.ensure_future(talk.session.run_turn("tell me"))
+    await until(lambda: talk.spoken.asked)
+    talk.session.interrupt()
+    assert (await running).status == "interrupted"
+    assert talk.types() == ["session_start", "turn_start", "interrupt", "turn_end"]
+    assert list(talk.session.chat_history) == []
+
+
+async def test_s8_the_words_are_shown_as_they_come() -> None:
+    talk = rig("<thought>hm</thought><final>It is 4.</final>")
+    await talk.session.run_turn("?")
+    told = {kind: "".join(p.text for p in talk.pieces if p.kind == kind) for kind, _ in talk.pieces}
+    assert told == {"thought": "hm", "answer": "It is 4."}
+    chunks = [body.content for body in talk.bodies(AssistantChunk)]
+    assert "".join(chunks) == "<thought>hm</thought><final>It is 4.</final>"
+
+
+async def test_s21_chunks_are_logged_only_where_they_are_wanted() -> None:
+    for wanted in (False, True):
+        kept: list[Event] = []
+        talk = rig("yes", deps={"history_sinks": (Keeping(kept),)}, log_chunks=wanted)
+        await talk.session.run_turn("?")
+        assert ("assistant_chunk" in [e.type for e in kept]) is wanted
+        assert [e.seq for e in kept] == list(range(1, len(kept) + 1))
+
+
+class Keeping:
+    def __init__(self, kept: list[Event], error: Exception | None = None) -> None:
+        self.kept = kept
+        self.error = error
+
+    def append(self, event: Event) -> None:
+        if self.error:
+            raise self.error
+        self.kept.append(event)
+
+    async def flush(self) -> None:
+        if self.error:
+            raise self.error
+
+
+async def test_s20_a_sink_that_fails_warns_once_and_the_others_go_on() -> None:
+    kept: list[Event] = []
+    sinks = (Keeping([], ZeroDivisionError()), Keeping(kept))
+    talk = rig("yes", deps={"history_sinks": sinks})
+    assert (await talk.session.run_turn("?")).final_text == "yes"
+    await talk.session.close()
+    assert talk.warnings == ["The history is not kept whole: ZeroDivisionError"]
+    assert len(kept) == 6
+
+
+async def test_s7_a_turn_can_be_taken_back() -> None:
+    talk = rig("one", "two", "three")
+    await talk.session.run_turn("first")
+    await talk.session.run_turn("second")
+    assert talk.session.undo() == "second"
+    assert [m.content for m in talk.session.chat_history] == ["first", "one"]
+    talk.session.clear()
+    assert talk.session.undo() is None
+    assert list(talk.session.chat_history) == []
+    await talk.session.run_turn("third")
+    assert [e.turn for e in talk.told() if e.body.type == "turn_start"] == [1, 2, 3]
+
+
+async def test_s18_the_end_is_written_once() -> None:
+    talk = rig("yes")
+    await talk.session.run_turn("?")
+    await talk.session.close("sigterm")
+    await talk.session.close()
+    ends: list[Any] = [e.body for e in talk.told() if e.type == "session_end"]
+    assert [(end.turn_count, end.reason) for end in ends] == [(1, "sigterm")]
+    assert ends[0].tokens == talk.session.tokens
+
+
+async def test_s19_run_agent_is_one_turn_and_its_events() -> None:
+    talk = rig("unused")
+    deps: AgentDeps = talk.session._deps
+    told = await run_agent("?", deps, AgentOptions(model="m"))
+    assert [e.type for e in told if e.type != "assistant_chunk"] == [
+        "session_start",
+        "turn_start",
+        "assistant",
+        "final",
+        "turn_end",
+        "session_end",
+    ]
