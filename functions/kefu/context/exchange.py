@@ -9,7 +9,7 @@ is a *hole*: it costs nothing, because it is never sent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kefu.context.window import Span
 from kefu.lean_typing import Protocol
@@ -67,8 +67,14 @@ class Conversation(Protocol):
     def holes(self, start: int, stop: int) -> Sequence[Span]:
         """Of a span that one of the above has looked at."""
 
-    def marked(self) -> Sequence[int]:
-        """Every message behind the head that is pinned or a system message. Looks at all."""
+    def later_systems(self) -> Sequence[int]:
+        """Every system message behind the head, in order. Looks at all messages."""
+
+    def pinned(self) -> Iterator[int]:
+        """Every other message behind the head that is pinned, the newest first.
+
+        Looks at no more messages than it takes to find those that are asked for.
+        """
 
     def exchange(self, at: int) -> Span:
         """The one that the message at this position is in; empty for a hole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
 from kefu.context.window import Span
@@ -23,9 +23,10 @@ class Ledger:
         "_count",
         "_group",
         "_holes",
-        "_marked",
+        "_later_systems",
         "_measured",
         "_pairing",
+        "_pinned",
         "_sums",
         "_turns",
         "head",
@@ -41,7 +42,8 @@ class Ledger:
         self._count = count
         self._sums = array("q", [0])
         self._turns = array("I")
-        self._marked: list[int] = []
+        self._later_systems: list[int] = []
+        self._pinned: list[int] = []
         self._holes: list[Span] = []
         self._group = -1
         """Where the tool calls and results at the end begin, or where the run of strays does."""
@@ -82,9 +84,9 @@ class Ledger:
         if at < self.head or message.role == "system" or message.pinned == pinned:
             return
         if pinned:
-            insort(self._marked, at)
+            insort(self._pinned, at)
         else:
-            self._marked.remove(at)
+            self._pinned.remove(at)
 
     def _note(self, at: int, message: Message) -> None:
         if self.systems == at and message.role == "system":
@@ -94,8 +96,10 @@ class Ledger:
         else:
             if starts_turn(message):
                 self._turns.append(at)
-            if message.pinned or message.role == "system":
-                self._marked.append(at)
+            if message.role == "system":
+                self._later_systems.append(at)
+            elif message.pinned:
+                self._pinned.append(at)
 
     def _close_group(self) -> None:
         """The calls at the end are no longer at the end: unanswered, they are broken now."""
@@ -183,8 +187,11 @@ class Ledger:
         low = bisect_left(self._holes, (start, 0))
         return self._holes[low : bisect_left(self._holes, (stop, 0))]
 
-    def marked(self) -> Sequence[int]:
-        return self._marked
+    def later_systems(self) -> Sequence[int]:
+        return self._later_systems
+
+    def pinned(self) -> Iterator[int]:
+        return reversed(self._pinned)
 
     def exchange(self, at: int) -> Span:
         before = bisect_left(self._holes, (at + 1, 0)) - 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import compress, count
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from operator import attrgetter
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
@@ -15,7 +16,17 @@ from kefu.messages import Message
 class Walk:
     """A `Conversation` for one look at it. Exchanges are found, and counted, from the newest."""
 
-    __slots__ = ("_count", "_holes", "current", "head", "messages", "priming", "systems", "tail")
+    __slots__ = (
+        "_count",
+        "_holes",
+        "_in_order",
+        "current",
+        "head",
+        "messages",
+        "priming",
+        "systems",
+        "tail",
+    )
 
     def __init__(
         self, messages: Sequence[Message], count: Callable[[Message], int], priming: int = 0
@@ -24,6 +35,7 @@ class Walk:
         self.priming = priming
         self._count = count
         self._holes: set[Span] = set()
+        self._in_order: Sequence[Span] = ()
         self.systems, self.head = extent_of_head(messages)
         self.tail = self._find_tail()
         self.current = self._find_current()
@@ -41,13 +53,25 @@ class Walk:
         return self._ledger().turn_after(least, paid)
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
-        return sorted(hole for hole in self._holes if start <= hole[0] < stop)
+        if len(self._in_order) < len(self._holes):
+            self._in_order = sorted(self._holes)
+        low = bisect_left(self._in_order, (start, 0))
+        return self._in_order[low : bisect_left(self._in_order, (stop, 0))]
 
-    def marked(self) -> Sequence[int]:
-        behind = self.messages[self.head :]
-        pinned = compress(count(self.head), map(_PINNED, behind))
-        systems = compress(count(self.head), map("system".__eq__, map(_ROLE, behind)))
-        return sorted({*pinned, *systems})
+    def later_systems(self) -> Sequence[int]:
+        roles = list(map(_ROLE, self.messages))
+        found = []
+        at = self.head - 1
+        for _ in range(roles[self.head :].count("system")):
+            at = roles.index("system", at + 1)
+            found.append(at)
+        return found
+
+    def pinned(self) -> Iterator[int]:
+        messages = self.messages
+        newest_first = range(len(messages) - 1, self.head - 1, -1)
+        found = compress(newest_first, map(_PINNED, reversed(messages)))
+        return (at for at in found if messages[at].role != "system")
 
     def exchange(self, at: int) -> Span:
         stop = at + 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation, Paid
 from kefu.context.window import Span, Window, window_of
+
+_MISSES = 100
 
 
 def keep_recent(
@@ -14,28 +17,40 @@ def keep_recent(
     budget: Budget,
     *,
     always: Sequence[Span] = (),
-    wanted: Sequence[Span] = (),
+    wanted: Iterable[Span] = (),
     floor: int = 0,
     summary: bool = True,
 ) -> Window:
     """The system prompt, the current user message, the tool calls at the end, and what fits.
 
     `always` stays with them. Of the rest first comes the summary, unless it is to be replaced; then
-    the `wanted` exchanges, in the order given; then one unbroken run up to the end, not before
-    `floor`: of the current turn by exchanges, of the older ones by turns.
+    the `wanted` exchanges, in the order given, until a hundred of them did not fit; then one
+    unbroken run up to the end, not before `floor`: of the current turn by exchanges, of the older
+    ones by turns.
     """
     fixed = [*_fixed(talk), *always]
     room = budget.room - talk.priming - sum(talk.cost(*span) for span in fixed)
-    pins = list(always)
-    for span in (((talk.systems, talk.head),) if summary else ()) + tuple(wanted):
-        cost = talk.cost(*span)
-        if span[0] < span[1] and cost <= room:
-            room -= cost
-            pins.append(span)
+    told = [(talk.systems, talk.head)] if summary and talk.systems < talk.head else []
+    pins, cost = _pins(talk, chain(told, wanted), room)
+    room -= cost
+    pins += always
     recent, cost = _recent(talk, budget, room, sorted(pins), floor)
     kept = sorted({*fixed, *pins, *recent})
     holes = {hole for span in kept for hole in talk.holes(*span)}
     return window_of(talk.messages, kept, sorted(holes), budget.room - room + cost, budget.room)
+
+
+def _pins(talk: Conversation, wanted: Iterable[Span], room: int) -> tuple[list[Span], int]:
+    """Those that fit, and what they cost. Misses are limited: each of them has to be counted."""
+    pins, spent, misses = [], 0, 0
+    for span in wanted:
+        cost = talk.cost(*span)
+        if span[0] < span[1] and cost <= room - spent:
+            spent += cost
+            pins.append(span)
+        elif (misses := misses + 1) == _MISSES:
+            break
+    return pins, spent
 
 
 def room_beside_fixed(talk: Conversation, budget: Budget) -> int:

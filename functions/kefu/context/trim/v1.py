@@ -16,8 +16,7 @@ def v1(talk: Conversation, budget: Budget) -> Window:
     """
     end = len(talk.messages)
     last = talk.current if talk.current >= 0 else talk.head
-    systems = [(at, at + 1) for at in talk.marked() if talk.messages[at].role == "system"]
-    older_systems = [span for span in systems if span[0] < last]
+    older_systems = [(at, at + 1) for at in talk.later_systems() if at < last]
     fixed = talk.priming + talk.cost(0, talk.head) + talk.cost(last, end)
     fixed += sum(talk.cost(*span) for span in older_systems)
     room = budget.room - fixed
