@@ -1,0 +1,69 @@
+"""Files of the package as they are served: read once, with an ETag, packed where a build did it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+
+STATIC = Path(__file__).parent / "static"
+
+TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+}
+
+_CODINGS = {"br": ".br", "gzip": ".gz"}
+"""What the widget's build has packed already, best first."""
+
+
+class StaticFile:
+    """A file of the package and its packed siblings, each read once, served with its ETag."""
+
+    def __init__(self, path: Path, cache: str, headers: Mapping[str, str] | None = None) -> None:
+        self._headers = headers or {}
+        self._path = path
+        self._cache = cache
+        self._codings = [name for name, end in _CODINGS.items() if _packed(path, end).is_file()]
+        self._read: dict[str, tuple[bytes, str]] = {}
+
+    def response(self, request: Request) -> Response:
+        coding = self._coding(request.headers.get("accept-encoding", ""))
+        content, etag = self._content(coding)
+        headers = {"ETag": etag, "Cache-Control": self._cache, **self._headers}
+        if self._codings:
+            headers["Vary"] = "Accept-Encoding"
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        if coding:
+            headers["Content-Encoding"] = coding
+        return Response(content, headers=headers, media_type=TYPES[self._path.suffix])
+
+    def _coding(self, accepted: str) -> str:
+        offers = [part.replace(" ", "").lower().partition(";q=") for part in accepted.split(",")]
+        names = {name for name, _, weight in offers if weight.strip("0.") or not weight}
+        return next((coding for coding in self._codings if coding in names), "")
+
+    def _content(self, coding: str) -> tuple[bytes, str]:
+        if coding not in self._read:
+            content = _packed(self._path, _CODINGS.get(coding, "")).read_bytes()
+            etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            self._read[coding] = (content, etag)
+        return self._read[coding]
+
+
+def serve(router: APIRouter, path: str, file: StaticFile) -> None:
+    async def get(request: Request) -> Response:
+        return file.response(request)
+
+    router.add_api_route(
+        path, get, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
+    )
+
+
+def _packed(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
