@@ -13,7 +13,7 @@ from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_sessions import GuardedSessions
 from kefu.stores.memory import MemoryStore
-from tests.contract.engines import ENGINES, KEEPING, HandClock, Store, opened, opened_sessions
+from tests.contract.engines import ENGINES, HandClock, Store, opened, opened_sessions
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def limit_store(kind: str, store: Store, clock: HandClock) -> AsyncIterato
     await guarded.aclose()
 
 
-@pytest.fixture(params=[*KEEPING, "guarded sqlite"])
+@pytest.fixture(params=[*ENGINES, "guarded sqlite"])
 async def sessions(
     request: pytest.FixtureRequest,
     clock: HandClock,

@@ -14,7 +14,6 @@ from kefu.limits import LimitStore
 from kefu.sessions import Retention, Sessions
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.memory import MemoryStore
-from kefu.stores.memory_sessions import MemorySessions
 from kefu.stores.sqlite import SqliteStore
 
 
@@ -32,7 +31,9 @@ class HandClock:
 
 
 class Store(CooldownStore, LimitStore, Protocol):
-    """What every engine is: both ports."""
+    """What every engine is: both ports, and a way to keep chats."""
+
+    def sessions(self, retention: Retention) -> Sessions: ...
 
     async def aclose(self) -> None: ...
 
@@ -61,21 +62,13 @@ async def opened(
         await store.aclose()
 
 
-KEEPING = ("memory", "sqlite")
-"""Engines that keep chats."""
-
-
 @asynccontextmanager
 async def opened_sessions(
     engine: str, clock: Callable[[], float], part: Part, folder: Path, retention: Retention
 ) -> AsyncIterator[Sessions]:
     """An empty store of chats."""
-    if engine == "memory":
-        yield MemorySessions(clock, retention)
-        return
-    store = SqliteStore(folder / "kefu.sqlite3", clock)
-    yield store.sessions(retention)
-    await store.aclose()
+    async with opened(engine, clock, part, folder) as store:
+        yield store.sessions(retention)
 
 
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:

@@ -21,6 +21,8 @@ from kefu.stores.dynamodb_table import Change, Row, Table, number, number_in
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from kefu.sessions import Retention
+    from kefu.stores.dynamodb_sessions import DynamoSessions
     from kefu.stores.dynamodb_table import Item, Values
 
 DAY: Final = 86400
@@ -58,6 +60,12 @@ class DynamoStore:
     def warm(self) -> None:
         """Start loading boto3 and connecting; returns at once, and never fails."""
         self._table.start(self._read_pool)
+
+    def sessions(self, retention: Retention) -> DynamoSessions:
+        """Chats kept in the same table, with this store's connections."""
+        from kefu.stores.dynamodb_sessions import DynamoSessions
+
+        return DynamoSessions(self._table, self._clock, retention)
 
     async def create_table(self, *, with_ttl: bool = True) -> None:
         """Create the table, ready for use. `with_ttl=False`: for engines that know no TTL."""

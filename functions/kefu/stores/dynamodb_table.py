@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from kefu.errors import StoreUnavailable
 from kefu.stores.aws import dynamodb
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import (
         AttributeValueTypeDef,
+        PutItemInputTypeDef,
+        QueryInputTypeDef,
         UniversalAttributeValueTypeDef,
         UpdateItemInputTypeDef,
     )
@@ -94,19 +97,28 @@ class Table:
         answer = client.get_item(TableName=self.name, Key=row.key(), ConsistentRead=consistent)
         return answer.get("Item", {})
 
-    def update(self, client: DynamoDBClient, row: Row, change: Change) -> tuple[bool, Item]:
+    def update(
+        self,
+        client: DynamoDBClient,
+        row: Row,
+        change: Change,
+        *,
+        returns: Literal["ALL_NEW", "ALL_OLD"] = "ALL_NEW",
+    ) -> tuple[bool, Item]:
         """(True, the new item); when the condition failed (False, the item that was there).
 
-        dynalite never returns the item that was there: then it is empty.
+        `ALL_OLD`: the item as it was before. dynalite never returns the item that was there when a
+        condition failed: then it is empty.
         """
         update: UpdateItemInputTypeDef = {
             "TableName": self.name,
             "Key": row.key(),
             "UpdateExpression": change.expression,
             "ExpressionAttributeNames": change.names,
-            "ExpressionAttributeValues": change.values,
-            "ReturnValues": "ALL_NEW",
+            "ReturnValues": returns,
         }
+        if change.values:
+            update["ExpressionAttributeValues"] = change.values
         if change.condition is not None:
             update["ConditionExpression"] = change.condition
             update["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -114,6 +126,53 @@ class Table:
             return True, client.update_item(**update).get("Attributes", {})
         except client.exceptions.ConditionalCheckFailedException as refused:
             return False, refused.response.get("Item", {})  # type: ignore[return-value]
+
+    def put(
+        self, client: DynamoDBClient, row: Row, values: Values, *, replace: bool = True
+    ) -> tuple[bool, Item]:
+        """Write a whole item. Without `replace` only where there is none, else as `update`."""
+        put: PutItemInputTypeDef = {"TableName": self.name, "Item": {**row.key(), **values}}
+        if not replace:
+            put["ConditionExpression"] = "attribute_not_exists(pk)"
+            put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        try:
+            client.put_item(**put)
+        except client.exceptions.ConditionalCheckFailedException as refused:
+            return False, refused.response.get("Item", {})  # type: ignore[return-value]
+        return True, {}
+
+    def query(
+        self,
+        client: DynamoDBClient,
+        pk: str,
+        between: tuple[str, str],
+        *,
+        newest: int | None = None,
+        keys_only: bool = False,
+    ) -> Iterator[Item]:
+        """The items of a partition by sort key, both ends included, as they were just now.
+
+        `newest`: from the end, so many at a time; the next are asked for when they are wanted.
+        """
+        query: QueryInputTypeDef = {
+            "TableName": self.name,
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
+            "ExpressionAttributeValues": dict(
+                zip((":pk", ":low", ":high"), map(text, (pk, *between)), strict=True)
+            ),
+            "ConsistentRead": True,
+            "ScanIndexForward": newest is None,
+        }
+        if newest is not None:
+            query["Limit"] = newest
+        if keys_only:
+            query["ProjectionExpression"] = "pk, sk"
+        while True:
+            answer = client.query(**query)
+            yield from answer["Items"]
+            if not (last := answer.get("LastEvaluatedKey")):
+                return
+            query["ExclusiveStartKey"] = last
 
     def create(self, client: DynamoDBClient, *, with_ttl: bool) -> None:
         """The same table as the SAM template's, ready for use when this returns."""
@@ -161,6 +220,21 @@ class Table:
 
 def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
+
+
+def change(expression: str, condition: str | None = None, **values: float | str) -> Change:
+    """`#name` stands for the attribute of that name, `:name` for the value given for it."""
+    names = re.findall(r"#(\w+)", f"{expression} {condition}")
+    written = {f":{name}": value_of(value) for name, value in values.items()}
+    return Change(expression, condition, {f"#{name}": name for name in names}, written)
+
+
+def value_of(value: float | str) -> UniversalAttributeValueTypeDef:
+    return text(value) if isinstance(value, str) else number(value)
+
+
+def text(value: str) -> UniversalAttributeValueTypeDef:
+    return {"S": value}
 
 
 def number(value: float) -> UniversalAttributeValueTypeDef:

@@ -7,10 +7,15 @@ from typing import Protocol
 
 from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
+from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 
 
 class Store(CooldownStore, LimitStore, Protocol):
+    def sessions(self, retention: Retention) -> Sessions:
+        """Chats kept in the same place, closed with this store."""
+        ...
+
     async def aclose(self) -> None: ...
 
 

@@ -1,0 +1,146 @@
+"""What keeps the items of a chat in step: reading, listing, giving numbers back, living longer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from kefu.errors import StoreUnavailable
+from kefu.sessions import Ended, Retention, SessionId
+from kefu.stores import dynamodb_items as items
+from kefu.stores.dynamodb_table import Change, Row, Table, change, text, value_of
+from kefu.stores.turns import Turn, date_of, is_error
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb_table import Item, Values
+
+
+class DynamoUpkeep:
+    def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:
+        self._table = table
+        self._clock = clock
+        self._retention = retention
+
+    async def _session(self, session_id: SessionId, now: float) -> Item:
+        """Empty when there is none, or none any more."""
+        item = await self._read(items.session_row(session_id))
+        return item if self._is_kept(item, now) else {}
+
+    def _is_kept(self, session: Item, now: float) -> bool:
+        """DynamoDB itself deletes what has expired, but hours later."""
+        return items.time_in(session, "updated") + self._retention.session > now
+
+    async def _read(self, row: Row) -> Item:
+        return await self._table.run(lambda client: self._table.read(client, row, consistent=True))
+
+    async def _update(
+        self, row: Row, change: Change, returns: Literal["ALL_NEW", "ALL_OLD"] = "ALL_NEW"
+    ) -> tuple[bool, Item]:
+        return await self._table.run(
+            lambda client: self._table.update(client, row, change, returns=returns)
+        )
+
+    async def _count(self, session_id: SessionId, ended: Ended, now: float) -> bool:
+        """Add a turn's end to its session and its day; False when the session is gone."""
+        error = int(is_error(ended))
+        session = change(
+            "SET #status = :status ADD #errors :error, #tokens :tokens",
+            "#updated > :oldest",
+            status=ended.status,
+            error=error,
+            tokens=ended.prompt_tokens + ended.completion_tokens,
+            oldest=now - self._retention.session,
+        )
+        day = change(
+            "ADD #turns :one, #errors :error, #prompt :prompt, #completion :completion",
+            one=1,
+            error=error,
+            prompt=ended.prompt_tokens,
+            completion=ended.completion_tokens,
+        )
+        today = asyncio.create_task(self._update(Row(items.DAYS, date_of(now)), day))
+        try:
+            there, item = await self._update(items.session_row(session_id), session)
+        finally:
+            await today
+        if there and items.time_in(item, "renew") < items.time_in(item, "expires"):
+            await self._table.run(lambda client: self._renew(client, session_id, now))
+        return there
+
+    async def _put_turn(self, turn: Turn, *, replace: bool = True) -> bool:
+        values: Values = {
+            "question": text(turn.question),
+            "status": text(turn.status),
+            "lease": value_of(turn.lease),
+            "asked": value_of(turn.asked_at),
+            "expires": value_of(self._turns_expire(turn.asked_at)),
+        }
+        if turn.client_message_id is not None:
+            values["client"] = text(turn.client_message_id)
+        row = items.turn_row(turn.session_id, turn.question_id)
+        done, _ = await self._table.run(
+            lambda client: self._table.put(client, row, values, replace=replace)
+        )
+        return done
+
+    def _turns_expire(self, now: float) -> int:
+        """Half as late again as their session: so they need not be touched at every message."""
+        return int(now + 1.5 * self._retention.session)
+
+    def _renew(self, client: DynamoDBClient, session_id: SessionId, now: float) -> None:
+        """Have the turns of a session that goes on live longer: every 15 days, for 30."""
+        pk, expires = items.session_pk(session_id), self._turns_expire(now)
+        longer = change("SET #expires = :expires", "attribute_exists(pk)", expires=expires)
+        for item in self._table.query(client, pk, (" ", items.LAST_TURN), keys_only=True):
+            self._table.update(client, items.row_of(item), longer)
+        renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
+        self._table.update(client, items.session_row(session_id), renewed)
+
+    async def _list(self, session_id: SessionId, old: str, now: float) -> None:
+        """Move a session to where operators look for it now; a chat does not fail for that."""
+        new = items.active_at(now)
+        if new == old:
+            return
+        values = {"expires": value_of(int(now + self._retention.session) + 1)}
+
+        def work(client: DynamoDBClient) -> None:
+            self._table.put(client, items.active_row(new, session_id), values)
+            if old:
+                items.delete_rows(self._table, client, [items.active_row(old, session_id)])
+
+        with contextlib.suppress(StoreUnavailable):
+            await self._table.run(work)
+
+    async def _give_back(self, first: Turn, number: int, old: Item) -> None:
+        """A turn that was none but turn `first`: its session as it was, unless it has gone on."""
+        status = items.text_in(old, "status")
+        if status == "pending":  # perhaps by the same message, sent at the same time
+            status = first.status
+        restore = change(
+            "SET #seq = :old, #status = :status, #lease = :lease ADD #turns :less",
+            "#seq = :seq",
+            old=number - 1,
+            status=status,
+            lease=items.time_in(old, "lease"),
+            less=-1,
+            seq=number + 1,
+        )
+        done, _ = await self._update(items.session_row(first.session_id), restore)
+        if not done:
+            await self._count_one_less(first.session_id)
+
+    async def _count_one_less(self, session_id: SessionId) -> None:
+        less = change("ADD #turns :less", "attribute_exists(pk)", less=-1)
+        await self._update(items.session_row(session_id), less)
+
+    def _remove(self, client: DynamoDBClient, turn: Item) -> None:
+        """A turn whose session was deleted while it ran."""
+        kept = items.turn_in(turn)
+        rows = [items.turn_row(kept.session_id, kept.question_id)]
+        if kept.client_message_id is not None:
+            rows.append(items.client_row(kept.session_id, kept.client_message_id))
+        items.delete_rows(self._table, client, rows)
