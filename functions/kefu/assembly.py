@@ -19,9 +19,9 @@ from kefu.keypool import KeyPool
 from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.references import bot_checking, referenced_keys
 from kefu.relay import Relay
-from kefu.sessions import Sessions
 from kefu.settings import LONGCAT, Settings
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.guarded_sessions import GuardedSessions
 from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
@@ -93,8 +93,10 @@ def build(settings: Settings) -> Service:
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
     kept: Kept | None = None
-    if sessions := _choose_sessions(settings, clock):
-        kept = kept_chats(settings, sessions, model, clock, log, summaries.write, notices.append)
+    if guarded.sessions:
+        kept = kept_chats(
+            settings, guarded.sessions, model, clock, log, summaries.write, notices.append
+        )
     verifier, bot_check, secret = bot_checking(settings, clock.now, log)
     references = [reference for reference in (referenced, secret) if reference]
     life = _Life(
@@ -210,17 +212,10 @@ def _choose_store(settings: Settings, clock: SystemClock) -> Store:
     return MemoryStore(clock.now)
 
 
-def _choose_sessions(settings: Settings, clock: SystemClock) -> Sessions | None:
-    if not settings.keeps_chats or settings.store != "memory:":
-        return None
-    from kefu.stores.memory_sessions import MemorySessions
-
-    return MemorySessions(clock.now, retention(settings))
-
-
 def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> GuardedStore:
+    sessions = store.sessions(retention(settings)) if settings.keeps_chats else None
     if isinstance(store, MemoryStore):
-        return GuardedStore(store, store, store)
+        return GuardedStore(store, store, store, sessions)
     cooldowns = GuardedCooldowns(
         store, clock.now, timeout=settings.store_timeout, on_degraded=log.degraded
     )
@@ -231,4 +226,6 @@ def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog
         budget_without_store=settings.budget_without_store,
         circuit=cooldowns.circuit,
     )
-    return GuardedStore(store, cooldowns, limits)
+    if sessions:
+        sessions = GuardedSessions(sessions, on_degraded=log.degraded)
+    return GuardedStore(store, cooldowns, limits, sessions)

@@ -119,7 +119,12 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
                 actions = choice["Action"]
                 allowed.update([actions] if isinstance(actions, str) else actions)
     assert allowed == {
+        "dynamodb:BatchGetItem",
+        "dynamodb:BatchWriteItem",
+        "dynamodb:DeleteItem",
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
         "dynamodb:UpdateItem",
         "kms:Decrypt",
         "logs:CreateLogStream",

@@ -1,7 +1,7 @@
-"""Kept chats whose store may be slow or away: every wait is bounded, no answer is lost lightly.
+"""Kept chats whose store may be slow or away: every wait is bounded, and a dead store is known.
 
-What comes before the model is asked fails, in time: a chat that cannot be kept is not answered.
-What comes after it never does: the visitor has the answer already, it is saved in the background.
+A chat that cannot be kept is not answered (503), so what comes before the model fails in time. What
+comes after it nobody waits for: `kefu.keeping` tries that again, for as long as is sensible.
 """
 
 from __future__ import annotations
@@ -33,12 +33,9 @@ T = TypeVar("T")
 IN_A_ROW = 3
 """Calls that must fail before nobody waits for the store any more: each is a chat refused."""
 
-PAUSES = (0.5, 2.0, 8.0)
-"""Seconds before each new try of what a visitor does not wait for."""
-
 
 class GuardedSessions:
-    """Sessions around others. Raises StoreUnavailable in bounded time; see `finish` and `record`.
+    """Sessions around others; raises StoreUnavailable in bounded time.
 
     The store itself is closed by whoever made it.
     """
@@ -51,7 +48,6 @@ class GuardedSessions:
         first_answer: float = 3.0,
         on_degraded: Callable[[str], None],
         pause: float = 3.0,
-        pauses: Sequence[float] = PAUSES,
     ) -> None:
         """`first_answer`: seconds for a store that has never answered: its library may be loading.
 
@@ -65,7 +61,6 @@ class GuardedSessions:
         self._store = store
         self._first_answer = first_answer
         self._on_degraded = on_degraded
-        self._pauses = pauses
         self._starting = True
         self._failed = 0
         self._background = Background()
@@ -105,19 +100,12 @@ class GuardedSessions:
     async def finish(
         self, session_id: SessionId, message_id: int, ended: Ended, now: float
     ) -> StoredMessage | None:
-        """Never raises: what cannot be saved in time (None) is tried again in the background."""
-        saved: list[StoredMessage | None] = []
-
-        async def save() -> None:
-            saved.append(await self._store.finish(session_id, message_id, ended, now))
-
-        await self._some_time(f"saving the end of message {message_id} of {session_id}", save)
-        return saved[0] if saved else None
+        """Waits longer, and does not give up because others failed: so much text is at stake."""
+        end = self._store.finish(session_id, message_id, ended, now)
+        return await self._patiently("saving the end of a turn", end)
 
     async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        """As `finish`."""
-        what = f"saving call {call.number} of message {call.message_id} of {call.session_id}"
-        await self._some_time(what, lambda: self._store.record(call, known))
+        await self._patiently("saving a call", self._store.record(call, known))
 
     async def delete(self, session_id: SessionId) -> None:
         await self._patiently("deleting a session", self._store.delete(session_id))
@@ -133,7 +121,6 @@ class GuardedSessions:
         return await self._patiently("reading days", self._store.days(since, until))
 
     async def aclose(self) -> None:
-        """What is still to be saved gets one `timeout` more."""
         await self.circuit.aclose()
         await self._background.aclose(self.circuit.timeout)
 
@@ -176,24 +163,6 @@ class GuardedSessions:
             self.circuit.trip(what, error)
         elif not self.circuit.open:
             self._on_degraded(f"{what}: {_words(error, self.circuit.timeout)}")
-
-    async def _some_time(self, what: str, save: Callable[[], Awaitable[None]]) -> None:
-        """Wait for a while; what is not done by then, or fails, goes on in the background."""
-        task = self._background.start(self._stubbornly(what, save))
-        await asyncio.wait({task}, timeout=0 if self.circuit.open else self.circuit.timeout)
-
-    async def _stubbornly(self, what: str, save: Callable[[], Awaitable[None]]) -> None:
-        for pause in (*self._pauses, None):
-            try:
-                async with asyncio.timeout(PATIENCE):
-                    await save()
-            except (StoreUnavailable, TimeoutError) as error:
-                self._on_degraded(f"{what}: {_words(error, PATIENCE)}")
-                if pause is not None:
-                    await asyncio.sleep(pause)
-            else:
-                return
-        self._on_degraded(f"{what}: given up")
 
 
 def _words(error: Exception, limit: float) -> str:

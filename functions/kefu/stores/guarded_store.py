@@ -9,6 +9,7 @@ from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
 from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
+from kefu.stores.guarded_sessions import GuardedSessions
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -26,6 +27,8 @@ class GuardedStore:
     store: Store
     cooldowns: CooldownStore
     limits: LimitStore
+    sessions: Sessions | None = None
+    """None: no chats are kept."""
 
     def warm(self) -> None:
         warm = getattr(self.store, "warm", None)
@@ -42,7 +45,7 @@ class GuardedStore:
             self.cooldowns.prefetch()
 
     async def aclose(self) -> None:
-        for part in (self.cooldowns, self.limits):
-            if isinstance(part, GuardedCooldowns | GuardedLimits):
+        for part in (self.cooldowns, self.limits, self.sessions):
+            if isinstance(part, GuardedCooldowns | GuardedLimits | GuardedSessions):
                 await part.aclose()
         await self.store.aclose()
