@@ -10,7 +10,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from benchmarks.cold import NoPython, cold_starts
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
 from benchmarks.context import context
 from benchmarks.context import table as context_table
+from benchmarks.history import history
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
 from benchmarks.pool_report import PICTURE, picture, pool
@@ -41,11 +42,12 @@ NAMES = {
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
     "widget": "a long answer in Chromium: the page's main thread, a chunk (needs Chromium)",
+    "history": "the log of a chat on the terminal: time of a line, size of a turn",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"cold", "context", "imports", "pool", "tokens", "units", "widget"}
+APART = {"cold", "context", "history", "imports", "pool", "tokens", "units", "widget"}
 """What needs no load and no mock model."""
 
 
@@ -60,6 +62,7 @@ class Effort:
     pool_minutes: float
     cold_rounds: int
     context_rounds: int
+    lines: int
 
 
 FULL = Effort(
@@ -72,6 +75,7 @@ FULL = Effort(
     pool_minutes=60,
     cold_rounds=10,
     context_rounds=3,
+    lines=50_000,
 )
 QUICK = Effort(
     rounds=2,
@@ -83,6 +87,7 @@ QUICK = Effort(
     pool_minutes=6,
     cold_rounds=2,
     context_rounds=1,
+    lines=5_000,
 )
 
 
@@ -167,10 +172,12 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         tables.append(context_table(seen))
     if "widget" in names:
         tables.append(page(effort, rows))
-    if "units" in names:
-        tables.append(units())
-    if "tokens" in names:
-        tables.append(tokens(effort.rounds))
+    told: dict[str, Callable[[], str]] = {
+        "units": units,
+        "tokens": lambda: tokens(effort.rounds),
+        "history": lambda: history(effort.lines),
+    }
+    tables += [told[name]() for name in told if name in names]
     if "pool" in names:
         runs = pool(effort.pool_minutes)
         tables.append(pool_table(runs))

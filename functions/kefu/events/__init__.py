@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from kefu.events.envelope import Event, SessionId, new_session_id
+from kefu.events.parts import Estimate, Mode, Run, Tokens, Tried, TurnStatus
+from kefu.events.session_events import (
+    Interrupt,
+    Rewind,
+    SessionEnd,
+    SessionResume,
+    SessionStart,
+    TurnEnd,
+    TurnStart,
+    Unknown,
+)
 from kefu.events.sink import HistorySink
-from kefu.events.values import (
+from kefu.events.step_events import (
     Action,
     Approval,
     Assistant,
     AssistantChunk,
-    Body,
     Budget,
     Error,
-    Estimate,
     Final,
-    Interrupt,
-    Mode,
     Observation,
     Policy,
-    Rewind,
-    Run,
-    SessionEnd,
-    SessionResume,
-    SessionStart,
-    Tokens,
-    Tried,
-    TurnEnd,
-    TurnStart,
-    TurnStatus,
-    Unknown,
 )
+from kefu.events.values import Body
 from kefu.events.wire import Log, event_line, read_lines
 
 __all__ = [

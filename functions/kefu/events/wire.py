@@ -11,15 +11,17 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from kefu.events import values
 from kefu.events.envelope import Event, SessionId
-from kefu.events.values import Body, Estimate, Tokens
+from kefu.events.parts import Estimate, Tokens
+from kefu.events.values import Body
 
 VERSION = 1
 
 AnyValue = TypeVar("AnyValue")
 
 BODIES: dict[str, type[Body]] = {body.type: body for body in get_args(Body)}
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 _BESIDE_META = ("content", "role")
 # What JSON lets through and a terminal, a line reader or UTF-8 does not.
@@ -43,13 +45,12 @@ def event_line(event: Event) -> bytes:
     line |= {name: meta.pop(name) for name in _BESIDE_META if name in meta}
     if meta:
         line["meta"] = meta
-    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str)
+    text = _encode(line)
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
 
 
 def _iso(ts: float) -> str:
-    moment = datetime.fromtimestamp(ts, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    return datetime.fromtimestamp(ts, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 @cache
@@ -156,7 +157,7 @@ def _whole(value: object) -> int | None:
 
 @cache
 def _hints(kind: Any) -> Mapping[str, Any]:
-    return get_type_hints(kind, vars(values))
+    return get_type_hints(kind)
 
 
 def _build(kind: type[AnyValue], found: Mapping[str, object]) -> AnyValue:

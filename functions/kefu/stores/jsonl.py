@@ -37,6 +37,7 @@ class JsonlHistorySink:
             raise _unavailable(self.path, error) from error
         try:
             self._lock()
+            self._size = os.fstat(self._file).st_size
             self._torn = self._ends_torn()
         except BaseException:
             os.close(self._file)
@@ -52,25 +53,32 @@ class JsonlHistorySink:
             raise _unavailable(self.path, error) from error
 
     def _ends_torn(self) -> bool:
-        size = os.fstat(self._file).st_size
-        return size > 0 and os.pread(self._file, 1, size - 1) != b"\n"
+        return self._size > 0 and os.pread(self._file, 1, self._size - 1) != b"\n"
 
     def append(self, event: Event) -> None:
         line = event_line(event)
         if self._torn:
             line = b"\n" + line
-        start = os.fstat(self._file).st_size
         try:
             self._write(line)
         except OSError as error:
-            os.ftruncate(self._file, start)
+            self._take_back()
             raise _unavailable(self.path, error) from error
+        self._size += len(line)
         self._torn = False
 
     def _write(self, line: bytes) -> None:
         """A nearly full disk takes a part, and says so with the rest."""
         while line:
             line = line[os.write(self._file, line) :]
+
+    def _take_back(self) -> None:
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError:
+            # The next line begins behind what stays.
+            self._size = os.fstat(self._file).st_size
+            self._torn = True
 
     async def flush(self) -> None:
         """On the disk, not just in the system's memory."""
