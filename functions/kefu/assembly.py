@@ -14,7 +14,7 @@ from typing import Protocol
 from kefu.admission import Admission
 from kefu.answer import Upstream
 from kefu.chat import Chat
-from kefu.kept_chats import Kept, kept_chats, retention
+from kefu.kept_chats import kept_chats, retention
 from kefu.keypool import KeyPool
 from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.references import bot_checking, referenced_keys
@@ -92,22 +92,20 @@ def build(settings: Settings) -> Service:
     notices: list[str] = []
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
-    kept: Kept | None = None
+    turns = None
     if guarded.sessions:
-        kept = kept_chats(
+        turns = kept_chats(
             settings, guarded.sessions, model, clock, log, summaries.write, notices.append
         )
     verifier, bot_check, secret = bot_checking(settings, clock.now, log)
     references = [reference for reference in (referenced, secret) if reference]
-    life = _Life(
-        log, upstream, guarded, references, verifier, chat, kept, notices, settings.snapshot
-    )
+    life = _Life(log, upstream, guarded, references, verifier, chat, notices, settings.snapshot)
 
     def health() -> Health:
         keys = bool(pool.keys)
         said = "" if keys and kind == "remote" else notice
         return health_of(
-            keys=keys, model=model, upstream=kind, notice=said, sessions=kept is not None
+            keys=keys, model=model, upstream=kind, notice=said, sessions=turns is not None
         )
 
     desk = Desk(chat, admission, log, life.prefetch, bot_check)
@@ -118,7 +116,7 @@ def build(settings: Settings) -> Service:
         health=health,
         start=life.start,
         stop=life.stop,
-        turns=kept.turns if kept else None,
+        turns=turns,
     )
     return Service(create_app(parts), desk.close, life.disconnect, life.reconnect)
 
@@ -133,7 +131,6 @@ class _Life:
     references: Sequence[ReferencedKeys]
     verifier: SiteVerify
     chat: Chat
-    kept: Kept | None
     notices: Sequence[str]
     snapshot: bool
 
@@ -158,8 +155,6 @@ class _Life:
 
     async def stop(self) -> None:
         self.chat.close()
-        if self.kept:
-            await self.kept.keeper.aclose()
         for reference in self.references:
             await reference.aclose()
         await self.upstream.aclose()

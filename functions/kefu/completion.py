@@ -220,7 +220,7 @@ class Collected:
     @property
     def anything(self) -> bool:
         """Whether the model has said anything, if only in thought."""
-        return any(any(parts) for parts in self._text.values())
+        return any(part.strip() for parts in self._text.values() for part in parts)
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:

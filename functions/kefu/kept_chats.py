@@ -7,14 +7,13 @@ import secrets
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, NoReturn, cast
+from typing import NoReturn, cast
 from urllib.parse import urlsplit
 
 from kefu.answer import Clock
 from kefu.configs import DEFAULT, Config, Configs
 from kefu.context import Summarize
 from kefu.hooks import HOOKS, BadOptions, Given, Hook, HookFactory
-from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.outcome import Writing
 from kefu.policy import prompt_policy
@@ -26,11 +25,6 @@ from kefu.turns import Signer, Turns
 from kefu.web.log import RequestLog
 
 Table = Mapping[str, object]
-
-
-class Kept(NamedTuple):
-    turns: Turns
-    keeper: Keeper
 
 
 def retention(settings: Settings) -> Retention:
@@ -45,16 +39,14 @@ def kept_chats(
     log: RequestLog,
     summarize: Summarize,
     say: Callable[[str], None],
-) -> Kept:
+) -> Turns:
     """`say` takes what the person running the service should look at; one thing perhaps twice.
 
     Raises ConfigurationError, with a sentence for that person.
     """
     file = _file(settings.configs)
-    keeper = Keeper(lambda what: log.notice(f"could not be saved: {what}"))
     writing = Writing(
         store=store,
-        keeper=keeper,
         clock=clock,
         recording=Recording(
             capture=settings.captured,
@@ -73,7 +65,7 @@ def kept_chats(
     signer = Signer(
         store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
     )
-    return Kept(Turns(ways, signer, secrets.token_bytes), keeper)
+    return Turns(ways, signer, secrets.token_bytes)
 
 
 def _file(name: str) -> Table:

@@ -11,7 +11,6 @@ from kefu.chat import Dialogue
 from kefu.completion import Chunk, Usage
 from kefu.errors import KefuError, UpstreamUnavailable
 from kefu.hooks.hook import Filter
-from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.recording import Happened, Recording, error_object
 from kefu.sessions import CallRecord, Ended, Sessions, StoredMessage
@@ -28,7 +27,7 @@ class Writing:
     """What it takes to write a turn down."""
 
     store: Sessions
-    keeper: Keeper
+    """Guarded: `finish` and `record` take a bounded time, and never raise."""
     clock: Clock
     recording: Recording
     processor: MessageProcessor
@@ -51,7 +50,7 @@ class Outcome:
         self.message = message
         self._came = came
         self._visible = Visible(filters)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._saving: asyncio.Future[list[object]] | None = None
 
     async def watch(
         self, dialogue: Dialogue, batches: AsyncIterator[list[Chunk]]
@@ -86,16 +85,16 @@ class Outcome:
 
         What is no KefuError is a client that has gone.
         """
-        if not self._tasks:
+        if self._saving is None:
             self._visible.close()
             text = self._kept(self._visible.text)
-            self._write(self._ended(dialogue, text, error), dialogue, error)
-        await self._writing.keeper.wait(self._tasks)
+            self._save(self._ended(dialogue, text, error), dialogue, error)
+        await self._saved()
 
     async def end_with(self, reply: str) -> None:
         """The answer came from a hook: no model was asked."""
-        self._write(Ended("ok", self._kept(reply)), None, None)
-        await self._writing.keeper.wait(self._tasks)
+        self._save(Ended("ok", self._kept(reply)), None, None)
+        await self._saved()
 
     def _kept(self, text: str) -> str:
         writing = self._writing
@@ -119,22 +118,18 @@ class Outcome:
             return Usage(0, 0)
         return Usage(dialogue.tokens_at_most - dialogue.question.max_tokens, self._visible.chunks)
 
-    def _write(self, ended: Ended, dialogue: Dialogue | None, error: BaseException | None) -> None:
-        writing, message = self._writing, self.message
-        store, now = writing.store, writing.clock.now()
-        what = f"message {message.id} of session {message.session_id}"
-
-        async def finish() -> None:
-            await store.finish(message.session_id, message.id, ended, now)
-
-        async def record() -> None:
-            for call in calls:
-                await store.record(call, self.known)
-
-        self._tasks.append(writing.keeper.later(f"the end of {what}", finish))
+    def _save(self, ended: Ended, dialogue: Dialogue | None, error: BaseException | None) -> None:
+        """Begin to. Nobody's leaving ends it, and what a store cannot do now it does later."""
+        store, message = self._writing.store, self.message
+        now = self._writing.clock.now()
+        finish = store.finish(message.session_id, message.id, ended, now)
         calls = self._calls(dialogue, error) if dialogue else []
-        if calls:
-            self._tasks.append(writing.keeper.later(f"the calls of {what}", record))
+        records = (store.record(call, self.known) for call in calls)
+        self._saving = asyncio.gather(finish, *records, return_exceptions=True)
+
+    async def _saved(self) -> None:
+        assert self._saving
+        await asyncio.shield(self._saving)
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
         writing, message = self._writing, self.message

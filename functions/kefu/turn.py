@@ -6,19 +6,28 @@ ended. Nothing here asks the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
+from typing import TypeVar
 
 from kefu.chat import Question
 from kefu.configs import Config, Configs
-from kefu.errors import InvalidRequest, SessionBusy, SessionNotFound
+from kefu.errors import (
+    InvalidRequest,
+    SessionBusy,
+    SessionNotFound,
+    StoreUnavailable,
+    UpstreamUnavailable,
+)
 from kefu.hooks.hook import Filter, Hook, Reply, Visit
 from kefu.message_processor import DEFAULT_SYSTEM_PROMPT
 from kefu.messages import Message, Role
 from kefu.outcome import Outcome, Writing
 from kefu.sessions import Asked, Session, StoredMessage
 from kefu.turn_history import Pair, pairs
+
+T = TypeVar("T")
 
 TITLE_LENGTH = 40
 """Characters of the first message."""
@@ -59,6 +68,18 @@ class Ways:
     """Of history, at most."""
 
 
+async def in_time(work: Awaitable[T]) -> T:
+    """What must be had of the store before a model is asked; else nothing is paid for.
+
+    Raises UpstreamUnavailable.
+    """
+    try:
+        return await work
+    except StoreUnavailable as error:
+        message = "The chat cannot be kept right now. Please try again."
+        raise UpstreamUnavailable(message, retry_after=5) from error
+
+
 class Turn:
     def __init__(
         self, ways: Ways, asking: Asking, session: Session, config: Config, *, is_new: bool
@@ -93,7 +114,7 @@ class Turn:
         asked = Asked(text, self._asking.client_message_id)
         writing = self._ways.writing
         try:
-            begun = await writing.keeper.first(writing.store.begin(self.session, asked, self._came))
+            begun = await in_time(writing.store.begin(self.session, asked, self._came))
         except KeyError:
             raise SessionNotFound("This chat is not known here, or not any more.") from None
         if begun.busy_for > 0:
@@ -153,7 +174,7 @@ class Turn:
         )
 
     async def _history(self, message: StoredMessage) -> Sequence[Message]:
-        read = await self._ways.writing.keeper.first(self._pairs(message))
+        read = await in_time(self._pairs(message))
         history: Sequence[Message] = [Message(m.role, m.content) for pair in read for m in pair]
         for hook in self._ways.hooks:
             try:

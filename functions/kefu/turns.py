@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from kefu.errors import SessionNotFound
 from kefu.session_tokens import ID_BYTES, Tokens, session_id
 from kefu.sessions import Rating, Session, SessionId, Sessions, SessionStore, StoredMessage
-from kefu.turn import Asking, Turn, Ways
+from kefu.turn import Asking, Turn, Ways, in_time
 
 NEW_TITLE = "新对话"
 
@@ -50,7 +50,7 @@ class Turns:
         tokens = await self._tokens()
         found: Session | None = None
         if tokens.owns(token, known, writing.clock.now()):
-            found = await writing.keeper.first(self.store.session(known))
+            found = await in_time(self.store.session(known))
         if found is None:
             raise SessionNotFound("This chat is not known here, or not any more.")
         return found
@@ -73,22 +73,22 @@ class Turns:
     async def rate(self, session: Session, client_message_id: str, rating: Rating | None) -> None:
         """Raises SessionNotFound when there is no such answer in it."""
         rated = self.store.rate(session.id, client_message_id, rating)
-        if not await self.ways.writing.keeper.first(rated):
+        if not await in_time(rated):
             raise SessionNotFound("There is no such answer in this chat.")
 
     async def page(
         self, session: Session, before: int | None, limit: int
     ) -> Sequence[StoredMessage]:
         """The newest `limit` messages with ids under `before`, oldest of them first."""
-        writing, now = self.ways.writing, self.ways.writing.clock.now()
+        now = self.ways.writing.clock.now()
         read = self.store.messages(session.id, before=before, limit=limit, now=now)
-        return await writing.keeper.first(read)
+        return await in_time(read)
 
     async def forget(self, session: Session) -> None:
-        await self.ways.writing.keeper.first(self.store.delete(session.id))
+        await in_time(self.store.delete(session.id))
 
     async def _tokens(self) -> Tokens:
-        return await self.ways.writing.keeper.first(self._signer.tokens())
+        return await in_time(self._signer.tokens())
 
     async def _begun_by(self, asking: Asking) -> tuple[Session, bool]:
         """A new session; or the one that this very message began, when it comes again."""
@@ -99,7 +99,7 @@ class Turns:
         if asking.client_message_id is not None:
             tokens = await self._tokens()
             same = tokens.session_for(asking.client_message_id, asking.address)
-            begun = await writing.keeper.first(self.store.session(same))
+            begun = await in_time(self.store.session(same))
             if begun and now - begun.created_at <= RETRIES_FOR:
                 return begun, False
             # Taken, and too old to be a retry: whoever sends the id again gets another chat.

@@ -152,6 +152,17 @@ class Service:
         finally:
             self.kill()
 
+    def restart(self, *, kill: bool = False) -> None:
+        """End it, or kill it, and start it anew in the same folder, on another port."""
+        if kill:
+            self.kill()
+        else:
+            self.stop()
+        self._process = None
+        self._ready.clear()
+        self.url = ""
+        self.start()
+
     def kill(self) -> None:
         """End it without a chance to clean up."""
         self.process.kill()

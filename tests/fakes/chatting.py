@@ -1,0 +1,63 @@
+"""A visitor with a kept chat: keeps the session's id and token, as the widget does."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from kefu.sessions import Retention, Sessions
+from kefu.stores.sqlite import SqliteStore
+from tests.fakes.asking import Answer, client
+from tests.fakes.stage import Stage
+
+FILE = "chats.sqlite3"
+"""In the service's folder, as `store="sqlite:///chats.sqlite3"`."""
+
+STORE = f"sqlite:///{FILE}"
+
+
+class Visitor:
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.session_id: str | None = None
+        self.token = ""
+
+    async def say(self, text: str, *, new: bool = False, **more: Any) -> Answer:
+        """Send one message; `new` forgets the chat first."""
+        if new:
+            self.session_id, self.token = None, ""
+        body = {"message": text, **({"session_id": self.session_id} if self.session_id else {})}
+        answer = await self.stage.ask({**body, **more}, headers=self.headers)
+        self.session_id = answer.headers.get("X-Session-Id", self.session_id)
+        self.token = answer.headers.get("X-Session-Token", self.token)
+        return answer
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"X-Session-Token": self.token} if self.token else {}
+
+    async def look(self, rest: str = "/messages", method: str = "GET") -> httpx.Response:
+        async with client() as browser:
+            url = f"{self.stage.url}/api/sessions/{self.session_id}{rest}"
+            return await browser.request(method, url, headers=self.headers)
+
+    async def shown(self) -> list[tuple[str, str, str]]:
+        """`(role, content, status)` of all messages."""
+        page = (await self.look("/messages?limit=100")).json()
+        return [(m["role"], m["content"], m["status"]) for m in page["messages"]]
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@asynccontextmanager
+async def store_of(stage: Stage, now: Any) -> AsyncIterator[Sessions]:
+    """The service's store, opened a second time."""
+    store = SqliteStore(stage.service.folder / FILE, now)
+    yield store.sessions(Retention())
+    await store.aclose()

@@ -1,0 +1,259 @@
+"""`/api/sessions` and feedback: P14, P35, P36, T15, T19, T29 of the real service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kefu.sessions import Asked, Ended, SessionId
+from tests.fakes import behaviours as b
+from tests.fakes.asking import client, get
+from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
+from tests.fakes.fixtures import Staged
+from tests.fakes.stage import FAST, ORIGIN, Stage, stage
+
+ROUTES = [("/messages", "GET"), ("/export?format=txt", "GET"), ("", "DELETE")]
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Stage]:
+    with stage(20, **FAST, store=STORE) as running:
+        yield running
+
+
+@pytest.fixture
+async def visitor(kept: Stage) -> Visitor:
+    visitor = Visitor(kept)
+    assert (await visitor.say("hello")).complete
+    return visitor
+
+
+async def test_p14_pages_go_back_to_the_beginning(visitor: Visitor) -> None:
+    for number in range(5):
+        await visitor.say(f"message {number}")
+    seen: list[int] = []
+    before = ""
+    while True:
+        page = (await visitor.look(f"/messages?limit=5{before}")).json()
+        seen = [message["id"] for message in page["messages"]] + seen
+        if page["before"] is None:
+            break
+        assert page["before"] == seen[0]
+        before = f"&before={page['before']}"
+    assert seen == list(range(1, 13))
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "before=0", "before=-1", "before="]
+)
+async def test_p14_a_wrong_page_is_400(visitor: Visitor, query: str) -> None:
+    response = await visitor.look(f"/messages?{query}")
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "invalid_request")
+
+
+async def test_t15_whatever_is_wrong_is_the_same_404(visitor: Visitor, kept: Stage) -> None:
+    """Another's session, one that is not there, no token, a wrong one: told apart by nobody."""
+    other = Visitor(kept)
+    await other.say("mine alone")
+    told = set()
+    for session_id, token in (
+        (visitor.session_id, other.token),
+        (visitor.session_id, ""),
+        (visitor.session_id, "1.x"),
+        (visitor.session_id, visitor.token + "x"),
+        ("0" * 32, visitor.token),
+        ("x", visitor.token),
+        ("%2e%2e", visitor.token),
+        ("%0d%0aforged", visitor.token),
+    ):
+        stranger = Visitor(kept)
+        stranger.session_id, stranger.token = session_id, token
+        for rest, method in ROUTES:
+            response = await stranger.look(rest, method)
+            told.add((response.status_code, response.text, response.headers.get("Retry-After")))
+        if session_id and "%" not in session_id:
+            answer = await stranger.say("hello")
+            told.add((answer.status, answer.raw.decode(), answer.headers.get("Retry-After")))
+    [(status, text, _)] = told
+    assert status == 404
+    assert json.loads(text)["error"]["code"] == "session_not_found"
+    assert len(await visitor.shown()) == 2
+    assert len(await other.shown()) == 2
+
+
+async def test_t15_no_time_tells_whether_a_session_is_there(visitor: Visitor, kept: Stage) -> None:
+    """With a wrong token the store is not even asked: the medians are alike."""
+    ids = [visitor.session_id, "0" * 32]
+    seconds: dict[str | None, list[float]] = {name: [] for name in ids}
+    async with client() as browser:
+        for turn in range(120):
+            name = ids[turn % 2]
+            started = time.perf_counter()
+            url = f"{kept.url}/api/sessions/{name}/messages"
+            await browser.get(url, headers={"X-Session-Token": "1.x"})
+            seconds[name].append(time.perf_counter() - started)
+    one, two = (sorted(times)[len(times) // 2] for times in seconds.values())
+    assert max(one, two) < 2 * min(one, two) + 0.002
+
+
+async def test_t15_there_is_no_list_and_no_token_in_a_url(visitor: Visitor, kept: Stage) -> None:
+    for path in ("/api/sessions", "/api/sessions/"):
+        assert (await get(kept.url, path)).status_code == 404
+    path = f"/api/sessions/{visitor.session_id}/messages?token={visitor.token}"
+    assert (await get(kept.url, f"{path}&X-Session-Token={visitor.token}")).status_code == 404
+
+
+async def test_p35_a_token_expires_and_every_answer_brings_a_new_one(staged: Staged) -> None:
+    running = staged(1, session_days=1.5 / 86400)
+    visitor = Visitor(running)
+    await visitor.say("hello")
+    old = visitor.token
+    assert (await visitor.look()).status_code == 200
+    await asyncio.sleep(1.2)
+    assert (await visitor.say("again")).complete
+    assert visitor.token != old
+    await asyncio.sleep(0.9)
+    visitor.token, fresh = old, visitor.token
+    assert (await visitor.look()).status_code == 404
+    assert fresh != old
+
+
+SECRETS = ["a" * 32, "b" * 32]
+
+
+async def test_p35_secrets_are_rotated_and_stores_keep_one(staged: Staged) -> None:
+    first = staged(1, store=STORE, session_secrets=SECRETS[0])
+    visitor = Visitor(first)
+    await visitor.say("hello")
+    for secrets, status in ((f"{SECRETS[1]},{SECRETS[0]}", 200), (SECRETS[1], 404)):
+        first.service.environment["KEFU_SESSION_SECRETS"] = secrets
+        first.service.restart()
+        assert (await visitor.look()).status_code == status
+
+
+async def test_p35_the_stores_own_secret_outlives_the_process(staged: Staged) -> None:
+    running = staged(1, store=STORE)
+    visitor = Visitor(running)
+    await visitor.say("hello")
+    running.service.restart()
+    assert (await visitor.look()).status_code == 200
+    assert (await visitor.say("again")).complete
+
+
+async def test_p36_a_chat_is_taken_along(visitor: Visitor, kept: Stage) -> None:
+    kept.script(b.answer("# Title\n<b>你好</b>"), asking="# not a heading")
+    await visitor.say("# not a heading\nsecond line")
+    exports = {name: await visitor.look(f"/export?format={name}") for name in ("json", "md", "txt")}
+    for name, response in exports.items():
+        assert response.status_code == 200
+        disposition = response.headers["Content-Disposition"]
+        assert disposition.startswith("attachment; filename=")
+        assert disposition.endswith(f'.{name}"')
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "<b>你好</b>" in response.text
+    whole = exports["json"].json()
+    assert whole["id"] == visitor.session_id
+    assert [m["content"] for m in whole["messages"]] == [
+        "hello",
+        "Hello from the model.",
+        "# not a heading\nsecond line",
+        "# Title\n<b>你好</b>",
+    ]
+    assert "\n> # not a heading\n> second line\n" in exports["md"].text
+    assert (await visitor.look("/export?format=html")).status_code == 400
+    assert (await visitor.look("/export")).headers["Content-Type"] == "application/json"
+
+
+async def test_p36_a_long_chat_is_exported_whole(visitor: Visitor, kept: Stage) -> None:
+    async with store_of(kept, time.time) as store:
+        session = await store.session(SessionId(visitor.session_id or ""))
+        assert session
+        for number in range(120):
+            begun = await store.begin(session, Asked(f"q{number}"), time.time())
+            await store.finish(session.id, begun.message.id, Ended("ok", f"a{number}"), time.time())
+    messages = (await visitor.look("/export")).json()["messages"]
+    assert [m["id"] for m in messages] == list(range(1, 243))
+
+
+async def test_t29_a_deleted_chat_is_gone_everywhere(visitor: Visitor, kept: Stage) -> None:
+    """Messages, raw bodies and all: not a word of it is left in the file."""
+    mine = "CANARY-OF-A-VISITOR"
+    kept.script(b.answer("CANARY-OF-A-MODEL"), asking=mine)
+    await visitor.say(mine)
+    response = await visitor.look("", "DELETE")
+    assert (response.status_code, response.content) == (204, b"")
+    for rest, method in ROUTES:
+        assert (await visitor.look(rest, method)).status_code == 404
+    assert (await visitor.say("anybody?")).status == 404
+    async with store_of(kept, time.time) as store:
+        assert await store.calls(SessionId(visitor.session_id or "")) == []
+    stored = b"".join(path.read_bytes() for path in kept.service.folder.glob(f"{FILE}*"))
+    assert b"CANARY-OF-A" not in stored
+
+
+async def test_p36_deleting_stops_what_is_being_answered(visitor: Visitor, kept: Stage) -> None:
+    kept.script(b.answer(*["word "] * 100, delay=0.05), asking="<deleted>")
+    asking = asyncio.create_task(visitor.say("<deleted>"))
+    call = await kept.upstream.asked("<deleted>")
+    await asyncio.sleep(0.3)
+    assert (await visitor.look("", "DELETE")).status_code == 204
+    assert await kept.upstream.until(lambda: call.closed_at is not None, 1.5)
+    await asyncio.wait({asking}, timeout=2)
+    assert (await visitor.look()).status_code == 404
+
+
+async def rate(visitor: Visitor, mine: str, rating: str, *, kept: bool = True) -> int:
+    body = {"client_message_id": mine, "rating": rating}
+    body |= {"session_id": str(visitor.session_id)} if kept else {}
+    async with client() as browser:
+        url = f"{visitor.stage.url}/api/chat/feedback"
+        return (await browser.post(url, json=body, headers=visitor.headers)).status_code
+
+
+async def test_feedback_is_kept_beside_the_answer(visitor: Visitor, kept: Stage) -> None:
+    mine = new_id()
+    await visitor.say("rate me", client_message_id=mine)
+    for rating, stored in (("up", "up"), ("down", "down"), ("none", None)):
+        assert await rate(visitor, mine, rating) == 204
+        exported = (await visitor.look("/export")).json()["messages"]
+        assert [m["rating"] for m in exported] == [None, None, None, stored]
+    assert await rate(visitor, new_id(), "up") == 404
+    assert await rate(visitor, mine, "best") == 400
+    visitor.token = "1.x"
+    assert await rate(visitor, mine, "up") == 404
+
+
+async def test_feedback_without_a_chat_is_a_line_in_the_log(kept: Stage) -> None:
+    mine = new_id()
+    assert await rate(Visitor(kept), mine, "down", kept=False) == 204
+    line = await kept.service.logged(path="/api/chat/feedback", client_message_id=mine)
+    assert line["rating"] == "down"
+    assert await rate(Visitor(kept), "no\nid", "down", kept=False) == 400
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/api/sessions/x", "/api/sessions/x/messages"])
+async def test_c18_a_page_may_send_and_read_the_sessions_headers(kept: Stage, path: str) -> None:
+    preflight = await get(
+        kept.url,
+        path,
+        method="OPTIONS",
+        Origin=ORIGIN,
+        Access_Control_Request_Method="DELETE",
+        Access_Control_Request_Headers="content-type,x-session-token",
+    )
+    assert preflight.status_code == 204
+    assert {"GET", "POST", "DELETE"} <= set(
+        preflight.headers["Access-Control-Allow-Methods"].split(", ")
+    )
+    assert "x-session-token" in preflight.headers["Access-Control-Allow-Headers"].lower()
+    answer = await get(kept.url, path, Origin=ORIGIN)
+    exposed = answer.headers["Access-Control-Expose-Headers"].lower()
+    for name in ("x-session-id", "x-session-token", "retry-after"):
+        assert name in exposed
+    stranger = await get(kept.url, path, Origin="https://evil.example")
+    assert stranger.status_code == 403
