@@ -26,6 +26,7 @@ from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.summaries import Summaries, SummaryPolicy
+from kefu.turns import Turns
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream
 from kefu.upstream.siteverify import SiteVerify
@@ -99,7 +100,9 @@ def build(settings: Settings) -> Service:
         )
     verifier, bot_check, secret = bot_checking(settings, clock.now, log)
     references = [reference for reference in (referenced, secret) if reference]
-    life = _Life(log, upstream, guarded, references, verifier, chat, notices, settings.snapshot)
+    life = _Life(
+        log, upstream, guarded, references, verifier, chat, turns, notices, settings.snapshot
+    )
 
     def health() -> Health:
         keys = bool(pool.keys)
@@ -131,6 +134,7 @@ class _Life:
     references: Sequence[ReferencedKeys]
     verifier: SiteVerify
     chat: Chat
+    turns: Turns | None
     notices: Sequence[str]
     snapshot: bool
 
@@ -155,6 +159,8 @@ class _Life:
 
     async def stop(self) -> None:
         self.chat.close()
+        if self.turns:
+            await self.turns.aclose()
         for reference in self.references:
             await reference.aclose()
         await self.upstream.aclose()

@@ -14,6 +14,7 @@ from kefu.answer import Clock
 from kefu.configs import DEFAULT, Config, Configs
 from kefu.context import Summarize
 from kefu.hooks import HOOKS, BadOptions, Given, Hook, HookFactory
+from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.outcome import Writing
 from kefu.policy import prompt_policy
@@ -47,6 +48,7 @@ def kept_chats(
     file = _file(settings.configs)
     writing = Writing(
         store=store,
+        keeper=Keeper(lambda what: log.notice(f"could not be saved: {what}")),
         clock=clock,
         recording=Recording(
             capture=settings.captured,

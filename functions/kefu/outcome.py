@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kefu.answer import Clock
 from kefu.chat import Dialogue
 from kefu.completion import Chunk, Usage
 from kefu.errors import KefuError, UpstreamUnavailable
 from kefu.hooks.hook import Filter
+from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.recording import Happened, Recording, error_object
 from kefu.sessions import CallRecord, Ended, Sessions, StoredMessage
@@ -27,7 +29,7 @@ class Writing:
     """What it takes to write a turn down."""
 
     store: Sessions
-    """Guarded: `finish` and `record` take a bounded time, and never raise."""
+    keeper: Keeper
     clock: Clock
     recording: Recording
     processor: MessageProcessor
@@ -50,7 +52,7 @@ class Outcome:
         self.message = message
         self._came = came
         self._visible = Visible(filters)
-        self._saving: asyncio.Future[list[object]] | None = None
+        self._saving: list[asyncio.Task[None]] = []
 
     async def watch(
         self, dialogue: Dialogue, batches: AsyncIterator[list[Chunk]]
@@ -85,16 +87,16 @@ class Outcome:
 
         What is no KefuError is a client that has gone.
         """
-        if self._saving is None:
+        if not self._saving:
             self._visible.close()
             text = self._kept(self._visible.text)
             self._save(self._ended(dialogue, text, error), dialogue, error)
-        await self._saved()
+        await self._writing.keeper.wait(self._saving)
 
     async def end_with(self, reply: str) -> None:
         """The answer came from a hook: no model was asked."""
         self._save(Ended("ok", self._kept(reply)), None, None)
-        await self._saved()
+        await self._writing.keeper.wait(self._saving)
 
     def _kept(self, text: str) -> str:
         writing = self._writing
@@ -120,16 +122,14 @@ class Outcome:
 
     def _save(self, ended: Ended, dialogue: Dialogue | None, error: BaseException | None) -> None:
         """Begin to. Nobody's leaving ends it, and what a store cannot do now it does later."""
-        store, message = self._writing.store, self.message
-        now = self._writing.clock.now()
-        finish = store.finish(message.session_id, message.id, ended, now)
-        calls = self._calls(dialogue, error) if dialogue else []
-        records = (store.record(call, self.known) for call in calls)
-        self._saving = asyncio.gather(finish, *records, return_exceptions=True)
-
-    async def _saved(self) -> None:
-        assert self._saving
-        await asyncio.shield(self._saving)
+        writing, message = self._writing, self.message
+        store, begin, now = writing.store, writing.keeper.begin, writing.clock.now()
+        what = f"message {message.id} of session {message.session_id}"
+        finish = partial(store.finish, message.session_id, message.id, ended, now)
+        self._saving.append(begin(f"the end of {what}", finish))
+        for call in self._calls(dialogue, error) if dialogue else ():
+            record = partial(store.record, call, self.known)
+            self._saving.append(begin(f"call {call.number} of {what}", record))
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
         writing, message = self._writing, self.message

@@ -87,6 +87,10 @@ class Turns:
     async def forget(self, session: Session) -> None:
         await in_time(self.store.delete(session.id))
 
+    async def aclose(self) -> None:
+        """What is still to be written gets a moment more."""
+        await self.ways.writing.keeper.aclose()
+
     async def _tokens(self) -> Tokens:
         return await in_time(self._signer.tokens())
 
