@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -136,6 +137,30 @@ def test_k1_k3_a_writer_that_is_killed_leaves_whole_lines_and_the_lock(tmp_path:
         assert log.last_seq > seen
         seen = log.last_seq
     JsonlHistorySink(tmp_path, SESSION).close()
+
+
+def test_k3_200_writers_of_50_lines_each_write_one_after_the_other(tmp_path: Path) -> None:
+    def write(writer: int) -> None:
+        while True:
+            try:
+                sink = JsonlHistorySink(tmp_path, SESSION)
+            except HistoryBusy:
+                time.sleep(0.001)
+                continue
+            for number in range(50):
+                sink.append(event(writer * 50 + number + 1))
+            sink.close()
+            return
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(write, range(200)))
+    lines = (tmp_path / f"{SESSION}.jsonl").read_bytes().splitlines()
+    written = [json.loads(line)["seq"] for line in lines]
+    assert sorted(written) == list(range(1, 10_001))
+    assert all(
+        written[at : at + 50] == [*range(written[at], written[at] + 50)]
+        for at in range(0, 10_000, 50)
+    )
 
 
 @contextmanager

@@ -97,6 +97,8 @@ class Step:
     parsed_final: str | None = None
     observation: str | None = None
     tool: str | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    """Of the response; the turn's sum also has those of summaries and of what was cut."""
 
 
 @dataclass(frozen=True, slots=True)

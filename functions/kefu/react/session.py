@@ -112,6 +112,9 @@ class AgentSession:
             if not self._stopping or task is None:
                 raise
             task.uncancel()
+        except BaseException as error:
+            turn.broken(error)
+            raise
         finally:
             self._running, self._stopping = None, False
         await self._journal.flush()

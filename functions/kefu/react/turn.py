@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kefu.errors import KefuError
 from kefu.events import (
@@ -12,6 +13,7 @@ from kefu.events import (
     Final,
     Interrupt,
     Observation,
+    Tokens,
     TurnEnd,
     TurnStart,
     TurnStatus,
@@ -88,42 +90,47 @@ class Turn:
         saying = Saying(self._parts.model.prepare(messages), self._parts.deps.on_piece, self._write)
         self._saying = saying
         await self._parts.model.ask(saying.reply, saying.hear)
-        self._heard(saying)
+        tokens = self._heard(saying)
         text, self._saying = saying.reply.text, None
+        self._steps.append(Step(step, text, tokens=tokens))
         match parse(text):
             case FinalWords(answer, implicit):
-                return self._answer(step, text, answer, implicit=implicit)
+                return self._answer(answer, implicit=implicit)
             case Action() as action:
-                await self._act(step, text, action)
+                await self._act(action)
             case Malformed() as malformed:
-                self._repair(step, text, malformed)
+                self._repair(malformed)
         return None
 
-    def _heard(self, saying: Saying) -> None:
+    def _heard(self, saying: Saying) -> Tokens:
         """Log a call, whole or not."""
         saying.close()
         tokens, estimate = self._parts.meter.note(saying.reply, self._prompt)
         self._write(saying.reply.event(tokens, estimate))
+        return tokens
 
-    def _answer(self, step: int, text: str, answer: str, *, implicit: bool) -> str:
-        self._steps.append(Step(step, text, parsed_final=answer))
+    def _came_of_it(self, **found: Any) -> None:
+        """What is known of the last step besides the model's words."""
+        self._steps[-1] = replace(self._steps[-1], **found)
+
+    def _answer(self, answer: str, *, implicit: bool) -> str:
+        self._came_of_it(parsed_final=answer)
         self._parts.history.answer(self.index, answer)
         tokens = self._parts.meter.turn
         self._write(Final(answer, tokens=tokens, implicit=True if implicit else None))
         return answer
 
-    async def _act(self, step: int, text: str, action: Action) -> None:
+    async def _act(self, action: Action) -> None:
         self._repairs = 0
-        called = (action.tool, action.input)
-        self._steps.append(Step(step, text, called, tool=action.tool))
+        self._came_of_it(parsed_action=(action.tool, action.input), tool=action.tool)
         content = await self._workbench.run(action)
-        self._steps[-1] = replace(self._steps[-1], observation=content)
+        self._came_of_it(observation=content)
         self._parts.history.step(self.index, action.said, written_back(content, action.tool))
 
-    def _repair(self, step: int, text: str, malformed: Malformed) -> None:
+    def _repair(self, malformed: Malformed) -> None:
         self._repairs += 1
         content = REPAIRS[malformed.mistake]
-        self._steps.append(Step(step, text, observation=content))
+        self._came_of_it(observation=content)
         if self._repairs > REPAIRS_IN_A_ROW:
             raise TurnFailed("malformed_output", f"The model's output stays {malformed.mistake}.")
         self._write(Observation(content, ok=False, repair=malformed.mistake))
@@ -144,6 +151,11 @@ class Turn:
         if partial:
             self._parts.history.stopped(self.index, partial)
         return self._end("interrupted", partial)
+
+    def broken(self, error: BaseException) -> None:
+        """Something failed that nobody foresaw: the log and the conversation stay in order."""
+        self._cut()
+        self._end("error", "", TurnError("internal_error", type(error).__name__))
 
     def _cut(self) -> str:
         """Log the call that did not come to its end; the answer so far."""

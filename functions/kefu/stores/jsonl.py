@@ -56,6 +56,8 @@ class JsonlHistorySink:
         return self._size > 0 and os.pread(self._file, 1, self._size - 1) != b"\n"
 
     def append(self, event: Event) -> None:
+        if self._file < 0:
+            raise HistoryUnavailable(f"{self.path} is closed")
         line = event_line(event)
         if self._torn:
             line = b"\n" + line

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Protocol
 
 from kefu.errors import HistoryUnavailable
 from kefu.events import Event, event_line
 
 
+class ByteStream(Protocol):
+    """A part of `io.RawIOBase` and its like, such as `sys.stdout.buffer`."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+
 class StreamSink:
     """The lines of a log, written to a stream that is somebody else's to close."""
 
-    def __init__(self, stream: BinaryIO, gone: Callable[[], None]) -> None:
+    def __init__(self, stream: ByteStream, gone: Callable[[], None]) -> None:
         """`gone` is called when the stream's reader has left; from then on nothing is written."""
         self._stream = stream
         self._gone = gone

@@ -251,6 +251,23 @@ async def test_s20_a_sink_that_fails_warns_once_and_the_others_go_on() -> None:
     assert len(kept) == 6
 
 
+async def test_what_nobody_foresaw_leaves_the_log_and_the_conversation_in_order() -> None:
+    async def approve(tool: Tool, given: str) -> bool:
+        raise EOFError
+
+    talk = rig(READ, "<final>ok</final>", tools=(TOOL,), deps={"approve": approve})
+    with pytest.raises(EOFError):
+        await talk.session.run_turn("?")
+    end = talk.bodies(TurnEnd)[0]
+    assert (end.status, end.error_code, end.error_message) == (
+        "error",
+        "internal_error",
+        "EOFError",
+    )
+    assert [message.role for message in talk.session.chat_history] == ["system"]
+    assert (await talk.session.run_turn("again")).final_text == "ok"
+
+
 async def test_s7_a_turn_can_be_taken_back() -> None:
     talk = rig("one", "two", "three")
     await talk.session.run_turn("first")

@@ -39,6 +39,7 @@ async def test_s26_steps_add_up_to_turns_and_turns_to_the_session() -> None:
     talk = rig(*answers, tools=(READ,), keys=9)
     results = [await talk.session.run_turn("?") for _ in range(4)]
     assert [result.status for result in results] == ["ok", "ok", "error", "ok"]
+    assert [step.tokens.total for step in results[0].steps] == [120 + 35, 170 + 28]
     assert results[0].tokens.total == 120 + 35 + 170 + 28
     assert [body.tokens for body in talk.bodies(TurnEnd)] == [r.tokens for r in results]
     assert talk.session.tokens.total == spent(talk) == sum(r.tokens.total for r in results)

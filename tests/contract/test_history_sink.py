@@ -1,0 +1,151 @@
+"""What every history sink promises."""
+
+from __future__ import annotations
+
+import os
+import stat
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kefu.errors import HistoryUnavailable
+from kefu.events import (
+    Action,
+    Assistant,
+    Body,
+    Event,
+    Final,
+    HistorySink,
+    Observation,
+    SessionId,
+    SessionStart,
+    TurnEnd,
+    TurnStart,
+    read_lines,
+)
+from kefu.stores.jsonl import JsonlHistorySink
+from kefu.stores.legacy_xml import LegacyXmlSink
+from kefu.stores.stream_sink import StreamSink
+
+SESSION = SessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+BODIES: list[Body] = [
+    SessionStart(system_prompt="Be kind."),
+    TurnStart("<b> & \x00 \ud800"),
+    Assistant('<action tool="read">a</action>'),
+    Action("read", "a"),
+    Observation("]]> </observation>", tool="read"),
+    Assistant("<final>爱 🎉</final>"),
+    Final("爱 🎉"),
+    TurnEnd(),
+]
+EVENTS = [Event(float(at), SESSION, at, body, 1, 0) for at, body in enumerate(BODIES, 1)]
+
+
+@dataclass
+class Kept:
+    sink: HistorySink
+    contents: Callable[[], Sequence[str]]
+    """What it has kept, one text for each thing that was said or done."""
+    full: Callable[[], None]
+    """From now on nothing can be kept."""
+    close: Callable[[], None] = lambda: None
+
+
+def texts(lines: bytes) -> list[str]:
+    bodies = [event.body for event in read_lines(lines.splitlines(True)).events]
+    return [said for body in bodies if (said := text_of(body))]
+
+
+def text_of(body: Body) -> str:
+    if isinstance(body, SessionStart):
+        return body.system_prompt or ""
+    return body.input if isinstance(body, Action) else getattr(body, "content", None) or ""
+
+
+def jsonl(folder: Path) -> Kept:
+    sink = JsonlHistorySink(folder, SESSION)
+    return Kept(sink, lambda: texts(sink.path.read_bytes()), sink.close, sink.close)
+
+
+def xml(folder: Path) -> Kept:
+    path = folder / "new" / "history.xml"
+
+    def full() -> None:
+        path.unlink()
+        path.mkdir()
+
+    def contents() -> list[str]:
+        return [message.text or "" for message in ET.parse(path).getroot()]
+
+    return Kept(LegacyXmlSink(path), contents, full)
+
+
+def stream(folder: Path) -> Kept:
+    file = (folder / "stream").open("wb", buffering=0)
+    sink = StreamSink(file, lambda: None)
+
+    def full() -> None:
+        other = os.open(folder, os.O_RDONLY)
+        os.dup2(other, file.fileno())  # a folder cannot be written to
+        os.close(other)
+
+    return Kept(sink, lambda: texts((folder / "stream").read_bytes()), full, file.close)
+
+
+@pytest.fixture(params=[jsonl, xml, stream])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+    kept: Kept = request.param(tmp_path)
+    yield kept
+    kept.close()
+
+
+def safe(text: str) -> str:
+    return text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
+
+
+async def test_s20_events_are_kept_in_order_once_it_was_flushed(kept: Kept) -> None:
+    for event in EVENTS:
+        kept.sink.append(event)
+    await kept.sink.flush()
+    await kept.sink.flush()
+    said = [text_of(body) for body in BODIES if text_of(body)]
+    assert [safe(text) for text in kept.contents()] == [safe(text) for text in said]
+
+
+async def test_s20_what_cannot_be_kept_raises_history_unavailable(kept: Kept) -> None:
+    kept.sink.append(EVENTS[0])
+    await kept.sink.flush()
+    kept.full()
+
+    async def keep() -> None:
+        kept.sink.append(EVENTS[1])
+        await kept.sink.flush()
+
+    with pytest.raises(HistoryUnavailable) as raised:
+        await keep()
+    assert "\n" not in str(raised.value)
+
+
+async def test_s20_the_xml_of_a_resumed_session_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "history.xml"
+    for event in EVENTS[:2]:
+        sink = LegacyXmlSink(path)
+        sink.append(event)
+        await sink.flush()
+    assert [element.tag for element in ET.parse(path).getroot()] == ["message", "message"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_k6_a_stream_whose_reader_has_left_says_so_once(tmp_path: Path) -> None:
+    gone: list[bool] = []
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb", buffering=0) as pipe:
+        sink = StreamSink(pipe, lambda: gone.append(True))
+        sink.append(EVENTS[0])
+        os.close(reading)
+        sink.append(EVENTS[1])
+        sink.append(EVENTS[2])
+    assert gone == [True]
