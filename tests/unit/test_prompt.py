@@ -127,11 +127,11 @@ async def test_without_a_summary_the_prompt_is_the_one_that_needs_none() -> None
 @pytest.mark.parametrize("strategy", ["fifo", "sliding_window", "keep_important", "v1", SUMMARY])
 def test_a_prompt_that_the_model_found_too_long_is_halved(strategy: str) -> None:
     """C9: by what was sent, whatever the budget was; all else of the policy stays."""
-    policy = trimmed(strategy, room=1000)
+    policy = PromptPolicy("ours", trim=TrimPolicy(strategy, Budget(1000, reserve=900), BYTES4))
     first = build_prompt(TURNS, policy)
     half = tightened(policy, first)
-    second = build_prompt(TURNS, half)
-    assert 0 < second.window.tokens <= first.window.tokens // 2
+    assert (first.window.tokens, half.trim.budget.room) == (7, 3)
+    assert 0 < build_prompt(TURNS, half).window.tokens <= 3
     assert (half.system_prompt, half.trim.strategy) == ("ours", strategy)
     assert half.trim.counter is BYTES4
 
