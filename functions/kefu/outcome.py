@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -127,8 +127,9 @@ class Outcome:
         what = f"message {message.id} of session {message.session_id}"
         finish = partial(store.finish, message.session_id, message.id, ended, now)
         self._saving.append(begin(f"the end of {what}", finish))
+        known = (*self.known, *_answers(message, ended, now))
         for call in self._calls(dialogue, error) if dialogue else ():
-            record = partial(store.record, call, self.known)
+            record = partial(store.record, call, known)
             self._saving.append(begin(f"call {call.number} of {what}", record))
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
@@ -141,3 +142,17 @@ class Outcome:
         )
         of = (message.session_id, message.id)
         return list(writing.recording.calls(*of, dialogue, happened, self.beside))
+
+
+def _answers(message: StoredMessage, ended: Ended, now: float) -> Iterator[StoredMessage]:
+    """The answer as it is stored, if there is one: a call's response need not repeat it."""
+    if ended.text:
+        yield StoredMessage(
+            id=message.id + 1,
+            session_id=message.session_id,
+            role="assistant",
+            content=ended.text,
+            status=ended.status,
+            created_at=now,
+            reply_to=message.id,
+        )

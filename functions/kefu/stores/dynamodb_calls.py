@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from kefu.sessions import CallRecord, Retention, SessionId, StoredMessage
 from kefu.stores import dynamodb_items as items
 from kefu.stores.dynamodb_table import Row, Table, value_of
 from kefu.stores.dynamodb_turns import DynamoTurns
-from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack
+from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -46,8 +45,7 @@ class DynamoCalls(DynamoTurns):
         new = {name: text for name, text in packed.texts.items() if self._is_new(call, name, now)}
         for name, text in new.items():
             # A day longer than a call: that is for how long it is not written again.
-            body = text.encode(errors="surrogatepass")
-            puts.append(self._put_parts(Row(pk, f"text#{name}"), body, now + DAY))
+            puts.append(self._put_parts(Row(pk, f"text#{name}"), text, now + DAY))
         written = [row for rows in await asyncio.gather(*puts) for row in rows]
         # Afterwards: whoever deletes the session meanwhile would not find what comes later.
         if await self._session(call.session_id, now):
@@ -56,8 +54,7 @@ class DynamoCalls(DynamoTurns):
             await self._table.run(lambda client: items.delete_rows(self._table, client, written))
 
     async def _put_parts(self, row: Row, body: bytes, at: float) -> list[Row]:
-        packed = zlib.compress(body)
-        parts = [packed[start : start + PART] for start in range(0, len(packed), PART)]
+        parts = [body[start : start + PART] for start in range(0, len(body), PART)]
         rows = [Row(row.pk, f"{row.sk}#{number:02}") for number in range(len(parts))]
         fixed = {
             "created": value_of(at),
@@ -83,7 +80,7 @@ class DynamoCalls(DynamoTurns):
             kept = dict(_bodies(item for item in found if items.time_in(item, "created") > oldest))
             calls = [PackedCall(body) for sk, body in kept.items() if sk.startswith("call#")]
             texts = {
-                sk.removeprefix("text#"): body.decode(errors="surrogatepass")
+                sk.removeprefix("text#"): text_of(body)
                 for sk, body in kept.items()
                 if sk.startswith("text#")
             }
@@ -120,4 +117,4 @@ def _bodies(found: Iterator[Item]) -> Iterator[tuple[str, bytes]]:
         parts = list(group)
         count = items.whole_in(parts[0], "parts")
         if len(parts) >= count:
-            yield sk, zlib.decompress(b"".join(part["part"]["B"] for part in parts[:count]))
+            yield sk, b"".join(part["part"]["B"] for part in parts[:count])

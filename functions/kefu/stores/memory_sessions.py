@@ -22,6 +22,7 @@ from kefu.sessions import (
     StoredMessage,
     Wanted,
 )
+from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.turns import (
     Turn,
     cursor_after,
@@ -42,7 +43,9 @@ class _Chat:
     session: Session
     turns: dict[int, Turn] = field(default_factory=dict)
     by_client_id: dict[str, int] = field(default_factory=dict)
-    calls: dict[tuple[int, int], CallRecord] = field(default_factory=dict)
+    calls: dict[tuple[int, int], tuple[float, bytes]] = field(default_factory=dict)
+    """By message and number: when it was made, and the call itself, packed."""
+    texts: dict[str, bytes] = field(default_factory=dict)
     tokens: int = 0
     errors: int = 0
     status: Status = "pending"
@@ -147,14 +150,25 @@ class MemorySessions:
         self._chats.pop(session_id, None)
 
     async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        if chat := self._chat(call.session_id, self._clock()):
-            chat.calls[call.message_id, call.number] = call
+        now = self._clock()
+        if chat := self._chat(call.session_id, now):
+            if known is None:
+                known = newest_messages(reversed(chat.turns.values()), None, REFERRED, now)
+            packed = pack(call, known)
+            chat.calls[call.message_id, call.number] = (call.created_at, packed.record)
+            chat.texts |= packed.texts
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()
         chat = self._chat(session_id, now)
-        kept = sorted(chat.calls.items()) if chat else ()
-        return [call for _, call in kept if call.created_at + self._retention.raw > now]
+        if chat is None:
+            return []
+        oldest = now - self._retention.raw
+        chat.calls = {place: one for place, one in sorted(chat.calls.items()) if one[0] > oldest}
+        messages = contents([m for turn in chat.turns.values() for m in turn.messages(now)])
+        texts = {name: text_of(text) for name, text in chat.texts.items()}
+        calls = [PackedCall(record) for _, record in chat.calls.values()]
+        return [call.call(session_id, messages, texts) for call in calls]
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         self._forget(now)

@@ -19,7 +19,7 @@ from kefu.sessions import (
     StoredMessage,
     Wanted,
 )
-from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack
+from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.sqlite_file import SqliteFile, writing
 from kefu.stores.sqlite_turns import FAR_ID, NEWEST, TURN, SqliteTurns, purge
 from kefu.stores.turns import FAR, Turn, cursor_after, position, seen, wants
@@ -78,10 +78,7 @@ class SqliteSessions(SqliteTurns):
         place = (session, call.message_id, call.number, call.created_at)
         oldest = now - self._retention.session
         if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
-            texts = [
-                (session, name, text.encode(errors="surrogatepass"))
-                for name, text in packed.texts.items()
-            ]
+            texts = [(session, name, text) for name, text in packed.texts.items()]
             db.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?, ?)", texts)
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
@@ -99,10 +96,8 @@ class SqliteSessions(SqliteTurns):
             rows = db.execute(f"{TURN} {between}", (session_id, first, last)).fetchall()
             messages = contents([m for r in rows for m in Turn(session_id, *r).messages(now)])
             sql = "SELECT digest, text FROM texts WHERE session = ?"
-            texts = {
-                name: bytes(text).decode(errors="surrogatepass")
-                for name, text in db.execute(sql, (session_id,)).fetchall()
-            }
+            found = db.execute(sql, (session_id,)).fetchall()
+            texts = {name: text_of(text) for name, text in found}
             return [call.call(session_id, messages, texts) for call in calls]
 
         return await self._file.run_in_thread(work)
