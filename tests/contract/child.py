@@ -14,13 +14,14 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kefu.errors import StoreUnavailable
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint, Reason
 from kefu.limits import Rate
+from kefu.sessions import Asked, Ended, Retention, Session, SessionId
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.sqlite import SqliteStore
 from tests.fakes.running import Running
@@ -67,30 +68,68 @@ class Child(Running):
         return json.loads(line)
 
 
+Either = SqliteStore | DynamoStore
+
+
 def _plain(view: Cooldowns) -> dict[str, list[object]]:
     return {key: [cooldown.until, cooldown.reason.value] for key, cooldown in view.items()}
 
 
 async def _do(store: SqliteStore | DynamoStore, operation: str, *arguments: Any) -> object:
-    if operation == "ready":
-        return True
-    if operation == "limit file size":  # bytes, or -1: what a full disk is to a process
-        resource.setrlimit(resource.RLIMIT_FSIZE, (arguments[0], resource.RLIM_INFINITY))
-        return True
-    if operation == "cooldowns":
-        return _plain(await store.cooldowns())
-    if operation == "cool":
-        key, until, reason = arguments
-        return _plain(await store.cool(Fingerprint(key), Cooldown(until, Reason(reason))))
-    if operation == "take":  # `times` at once; how many passed
-        bucket, requests, period, times = arguments
-        rate = Rate(requests, period)
-        waits = await asyncio.gather(*(store.take(bucket, rate) for _ in range(times)))
-        return sum(wait == 0 for wait in waits)
-    assert operation == "reserve"
-    budget, amount, limit, times = arguments
+    return await OPERATIONS[operation](store, *arguments)
+
+
+async def _ready(store: Either) -> bool:
+    return True
+
+
+async def _limit_file_size(store: Either, size: int) -> bool:
+    """Bytes, or -1: what a full disk is to a process."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    return True
+
+
+async def _cooldowns(store: Either) -> object:
+    return _plain(await store.cooldowns())
+
+
+async def _cool(store: Either, key: str, until: float, reason: str) -> object:
+    return _plain(await store.cool(Fingerprint(key), Cooldown(until, Reason(reason))))
+
+
+async def _take(store: Either, bucket: str, requests: int, period: float, times: int) -> int:
+    """`times` at once; how many passed."""
+    rate = Rate(requests, period)
+    waits = await asyncio.gather(*(store.take(bucket, rate) for _ in range(times)))
+    return sum(wait == 0 for wait in waits)
+
+
+async def _reserve(store: Either, budget: str, amount: int, limit: int, times: int) -> int:
     fits = await asyncio.gather(*(store.reserve(budget, amount, limit) for _ in range(times)))
     return sum(fits)
+
+
+async def _chat(store: Either, name: str, turns: int) -> int:
+    """A new session of so many turns; how many messages it has then."""
+    sessions = store.sessions(Retention())
+    session = Session(SessionId(name), "chat", "default", time.time(), 0.0)
+    for number in range(turns):
+        now = session.created_at if number == 0 else time.time()
+        begun = await sessions.begin(session, Asked(f"question {number}", f"id {number}"), now)
+        ended = Ended("ok", f"answer {number}", 2, 1)
+        await sessions.finish(session.id, begun.message.id, ended, time.time())
+    return len(await sessions.messages(session.id, limit=1000, now=time.time()))
+
+
+OPERATIONS: dict[str, Callable[..., Awaitable[object]]] = {
+    "ready": _ready,
+    "limit file size": _limit_file_size,
+    "cooldowns": _cooldowns,
+    "cool": _cool,
+    "take": _take,
+    "reserve": _reserve,
+    "chat": _chat,
+}
 
 
 async def _main(url: str) -> None:
