@@ -5,50 +5,32 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-import sys
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from kefu.admission import Admission
-from kefu.answer import Upstream
 from kefu.chat import Chat
 from kefu.kept_chats import kept_chats, retention
 from kefu.keypool import KeyPool
+from kefu.model import StartableUpstream, choose_model
 from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.references import bot_checking, referenced_keys
 from kefu.relay import Relay
-from kefu.settings import LONGCAT, Settings
+from kefu.settings import Settings
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_sessions import GuardedSessions
 from kefu.stores.guarded_store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.summaries import Summaries, SummaryPolicy
+from kefu.system_clock import SystemClock
 from kefu.turns import Turns
-from kefu.upstream import local_model, scripted
-from kefu.upstream.client import HttpUpstream
 from kefu.upstream.siteverify import SiteVerify
 from kefu.web.app import Application, Parts, create_app
 from kefu.web.desk import Desk
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import health_of
 from kefu.web.schemas import Health
-
-
-class SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
-class StartableUpstream(Upstream, Protocol):
-    async def warm(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +54,7 @@ def build(settings: Settings) -> Service:
         secrets=(*settings.keys, settings.bot_check_secret.get_secret_value()),
         metrics=settings.lambda_function,
     )
-    upstream, kind, model, notice = _choose_upstream(settings)
+    upstream, kind, model, notice = choose_model(settings)
     store = _choose_store(settings, clock)
     guarded = _guard(store, settings, clock, log)
     keys = settings.keys if kind == "remote" else ("local",)
@@ -175,29 +157,6 @@ class _Life:
     def reconnect(self) -> None:
         random.seed()
         self.store.warm()
-
-
-def _choose_upstream(settings: Settings) -> tuple[StartableUpstream, str, str, str]:
-    """The upstream, its kind, the model's name and what the demo page says about it."""
-    if not settings.wants_local_model:
-        url = settings.upstream_url or LONGCAT
-        notice = "No API key is set: set LONGCAT_API_KEYS."
-        if settings.keys_from:
-            notice = "No API key could be read from where KEFU_KEYS_FROM says."
-        return HttpUpstream(url), "remote", settings.model, notice
-    if file := local_model.weights():
-        return (
-            local_model.LocalModel(file, _say),
-            "local-model",
-            local_model.NAME,
-            local_model.NOTICE,
-        )
-    return scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 def _choose_store(settings: Settings, clock: SystemClock) -> Store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kefu.admission import Allowance
 from kefu.answer import Patience
@@ -11,7 +12,9 @@ from kefu.limits import Rate
 from kefu.prompt import PromptPolicy, TrimPolicy
 from kefu.settings import Settings
 from kefu.upstream import local_model
-from kefu.web.options import BodyLimits, WebOptions
+
+if TYPE_CHECKING:
+    from kefu.web.options import WebOptions
 
 
 def prompt_policy(settings: Settings, model: str, say: Callable[[str], None]) -> PromptPolicy:
@@ -38,6 +41,9 @@ def _trim(settings: Settings, model: str, say: Callable[[str], None]) -> TrimPol
 
 
 def web_options(settings: Settings) -> WebOptions:
+    # Here, since the terminal chat has no use for a web framework.
+    from kefu.web.options import BodyLimits, WebOptions
+
     def unless_aws(chosen: bool | None) -> bool:
         return not settings.on_aws if chosen is None else chosen
 

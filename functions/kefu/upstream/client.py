@@ -32,8 +32,8 @@ _IDLE = 15.0
 class HttpUpstream:
     """An `Upstream` at one base URL. Loads aiohttp with its first use, not with its import."""
 
-    def __init__(self, base_url: str) -> None:
-        self._url = base_url.rstrip("/") + "/chat/completions"
+    def __init__(self, base_url: str, path: str = "/chat/completions") -> None:
+        self._url = base_url.rstrip("/") + path
         self._session: aiohttp.ClientSession | None = None
 
     async def warm(self) -> None:
@@ -139,6 +139,8 @@ class HttpResponse:
             while left > 0 and (data := await self.read(_END_WITHIN)):
                 left -= len(data)
         except (TimeoutError, ConnectionLost):
+            pass
+        except RuntimeError:  # aiohttp, when all connections are closed meanwhile
             pass
         finally:
             self._response.close()

@@ -1,0 +1,147 @@
+"""Markdown on a terminal while it arrives. Loads rich, so it is imported when an answer comes.
+
+What is finished is printed once and stays; only the block that is still being written is drawn
+again, below it, and never more of it than fits on the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from typing import TextIO
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.segment import Segment
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LONG_CODE = 60
+"""Lines after which code that goes on is printed as far as it has come."""
+_REDRAW = 0.06
+"""Seconds in which what comes is drawn at once."""
+
+
+def console(out: TextIO) -> Console:
+    """One that prints what it is told and nothing more: no links (OSC 8), no emoji codes."""
+    return Console(file=out, highlight=False, emoji=False, markup=False)
+
+
+class Blocks:
+    """Splits Markdown that comes in pieces where its top-level blocks end."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._partial = ""
+        self._fence = ""
+        self._opening = ""
+
+    def feed(self, piece: str) -> list[str]:
+        """The blocks that are finished now."""
+        *lines, self._partial = (self._partial + piece).split("\n")
+        return [block for line in lines for block in self._line(line)]
+
+    @property
+    def open(self) -> str:
+        """What is not finished."""
+        return "\n".join([*self._lines, self._partial])
+
+    def end(self) -> str:
+        rest, self._lines, self._partial, self._fence = self.open, [], "", ""
+        return rest
+
+    def _line(self, line: str) -> list[str]:
+        finished: list[str] = []
+        if self._fence:
+            self._lines.append(line)
+            if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
+                self._fence = ""
+            elif len(self._lines) > _LONG_CODE:
+                finished.append("\n".join([*self._lines, self._fence]))
+                self._lines = [self._opening]
+            return finished
+        # A block ends with an empty line, unless the next is indented: part of a list's item.
+        if line.strip() and not line[0].isspace() and self._lines and not self._lines[-1].strip():
+            finished.append("\n".join(self._lines))
+            self._lines = []
+        self._lines.append(line)
+        if fence := _FENCE.match(line):
+            self._fence, self._opening = fence[1], line
+        return finished
+
+
+class MarkdownStream:
+    """To be fed inside of an event loop."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._console = console(out)
+        self._blocks = Blocks()
+        self._live: Live | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        """When the open block is drawn again; until then more may come."""
+
+    def feed(self, piece: str) -> None:
+        for block in self._blocks.feed(piece):
+            self._print(block)
+        self._draw()
+
+    def end(self) -> None:
+        """Nothing more comes, or something else is to be printed first."""
+        self._print(self._blocks.end())
+
+    def _print(self, block: str) -> None:
+        self._undraw()
+        if block.strip():
+            self._console.print(_markdown(block))
+            self._console.print()
+
+    def _draw(self) -> None:
+        if not self._console.is_terminal or self._console.is_dumb_terminal:
+            return
+        if self._live is None:
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+            self._redraw()
+        elif self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(_REDRAW, self._redraw)
+
+    def _redraw(self) -> None:
+        self._soon = None
+        if self._live is not None:
+            # Should nobody read any more, the next piece of the answer finds out.
+            with contextlib.suppress(OSError):
+                self._live.update(_Tail(self._blocks.open), refresh=True)
+
+    def _undraw(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        if self._live is not None:
+            self._live.update("", refresh=True)
+            self._live.stop()
+            self._live = None
+
+
+class _Tail:
+    """The end of a Markdown text, as much as the screen can show and draw over again."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(1, console.size.height - 2)
+        lines = console.render_lines(_markdown(self._text), options, pad=False)
+        for line in lines[-room:]:
+            yield from line
+            yield Segment.line()
+
+
+def _markdown(text: str) -> Markdown:
+    return Markdown(text, code_theme="ansi_dark", hyperlinks=False)

@@ -1,0 +1,279 @@
+"""The loop of `kefu chat`: the prompt stands at once, the model gets ready behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from kefu.cli.arguments import ChatFlags
+from kefu.cli.commands import COMMANDS, Slash
+from kefu.cli.reading import Command, Lines, meant
+from kefu.cli.talk import Hearing, Talk
+
+if TYPE_CHECKING:
+    from kefu.cli.prompt import Prompt
+    from kefu.cli.screen import Screen
+    from kefu.events import SessionId
+    from kefu.react import AgentSession, TurnResult
+    from kefu.tools.tool import Tool
+
+OpenTalk = Callable[[ChatFlags, Hearing], Talk]
+
+INTERRUPTED = 130
+NOBODY_READS = 141
+_ENDED_BY = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: INTERRUPTED}
+_ONCE = {"ok": 0, "error": 1, "max_steps": 3, "interrupted": INTERRUPTED}
+
+
+class Questions(Protocol):
+    async def next(self) -> str | None:
+        """What was typed; None at the end. KeyboardInterrupt: Ctrl-C where nothing was."""
+        ...
+
+
+class Repl:
+    def __init__(
+        self, flags: ChatFlags, open_talk: Callable[[], OpenTalk], session_id: SessionId
+    ) -> None:
+        self._flags = flags
+        self._open_talk = open_talk
+        self._new_id = session_id
+        self._prompt: Prompt | None = None
+        self._screen: Screen | None = None
+        self._talk: Talk | None = None
+        self._session: AgentSession | None = None
+        self._slash = Slash(self, lambda: self.session)
+        self._status = ""
+        self._said = ""
+        self._kept = False
+        """Whether the conversation holds what was said last."""
+        self._stopping = self._leaving = self._told = False
+        self._code = 0
+        self._reason = "exit"
+        self.answer = ""
+
+    @property
+    def talk(self) -> Talk:
+        assert self._talk is not None, "opened before anything is asked"
+        return self._talk
+
+    @property
+    def session(self) -> AgentSession:
+        assert self._session is not None, "opened before anything is asked"
+        return self._session
+
+    @property
+    def screen(self) -> Screen:
+        assert self._screen is not None, "opened before anything is asked"
+        return self._screen
+
+    async def run(self, question: str | None, *, at_prompt: bool) -> int:
+        """The exit code. Raises WrongUse when the chat cannot begin."""
+        self._main = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for number in _ENDED_BY:
+            with contextlib.suppress(NotImplementedError):  # Windows
+                loop.add_signal_handler(number, self._signalled, number)
+        try:
+            if at_prompt:
+                await self._at_prompt(question)
+            else:
+                await self._without_prompt(question)
+        except asyncio.CancelledError:
+            if not self._leaving:
+                raise
+        finally:
+            await self._close()
+        return self._code
+
+    async def _at_prompt(self, question: str | None) -> None:
+        from kefu.cli.prompt import Prompt
+
+        drawn = asyncio.Event()
+        if self._flags.resume or self._flags.continue_:
+            await self._open()  # which session it is, the prompt stands below
+        else:
+            self._tell_session(self._new_id)
+        self._prompt = prompt = Prompt(COMMANDS, lambda: self._status)
+        prompt.drawn = drawn.set
+        opening = asyncio.create_task(self._opened(drawn))
+        try:
+            if question:
+                drawn.set()
+                await opening
+                await self._take(question)
+            await self._loop(prompt, opening)
+        finally:
+            opening.cancel()
+            await asyncio.wait({opening})
+
+    async def _opened(self, drawn: asyncio.Event) -> None:
+        # Only then: to import in another thread would hold up what draws the prompt.
+        await drawn.wait()
+        try:
+            if self._session is None:
+                await self._open()
+            await self.talk.warm()
+            self._tell_status(self.talk.model)
+        except Exception:
+            if self._prompt:
+                self._prompt.abort()
+            raise
+
+    async def _without_prompt(self, question: str | None) -> None:
+        await self._open()
+        await self.talk.warm()
+        if question:
+            await self._take_as_it_is(question)
+        if not self._flags.once:
+            await self._loop(Lines(sys.stdin), None)
+
+    async def _open(self) -> None:
+        open_talk = await asyncio.to_thread(self._open_talk)
+        self._screen = await asyncio.to_thread(self._made_screen)
+        hearing = Hearing(
+            event=self._screen.hear,
+            piece=self._screen.piece,
+            warn=lambda said: self.screen.say(f"kefu: {said}", "yellow"),
+            status=self._tell_status,
+            approve=self._approve,
+            gone=self._gone,
+        )
+        self._talk = open_talk(self._flags, hearing)
+        self._session = self._talk.open(self._new_id)
+        if self._prompt is None:
+            self._tell_session(self._session.id)
+
+    def _made_screen(self) -> Screen:
+        from kefu.cli.screen import Aside, Terminal
+
+        if self._flags.json:
+            return Aside(sys.stderr)
+        return Terminal(sys.stdout, sys.stderr, self._gone)
+
+    def _tell_session(self, session_id: SessionId) -> None:
+        if not self._flags.once:
+            sys.stderr.write(f"Session {session_id}. /help lists commands, Ctrl-D ends.\n")
+            sys.stderr.flush()
+
+    def _tell_status(self, status: str) -> None:
+        self._status = status
+        if self._prompt:
+            self._prompt.refresh()
+        elif self._session is None or status != self._talk_model():
+            self.screen.say(status, "dim")
+
+    def _talk_model(self) -> str:
+        return self._talk.model if self._talk else ""
+
+    async def _loop(self, questions: Questions, opening: asyncio.Task[None] | None) -> None:
+        while not self._leaving:
+            try:
+                text = await questions.next()
+            except KeyboardInterrupt:
+                self._leave("interrupt", INTERRUPTED)
+                return
+            if text is None:
+                if opening and opening.done():
+                    opening.result()
+                self._reason = "eof"
+                return
+            if text.strip():
+                if opening:
+                    await opening
+                await self._take(text)
+
+    async def _take(self, text: str) -> None:
+        wanted = meant(text)
+        if isinstance(wanted, Command):
+            await self._slash.run(wanted)
+        elif wanted:
+            await self._take_as_it_is(wanted)
+
+    async def _take_as_it_is(self, said: str) -> None:
+        if self.talk.notice and not self._told:
+            self.screen.say(self.talk.notice, "dim")
+        self._told, self._stopping = True, False
+        self._said = said
+        result = await self.session.run_turn(said)
+        self.screen.over(result)
+        self._note(result)
+
+    def _note(self, result: TurnResult) -> None:
+        answered = result.status in ("ok", "interrupted") and bool(result.final_text)
+        self._kept = answered
+        if answered:
+            self.answer = result.final_text
+        if self._flags.once and not self._leaving:
+            budget = result.error is not None and result.error.code == "budget_exceeded"
+            self._code = 4 if budget else _ONCE[result.status]
+        elif not self._prompt and result.status in ("error", "max_steps"):
+            self._code = self._code or 1
+
+    def say(self, text: str, style: str = "") -> None:
+        self.screen.say(text, style)
+
+    async def retry(self) -> bool:
+        said = self.session.undo() if self._kept else self._said
+        if not said:
+            return False
+        await self._take_as_it_is(said)
+        return True
+
+    def undo(self) -> str | None:
+        self._kept, self._said = True, ""
+        return self.session.undo()
+
+    async def resume(self, ending: str) -> None:
+        before = self.session
+        self._session = self.talk.open(before.id, ending)
+        await self.talk.end(before, "resume")
+        self._kept, self._said, self.answer = True, "", ""
+        self._tell_session(self._session.id)
+
+    def leave(self) -> None:
+        self._leaving = True
+
+    def _leave(self, reason: str, code: int) -> None:
+        self._leaving, self._reason, self._code = True, reason, code
+
+    def _signalled(self, number: signal.Signals) -> None:
+        """Ctrl-C stops an answer; a second one, and what else ends a process, ends the chat."""
+        if number == signal.SIGINT and not self._stopping and self._session:
+            self._stopping = True
+            if self._session.interrupt():
+                return
+        self._leave(number.name.lower(), _ENDED_BY[number])
+        if self._main:
+            self._main.cancel()
+
+    def _gone(self) -> None:
+        self._leave("nobody reads", NOBODY_READS)
+        if self._session:
+            self._session.interrupt()
+
+    async def _approve(self, tool: Tool, given: str) -> bool:
+        from kefu.cli.clean import one_line
+
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            self.screen.say(f"kefu: nobody is there to allow {tool.name}", "yellow")
+            return False
+        if self._prompt is None:
+            from kefu.cli.prompt import Prompt
+
+            self._prompt = Prompt(COMMANDS, lambda: self._status)
+        self.screen.say(f"→ {tool.name} {one_line(given, 400)}", "green")
+        allowed = await self._prompt.ask("Run it?")
+        if allowed is None:
+            self._signalled(signal.SIGINT)
+        return bool(allowed)
+
+    async def _close(self) -> None:
+        if self._session and self._talk:
+            await self._talk.end(self._session, self._reason)
+        if self._talk:
+            await self._talk.aclose()

@@ -1,0 +1,113 @@
+"""A program at a real pseudo-terminal, with somebody at its keyboard."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.fakes.running import Running
+
+# The child makes the terminal its own, as a shell's job has it: Ctrl-C is a signal to it.
+_OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(*ARGS)"
+_SEQUENCE = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -~]|\r")
+
+
+_PROMPTED = "\x1b[?2004h"
+"""Bracketed paste is switched on: prompt_toolkit begins to read keys."""
+
+
+class PseudoTerminal(Running):
+    """`with PseudoTerminal([...], environment, folder) as terminal:`"""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        stdout: int | None = None,
+    ) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        command = [sys.executable, "-m", "kefu", *arguments]
+        program = _OWN.replace("ARGS", repr((sys.executable, command)))
+        self.process = subprocess.Popen(
+            [sys.executable, "-S", "-c", program],
+            stdin=slave,
+            stdout=slave if stdout is None else stdout,
+            stderr=slave,
+            start_new_session=True,
+            cwd=folder,
+            env={"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **environment},
+        )
+        self._before = termios.tcgetattr(slave)
+        os.close(slave)
+        self.raw = ""
+        """All that was written to the screen."""
+        self._seen = self._prompts = 0
+
+    @property
+    def text(self) -> str:
+        """The same without what drives the terminal."""
+        return _SEQUENCE.sub("", self.raw)
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def until(self, text: str, timeout: float = 20.0) -> str:
+        """Wait until this is on the screen, behind what was waited for before."""
+        end = time.monotonic() + timeout
+        while (at := self.text.find(text, self._seen)) < 0:
+            if not self._read(end - time.monotonic()):
+                raise AssertionError(f"{text!r} did not come. On the screen:\n{self.text}")
+        shown = self.text[self._seen : at]
+        self._seen = at + len(text)
+        return shown
+
+    def prompted(self, timeout: float = 20.0) -> None:
+        """Wait until the prompt stands there, anew."""
+        end = time.monotonic() + timeout
+        while self.raw.count(_PROMPTED) == self._prompts:
+            if not self._read(end - time.monotonic()):
+                raise AssertionError(f"no prompt. On the screen:\n{self.text}")
+        self._prompts += 1
+
+    def ended(self, timeout: float = 20.0) -> int:
+        """Wait for the end; the exit code."""
+        end = time.monotonic() + timeout
+        while self.process.poll() is None and time.monotonic() < end:
+            self._read(0.05)
+        while self._read(0.05):
+            pass
+        return self.process.wait(max(0.1, end - time.monotonic()))
+
+    @property
+    def restored(self) -> bool:
+        """Whether the terminal is as it was before the program."""
+        return termios.tcgetattr(self._master) == self._before
+
+    def _read(self, timeout: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], max(0.0, timeout))
+        if not ready:
+            return False
+        try:
+            part = os.read(self._master, 65536)
+        except OSError:  # Linux: nobody has the other end open any more
+            return False
+        self.raw += part.decode("utf-8", "replace")
+        return bool(part)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._master)

@@ -1,0 +1,201 @@
+"""S5-S11, K4, K5, T21: the chat as a person has it, at a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import logged
+from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.fakes.behaviours import answer, stall_after
+from tests.fakes.upstream import ScriptedUpstream
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+READY = "LongCat-2.0"
+"""Stands below the prompt when the model can be asked."""
+
+
+def test_a_chat_from_its_first_question_to_its_end(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S5, S7, S8: prompt, steps, completion, several lines, a refused and an allowed tool."""
+    upstream.script("*", answer("*Hello*, ", "you."), asking="first")
+    upstream.script("*", answer("Two lines."), asking="one\ntwo")
+    upstream.script(
+        "*",
+        answer("<thought>Numbers.</thought>", '<action tool="calculate">6*7</action>'),
+        asking="calculate",
+    )
+    upstream.script("*", answer("<final>It is 42.</final>"), asking="42")
+    upstream.script("*", answer("<final>You said no.</final>"), asking="did not allow")
+    with PseudoTerminal(["chat", "--approve"], environment, folder) as terminal:
+        terminal.until("Session sess_")
+        terminal.prompted()
+        terminal.type("first\r")
+        terminal.until("Hello, you.")
+        terminal.prompted()
+        terminal.type("/he")
+        terminal.until("/help")  # in the menu of what may be meant
+        terminal.type("\t\r")
+        terminal.until("/help     this list")
+        terminal.prompted()
+        terminal.type('"""one\r')
+        terminal.type('two"""\r')
+        terminal.until("Two lines.")
+        terminal.prompted()
+        terminal.type("/frobnicate\r")
+        terminal.until("There is no /frobnicate")
+        terminal.prompted()
+        for said, shown in (("y", "It is 42."), ("n", "You said no.")):
+            terminal.type("calculate it\r")
+            terminal.until("Numbers.")
+            terminal.until("→ calculate 6*7")
+            terminal.until("Run it? [y/N]")
+            terminal.type(f"{said}\r")
+            terminal.until(shown)
+            terminal.prompted()
+        terminal.type("/exit\r")
+        assert terminal.ended() == 0
+        assert terminal.restored
+    assert logged(folder)[-1]["meta"]["reason"] == "exit"
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_chat(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S11, K4: the prompt is back before the model says its next word, which it never does; what
+    it had said is kept. At the prompt Ctrl-C empties the line, and on an empty one ends.
+    """
+    upstream.script("*", stall_after(2), answer("Again."))
+    environment["KEFU_STALL_TIMEOUT"] = "60"
+    with PseudoTerminal(["chat"], environment, folder) as terminal:
+        terminal.prompted()
+        terminal.type("tell me\r")
+        terminal.until("piece1")
+        pressed = time.monotonic()
+        terminal.type(CTRL_C)
+        terminal.until("(stopped)")
+        terminal.prompted()
+        print(f"prompt back after {1000 * (time.monotonic() - pressed):.0f} ms")
+        terminal.type("go on\r")
+        terminal.until("Again.")
+        terminal.prompted()
+        terminal.type("half a quest")
+        terminal.until("half a quest")
+        terminal.type(CTRL_C)
+        terminal.prompted()
+        assert terminal.process.poll() is None
+        terminal.type(CTRL_C)
+        assert terminal.ended() == 130
+        assert terminal.restored
+    events = logged(folder)
+    (stopped,) = (event for event in events if event["type"] == "interrupt")
+    assert stopped["content"] == "piece0 piece1"
+    assert [e["meta"]["status"] for e in events if e["type"] == "turn_end"] == ["interrupted", "ok"]
+    assert events[-1]["meta"]["reason"] == "interrupt"
+    told = upstream.journal[1].body["messages"]
+    assert [m["content"] for m in told[1:]] == ["tell me", "piece0 piece1", "go on"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_the_session_in_its_log(
+    environment: dict[str, str],
+    upstream: ScriptedUpstream,
+    folder: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    """K5, S18: in the middle of an answer, which is kept as far as it came."""
+    upstream.script("*", stall_after(1))
+    with PseudoTerminal(["chat", "question"], environment, folder) as terminal:
+        terminal.until("piece0")
+        os.kill(terminal.process.pid, number)
+        assert terminal.ended() == code
+        assert terminal.restored
+    types = [event["type"] for event in logged(folder)]
+    assert types[-3:] == ["interrupt", "turn_end", "session_end"]
+    assert logged(folder)[-1]["meta"]["reason"] == number.name.lower()
+
+
+def test_nothing_the_model_says_drives_the_terminal(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """T21: no title, no clipboard, no link, no colour of its own; Markdown links show where to."""
+    upstream.script(
+        "*",
+        answer(
+            "\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x07",
+            "\x1b]8;;http://evil.example\x1b\\bank\x1b]8;;\x1b\\ ",
+            "\x1b[38;5;123mEVIL\x1b",
+            "[2J [label](https://real.example/x) \u202eltr",
+        ),
+    )
+    with PseudoTerminal(["chat"], environment, folder) as terminal:
+        terminal.prompted()
+        terminal.type("x\r")
+        terminal.until("real.example/x")
+        terminal.prompted()
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
+    assert "bank" in terminal.text
+    for driving in ("\x1b]52", "\x1b]8", "]0;EVIL", "RVZJTA", "38;5;123", "\u202e", "evil.example"):
+        assert driving not in terminal.raw
+    assert "\x1b[2J" not in terminal.raw
+    assert logged(folder)[-1]["meta"]["reason"] == "eof"
+
+
+def test_standard_output_gets_the_answers_alone(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S8: `kefu chat > file` at a terminal: the prompt stands on standard error. NO_COLOR holds;
+    no home that can be written to is no trouble (K10).
+    """
+    upstream.script("*", answer("<thought>Well.</thought><final>**42**</final>"))
+    environment |= {"NO_COLOR": "1", "HOME": "/dev/null"}
+    with (folder / "out").open("wb") as out:
+        arguments = ["chat", "--no-log"]
+        with PseudoTerminal(arguments, environment, folder, stdout=out.fileno()) as terminal:
+            terminal.prompted()
+            terminal.type("x\r")
+            terminal.until("Well.")
+            terminal.prompted()
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+    assert (folder / "out").read_text() == "**42**\n"
+    assert "42" not in terminal.text
+    assert not re.search(r"\x1b\[(2|3[0-7])m", terminal.raw)
+
+
+def test_what_cannot_begin_is_told_below_the_prompt(
+    environment: dict[str, str], folder: Path
+) -> None:
+    """S10: the prompt stands before the settings are read, and goes away when they are wrong."""
+    environment["KEFU_MAX_RETRIES"] = "many"
+    with PseudoTerminal(["chat"], environment, folder) as terminal:
+        terminal.until("KEFU_MAX_RETRIES")
+        assert terminal.ended() == 2
+        assert terminal.restored
+    assert "Traceback" not in terminal.text
+
+
+def test_the_history_of_the_prompt_is_for_its_user_alone(
+    environment: dict[str, str], folder: Path, home: Path
+) -> None:
+    """S7: the arrow key brings back what an earlier chat was asked."""
+    for keys in ("remember me\r", "\x1b[A\r"):
+        with PseudoTerminal(["chat", "--no-log"], environment, folder) as terminal:
+            terminal.prompted()
+            terminal.type(keys)
+            terminal.until("remember me")
+            terminal.until("Hello from the model.")
+            terminal.prompted()
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+    kept = home / ".local/state/kefu/chat_history"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
