@@ -26,6 +26,8 @@ IMPORT = "from time import perf_counter as t; a = t(); import {module}; print(10
 FIGURES = {
     "trim_ms": ("trim 100,000 messages to 4,000 tokens (bytes / 4), ms", 3),
     "trim_exact_ms": ("the same with tiktoken's o200k_base, ms", 2),
+    "trim_keep_important_ms": ("  keep_important, which looks at all of them (bytes / 4), ms", 1),
+    "trim_v1_ms": ("  v1, which does so, too, ms", 1),
     "window_ms": ("10,000 messages, 128,000 tokens: one more and the window, ms", 3),
     "window_p99_ms": ("  its 99th percentile, ms", 3),
     "memory_ratio": ("memory of 10,000 exactly counted messages, by their UTF-8 size", 2),

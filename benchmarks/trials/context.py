@@ -68,6 +68,9 @@ class Running(Protocol):
 
 
 class Kefu:
+    def __init__(self, strategy: str = "fifo") -> None:
+        self._strategy = strategy
+
     def messages(self, texts: Sequence[Text]) -> list[Any]:
         from kefu.context import Message
 
@@ -76,7 +79,8 @@ class Kefu:
     def trim(self, messages: list[Any], limit: int, count: Callable[[str], int]) -> object:
         from kefu.context import Budget, MessageCounter, trim_messages
 
-        return trim_messages(messages, Budget(limit, reserve=0), "fifo", MessageCounter(count))
+        budget = Budget(limit, reserve=0)
+        return trim_messages(messages, budget, self._strategy, MessageCounter(count))
 
     def running(self, limit: int, count: Callable[[str], int]) -> Running:
         from kefu.context import Budget, MessageContextManager, MessageCounter
@@ -206,6 +210,9 @@ def main() -> None:
     if name not in SLOW:
         found["trim_ms"] = trimming(contender, estimate_message_tokens, 0.3)
         found["trim_exact_ms"] = trimming(contender, exact, 0.0 if quick else 1.0)
+    if name == "kefu":
+        for strategy in ("keep_important", "v1"):
+            found[f"trim_{strategy}_ms"] = trimming(Kefu(strategy), estimate_message_tokens, 0.3)
     if name not in SLOW or not quick:
         times = running(contender, {"kefu": 2000, "langchain-core": 5}.get(name, 1))
         found["window_ms"] = median(times)
