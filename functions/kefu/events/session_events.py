@@ -50,6 +50,8 @@ class Rewind:
     type: ClassVar[str] = "rewind"
     action: str = "undo"
     """`undo` or `clear`."""
+    taken_back: int | None = None
+    """Of `undo`: the turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ def read_lines(lines: Iterable[bytes]) -> Log:
     notices: dict[str, int] = {}
     last = 0
 
-    def notice(text: str) -> None:
-        notices[text] = notices.get(text, 0) + 1
+    def notice(text: str, count: int = 1) -> None:
+        notices[text] = notices.get(text, 0) + count
 
     for line in lines:
         if not line.strip():
@@ -110,6 +110,8 @@ def read_lines(lines: Iterable[bytes]) -> Log:
             notice("could not be read")
             continue
         seq = _whole(found.get("seq"))
+        if seq is not None and seq > last + 1:
+            notice("are missing", seq - last - 1)
         last = last + 1 if seq is None else max(last, seq)
         if (_whole(found.get("v")) or 0) > VERSION:
             notice("were written by a newer version")

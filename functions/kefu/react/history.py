@@ -57,8 +57,8 @@ class ChatHistory:
 
     def stopped(self, turn: int, text: str) -> None:
         """The user ended the turn in the middle of this answer: only the question stays with it."""
-        asked = next(at for at, entry in enumerate(self.entries) if entry.turn == turn)
-        self._keep(at for at, e in enumerate(self.entries) if e.turn != turn or at == asked)
+        mine = [at for at, entry in enumerate(self.entries) if entry.turn == turn]
+        self._keep(sorted({*range(len(self.entries))} - {*mine[1:]}))
         self.answer(turn, text)
 
     def _add(self, entry: Entry) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kefu.context import Message, MessageCounter
 from kefu.events import (
     Assistant,
+    Body,
     Budget,
     Event,
     Final,
@@ -81,18 +82,32 @@ class _Retelling:
         self._said = ""
 
     def hear(self, event: Event) -> None:
-        turn = event.turn or 0
         match event.body:
             case SessionStart() as start:
                 self._begin(start)
             case TurnStart(content=text):
                 self.settle()
-                self._open, self._answered = turn, False
-                self.turns = max(self.turns, turn)
-                self.history.ask(turn, text)
+                self._open, self._answered = event.turn or self.turns + 1, False
+                self.turns = max(self.turns, self._open)
+                self.history.ask(self._open, text)
             case Assistant(content=text, tokens=tokens):
                 self._said = text
                 self.tokens += tokens
+            case Budget(tokens=tokens) as budget:
+                self.tokens += tokens or Tokens()
+                self._summarise(budget)
+            case Rewind(action="clear"):
+                self.history.clear()
+            case Rewind(taken_back=turn) if turn:
+                self.history.forget(turn)
+            case TurnEnd():
+                self.settle()
+            case body if self._open and not self._answered:
+                self._go_on(self._open, body)
+
+    def _go_on(self, turn: int, body: Body) -> None:
+        """Where lines are missing, what belongs to no turn that has begun is left out."""
+        match body:
             case Observation(content=content, tool=tool):
                 words = parse(self._said)
                 said = self._said if isinstance(words, FinalWords) else words.said
@@ -103,13 +118,6 @@ class _Retelling:
             case Interrupt(content=text) if text:
                 self._answered = True
                 self.history.stopped(turn, text)
-            case Budget(tokens=tokens):
-                self.tokens += tokens or Tokens()
-                self._summarise(event.body)
-            case Rewind(action=action):
-                self._rewind(action)
-            case TurnEnd():
-                self.settle()
 
     def _begin(self, start: SessionStart) -> None:
         if self.start is None and start.system_prompt:
@@ -120,12 +128,6 @@ class _Retelling:
         if budget.action == "summarize" and budget.content:
             summary = Message("user", budget.content, summary=True)
             self.history.summarised(summary, [(run.start, run.stop) for run in budget.left_out])
-
-    def _rewind(self, action: str) -> None:
-        if action == "clear":
-            self.history.clear()
-        else:
-            self.history.forget(self.history.last_turn())
 
     def settle(self) -> None:
         """The open turn is over: without an answer it leaves the conversation."""

@@ -99,8 +99,11 @@ class AgentSession:
         """From what the user says to the answer, or why there is none.
 
         `interrupt` ends it with the status `interrupted`. Cancelling the task does the same to
-        the log and the conversation, and then goes on as cancelling does.
+        the log and the conversation, and then goes on as cancelling does. RuntimeError while
+        another turn runs, and after the end.
         """
+        if self._running or self._closed:
+            raise RuntimeError("one turn at a time, and none after the end")
         self.turn_count += 1
         turn = Turn(self.turn_count, self._parts)
         turn.begin(user_input)
@@ -137,7 +140,7 @@ class AgentSession:
             return None
         said = self._history.asked(turn)
         self._history.forget(turn)
-        self._journal.write(Rewind("undo"))
+        self._journal.write(Rewind("undo", turn))
         return said
 
     def clear(self) -> None:

@@ -142,6 +142,11 @@ def test_k11_newer_versions_and_unknown_types_are_noticed_and_the_rest_is_read()
     assert log.last_seq == 3
 
 
+def test_k2_what_is_missing_is_noticed() -> None:
+    log = read_lines(event_line(event(Action("read"), seq)) for seq in (1, 2, 5, 6, 9))
+    assert log.notices == ("4 line(s) are missing",)
+
+
 def test_s1_ids_are_ulids_that_sort_by_time() -> None:
     ids = [new_session_id(now, bytes(10)) for now in (0.0, 1.0, 1_760_000_000.0)]
     assert ids == sorted(ids)

@@ -281,6 +281,19 @@ async def test_s7_a_turn_can_be_taken_back() -> None:
     assert [e.turn for e in talk.told() if e.body.type == "turn_start"] == [1, 2, 3]
 
 
+async def test_s19_there_is_one_turn_at_a_time_and_none_after_the_end() -> None:
+    talk = rig("yes")
+    running = asyncio.ensure_future(talk.session.run_turn("one"))
+    await asyncio.sleep(0)
+    with pytest.raises(RuntimeError):
+        await talk.session.run_turn("two")
+    assert (await running).status == "ok"
+    await talk.session.close()
+    with pytest.raises(RuntimeError):
+        await talk.session.run_turn("three")
+    assert talk.types()[-2:] == ["turn_end", "session_end"]
+
+
 async def test_s18_the_end_is_written_once() -> None:
     talk = rig("yes")
     await talk.session.run_turn("?")

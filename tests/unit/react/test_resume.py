@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kefu.events import (
     Assistant,
@@ -100,6 +102,20 @@ async def test_s24_a_log_that_ends_anywhere_is_resumed_as_if_the_turn_had_not_be
             (resumed.turns + 1, "assistant", "on"),
         ]
         assert resume(whole).tokens == again.session.tokens
+
+
+@given(st.data())
+@settings(max_examples=60)
+async def test_k2_a_log_with_holes_is_resumed_in_order(data: st.DataObject) -> None:
+    talk = await eventful()
+    start, *lines = [event_line(event) for event in talk.told()]
+    kept = [line for line in lines if data.draw(st.booleans())]
+    log = read_lines([start, *kept])
+    roles = [entry.message.role for entry in resume(log).entries]
+    assert roles[0] == "system"
+    assert roles.count("assistant") >= roles.count("tool")
+    assert all(pair != ("user", "user") for pair in pairwise(roles))
+    assert resume(log).tokens.total <= talk.session.tokens.total
 
 
 async def test_s18_a_resumed_session_says_so_and_has_no_second_prompt() -> None:
