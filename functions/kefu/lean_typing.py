@@ -1,7 +1,7 @@
 """The names of `typing` that the context engine is written with, without its import.
 
-To import `typing` takes longer than to import all of `kefu.context`. So type checkers see the real
-names, and a running program sees what stands in for them here: as much as it can make use of.
+To import `typing` takes about as long as to import all of `kefu.context`. So type checkers see the
+real names, and a running program sees what stands in for them here: as much as it can make use of.
 """
 
 from __future__ import annotations
