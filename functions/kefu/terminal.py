@@ -63,7 +63,7 @@ class TerminalChat:
         self.notice = chosen.notice if chosen.kind != "remote" or not settings.keys else ""
         if flags.server:
             self.notice = ""
-        self.tools = _tools(flags, self._clock)
+        self.tools = _tools(flags, self._clock, chosen.kind)
         self.logs = SessionLogs(Path(flags.log_dir))
         self._relay = Relay(
             chosen.upstream,
@@ -169,10 +169,12 @@ def _chosen(flags: ChatFlags, settings: Settings, say: Callable[[str], None]) ->
     return choose_model(settings, say)
 
 
-def _tools(flags: ChatFlags, clock: SystemClock) -> Mapping[str, Tool]:
-    if flags.server or flags.tools == "none":
+def _tools(flags: ChatFlags, clock: SystemClock, kind: str) -> Mapping[str, Tool]:
+    # The small local model gets lost in the rules for tools: it answers better without them.
+    wanted = flags.tools or ("none" if kind != "remote" else None)
+    if flags.server or wanted == "none":
         return {}
-    names = [name.strip() for name in (flags.tools or ",".join(TOOLS)).split(",") if name.strip()]
+    names = [name.strip() for name in (wanted or ",".join(TOOLS)).split(",") if name.strip()]
     if unknown := [name for name in names if name not in TOOLS]:
         raise WrongUse(f"there is no tool {unknown[0]}; there are: {', '.join(TOOLS)}")
     hosts = frozenset(host.lower() for host in flags.allow_host)

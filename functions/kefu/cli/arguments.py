@@ -107,7 +107,9 @@ def _add_model(chat: argparse.ArgumentParser) -> None:
 def _add_tools(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("tools")
     group.add_argument(
-        "--tools", metavar="NAMES", help="those the model may use, comma separated; none: none"
+        "--tools",
+        metavar="NAMES",
+        help="those the model may use, comma separated; none: none, as for the local model",
     )
     group.add_argument(
         "--allow-host",
