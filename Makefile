@@ -66,7 +66,7 @@ $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
 setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (again: changes nothing)
 
 run: .venv/server $(WIDGET)/chat-widget.js ## start Kefu with its demo page (ARGS="--port 8080")
-	@KEFU_LOG_FORMAT=$${KEFU_LOG_FORMAT:-text} exec $(BIN)/python -m kefu serve $(ARGS)
+	@KEFU_LOG_FORMAT=$${KEFU_LOG_FORMAT:-text} exec $(BIN)/python -m kefu serve --panel $(ARGS)
 
 PACKAGE ?= build/function
 KEFU_ARCH ?= arm64

@@ -30,6 +30,7 @@ SECTIONS = {
     "KEFU_MAX_BODY_BYTES": "Limits",
     "KEFU_SESSIONS": "Kept chats",
     "KEFU_BOT_CHECK": "Bot check",
+    "ADMIN_TOKEN": "The operator's panel",
     "KEFU_MAX_RETRIES": "Keys",
     "KEFU_TRY_TIMEOUT": "Time limits, in seconds",
 }

@@ -15,6 +15,7 @@ from kefu import __version__
 if TYPE_CHECKING:
     from kefu.cli.repl import OpenTalk
     from kefu.events import SessionId
+    from kefu.settings import Settings
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,6 +36,20 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     serve.add_argument("--port", type=int, default=8000, help="0: any free one (%(default)s)")
+    serve.add_argument(
+        "--panel",
+        action="store_true",
+        help="print a link to the operator's panel; without ADMIN_TOKEN it has a token of its own",
+    )
+    link = commands.add_parser(
+        "admin-link",
+        help="print a link to the operator's panel",
+        description="Print a link that opens the operator's panel once, within ten minutes. It is "
+        "signed with ADMIN_TOKEN, which must be the service's.",
+    )
+    link.add_argument(
+        "--url", default="http://127.0.0.1:8000", help="where the service is (%(default)s)"
+    )
     add_chat(commands)
     add_sessions(commands)
     add_replay(commands)
@@ -50,8 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _sessions(options)
         case "replay":
             return _replay(options)
+        case "admin-link":
+            return _admin_link(options.url)
         case _:
-            return _serve(options.host, options.port)
+            return _serve(options.host, options.port, panel=options.panel)
 
 
 def _chat(options: argparse.Namespace) -> int:
@@ -93,19 +110,51 @@ def _replay(options: argparse.Namespace) -> int:
     return replay(Path(options.file), options.speed)
 
 
-def _serve(host: str, port: int) -> int:
+def _admin_link(address: str) -> int:
+    from kefu.cli.admin_link import admin_link
+
+    settings = _settings()
+    return admin_link(settings.admin_token.get_secret_value(), address) if settings else 2
+
+
+def _serve(host: str, port: int, *, panel: bool) -> int:
     from kefu.assembly import build
+    from kefu.cli.admin_link import local_link
     from kefu.cli.serve import Listening, serve
+    from kefu.settings import ConfigurationError
+
+    settings = _settings()
+    if settings is None:
+        return 2
+    settings = settings.with_panel() if panel else settings
+    try:
+        service = build(settings)
+    except ConfigurationError as error:
+        return _misconfigured(error)
+    token = settings.admin_token.get_secret_value()
+    where = Listening(host, port, settings.body_timeout, settings.write_timeout)
+    return serve(
+        service.app,
+        service.close,
+        where,
+        lambda address: local_link(token, address) if panel and token else "",
+    )
+
+
+def _settings() -> Settings | None:
+    """The environment's; None when they are wrong, and that has been said."""
     from kefu.settings import ConfigurationError, load
 
     try:
-        settings = load()
-        service = build(settings)
+        return load()
     except ConfigurationError as error:
-        sys.stderr.write(f"kefu: the configuration is wrong.\n{error}\n")
-        return 2
-    where = Listening(host, port, settings.body_timeout, settings.write_timeout)
-    return serve(service.app, service.close, where)
+        _misconfigured(error)
+        return None
+
+
+def _misconfigured(error: Exception) -> int:
+    sys.stderr.write(f"kefu: the configuration is wrong.\n{error}\n")
+    return 2
 
 
 if __name__ == "__main__":

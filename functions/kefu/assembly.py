@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from kefu.admin import Keys, operator_panel
 from kefu.admission import Admission
 from kefu.chat import Chat
 from kefu.kept_chats import kept_chats, retention
@@ -51,7 +52,7 @@ def build(settings: Settings) -> Service:
         clock,
         level=settings.log_level,
         style=settings.log_format,
-        secrets=(*settings.keys, settings.bot_check_secret.get_secret_value()),
+        secrets=settings.secrets,
         metrics=settings.lambda_function,
     )
     upstream, kind, model, notice = choose_model(settings)
@@ -81,7 +82,15 @@ def build(settings: Settings) -> Service:
             settings, guarded.sessions, model, clock, log, summaries.write, notices.append
         )
     verifier, bot_check, secret = bot_checking(settings, clock.now, log)
-    references = [reference for reference in (referenced, secret) if reference]
+    panel, admin_secret = operator_panel(
+        settings,
+        Keys(pool, guarded.cooldowns, clock),
+        guarded.limits,
+        guarded.sessions,
+        model,
+        log,
+    )
+    references = [one for one in (referenced, secret, admin_secret) if one]
     life = _Life(
         log, upstream, guarded, references, verifier, chat, turns, notices, settings.snapshot
     )
@@ -102,6 +111,7 @@ def build(settings: Settings) -> Service:
         start=life.start,
         stop=life.stop,
         turns=turns,
+        panel=panel,
     )
     return Service(create_app(parts), desk.close, life.disconnect, life.reconnect)
 

@@ -3,6 +3,7 @@
 KefuError
 ├── InvalidRequest          400  the body is wrong; says which part
 │   └── ContextTooLong      400  the conversation does not fit the model, even trimmed
+├── Unauthorized            401  the panel wants the operator's token
 ├── OriginNotAllowed        403  a page outside the allow-list asked
 ├── VerificationRequired    403  the bot check has not passed, or has passed too long ago
 ├── NotFound                404
@@ -70,6 +71,12 @@ class InvalidRequest(KefuError):
 
 class ContextTooLong(InvalidRequest):
     code = "context_length_exceeded"
+
+
+class Unauthorized(KefuError):
+    status = 401
+    code = "unauthorized"
+    type = "authentication_error"
 
 
 class OriginNotAllowed(KefuError):

@@ -10,10 +10,11 @@ import hashlib
 import hmac
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NewType, Protocol
+from typing import Literal, NewType, Protocol
 
 from kefu.clocks import CLOCK_SLACK
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
@@ -81,6 +82,18 @@ class CooldownStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """A key as an operator sees it."""
+
+    key: Fingerprint
+    status: Literal["active", "cooldown", "invalid"]
+    seconds_left: float
+    """Of its rest; 0 when it is active."""
+    outcomes: Mapping[str, int]
+    """How often tries with it ended how, in this process."""
+
+
 class KeyPool:
     def __init__(self, secrets: Sequence[str], *, probe_interval: float = 0.0) -> None:
         """`probe_interval`: see `active`; in seconds, 0 for never."""
@@ -88,6 +101,8 @@ class KeyPool:
         self._probe_interval = probe_interval
         self._probed_at = float("-inf")
         self._last_used: dict[Fingerprint, int] = {}
+        self.outcomes: dict[Fingerprint, Counter[str]] = {}
+        """How often tries with a key ended how, in this process; an operator wants to know."""
         self.replace(secrets)
 
     def replace(self, secrets: Sequence[str]) -> None:
@@ -112,6 +127,20 @@ class KeyPool:
     def used(self, key: ApiKey) -> None:
         """Note that a key is being tried, so that others come before it next time."""
         self._last_used[key.fingerprint] = next(self._turn)
+
+    def ended(self, key: Fingerprint, outcome: str) -> None:
+        """Count how a try went."""
+        self.outcomes.setdefault(key, Counter())[outcome] += 1
+
+    def states(self, cooldowns: Cooldowns, now: float) -> list[KeyState]:
+        return [self._state(key, cooldowns, now) for key in self.keys]
+
+    def _state(self, key: ApiKey, cooldowns: Cooldowns, now: float) -> KeyState:
+        left = max(0.0, _left(cooldowns, key, now))
+        invalid = left and cooldowns[key.fingerprint].reason is Reason.INVALID
+        status: Literal["active", "cooldown", "invalid"] = "cooldown" if left else "active"
+        outcomes = self.outcomes.get(key.fingerprint, Counter())
+        return KeyState(key.fingerprint, "invalid" if invalid else status, left, outcomes)
 
     def exhausted(self, cooldowns: Cooldowns, now: float) -> KefuError:
         """What to tell a client when no key is active."""

@@ -1,4 +1,4 @@
-"""Secrets that are kept elsewhere, and what uses them: the API keys, and the bot check's."""
+"""Secrets that are kept elsewhere, and who uses them: API keys, the bot check, the panel."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from kefu.admin_tokens import AdminTokens
 from kefu.keypool import KeyPool
 from kefu.settings import Settings
 from kefu.stores.aws import text_at
@@ -34,6 +35,33 @@ def referenced_keys(
         ttl=settings.keys_ttl,
         on_degraded=log.degraded,
     )
+
+
+class AdminAccess(NamedTuple):
+    tokens: AdminTokens
+    secret: ReferencedKeys | None
+
+
+def admin_access(settings: Settings, now: Now, log: RequestLog) -> AdminAccess:
+    tokens = AdminTokens(settings.admin_token.get_secret_value())
+    if tokens.known or not settings.admin_token_from:
+        return AdminAccess(tokens, None)
+
+    def learn(secrets: tuple[str, ...]) -> None:
+        log.redactor.learn(secrets)
+        if len(secrets) > 1:
+            raise ValueError("holds more than one token")
+        tokens.learn(secrets[0])
+
+    secret = ReferencedKeys(
+        partial(text_at, settings.admin_token_from),
+        learn,
+        now,
+        ttl=settings.keys_ttl,
+        on_degraded=log.degraded,
+        what="the panel's token",
+    )
+    return AdminAccess(tokens, secret)
 
 
 class BotChecking(NamedTuple):

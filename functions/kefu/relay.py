@@ -145,6 +145,7 @@ class Relay:
     def _note(self, call: Call, key: ApiKey, started: float, verdict: Refusal) -> None:
         seconds = self._clock.monotonic() - started
         rested = verdict.rest is not None
+        self._pool.ended(key.fingerprint, verdict.outcome)
         call.attempts.append(Attempt(key.fingerprint, verdict.outcome, seconds, rested))
 
     def _time_left(self, call: Call) -> float:

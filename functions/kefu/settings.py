@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from kefu.admin_tokens import MIN_LENGTH
 from kefu.keypool import keys_in
 from kefu.tokens import counter
 
@@ -324,6 +326,29 @@ class Settings(BaseModel):
         description="Where tokens are verified. Unset: the provider's own address.",
     )
 
+    # The operator's panel
+    admin_token: SecretStr = Field(
+        SecretStr(""),
+        alias="ADMIN_TOKEN",
+        description="Opens the panel at `/admin`: docs/panel.md. 32 characters or more. Unset: "
+        "there is no panel.",
+    )
+    admin_token_from: str = Field(
+        "",
+        alias="KEFU_ADMIN_TOKEN_FROM",
+        description="On AWS: where it is kept, as in `KEFU_KEYS_FROM`, instead.",
+    )
+    price_input: float | None = Field(
+        None,
+        alias="KEFU_PRICE_INPUT",
+        ge=0,
+        description="Of a million tokens of prompt, for the costs that the panel shows. Unset: it "
+        "shows none.",
+    )
+    price_output: float | None = Field(
+        None, alias="KEFU_PRICE_OUTPUT", ge=0, description="Of a million tokens of answer."
+    )
+
     # Keys
     max_retries: int = Field(
         3, alias="KEFU_MAX_RETRIES", ge=0, le=10, description="Further keys tried for one request."
@@ -459,7 +484,14 @@ class Settings(BaseModel):
         keys_in(keys.get_secret_value())
         return keys
 
-    @field_validator("keys_from", "bot_check_secret_from")
+    @field_validator("admin_token")
+    @classmethod
+    def _is_long_enough(cls, token: SecretStr) -> SecretStr:
+        if 0 < len(token.get_secret_value()) < MIN_LENGTH:
+            raise ValueError(f"must have {MIN_LENGTH} characters or more")
+        return token
+
+    @field_validator("keys_from", "bot_check_secret_from", "admin_token_from")
     @classmethod
     def _is_reference(cls, reference: str) -> str:
         # Without the value: somebody may have put a key here.
@@ -472,10 +504,25 @@ class Settings(BaseModel):
         """The API keys, in order, each once. Secret: never log them."""
         return keys_in(self.api_keys.get_secret_value())
 
+    def with_panel(self) -> Settings:
+        """The same with a panel: where nobody chose a token, with one of its own."""
+        own = SecretStr(secrets.token_urlsafe(24))
+        return self if self.has_panel else self.model_copy(update={"admin_token": own})
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All that no log and no record may show."""
+        others = (self.bot_check_secret, self.admin_token)
+        return (*self.keys, *self.session_keys, *(one.get_secret_value() for one in others))
+
     @property
     def session_keys(self) -> tuple[str, ...]:
         """What signs session tokens, the first of them; secret."""
         return keys_in(self.session_secrets.get_secret_value())
+
+    @property
+    def has_panel(self) -> bool:
+        return bool(self.admin_token.get_secret_value() or self.admin_token_from)
 
     @property
     def keeps_chats(self) -> bool:

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 NOT_ON_AWS = {
     "LONGCAT_API_KEYS": "keys come by reference; it is there for sam local alone, empty",
+    "ADMIN_TOKEN": "comes by reference, as the keys do",
     "KEFU_BOT_CHECK_SECRET": "comes by reference, as the keys do",
     "KEFU_BODY_TIMEOUT": "API Gateway reads the whole body before it calls the function",
     "KEFU_WRITE_TIMEOUT": "API Gateway reads the answer, at its own speed",
@@ -22,7 +23,12 @@ NOT_ON_AWS = {
     "KEFU_LOG_FORMAT": "metrics are in the JSON lines",
     "KEFU_TRUSTED_PROXY_HOPS": "API Gateway tells the address",
 }
-MADE_BY_THE_TEMPLATE = {"KEFU_BOT_CHECK_SECRET_FROM", "KEFU_KEYS_FROM", "KEFU_STORE"}
+MADE_BY_THE_TEMPLATE = {
+    "KEFU_ADMIN_TOKEN_FROM",
+    "KEFU_BOT_CHECK_SECRET_FROM",
+    "KEFU_KEYS_FROM",
+    "KEFU_STORE",
+}
 """Set from the parameters of other names, or from resources."""
 
 FIELDS = {field.alias: field for field in Settings.model_fields.values() if not field.exclude}

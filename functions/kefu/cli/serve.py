@@ -32,10 +32,16 @@ class Listening:
     """Seconds for a client to read what was sent."""
 
 
-def serve(app: Callable[..., object], close: Callable[[], bool], where: Listening) -> int:
+def serve(
+    app: Callable[..., object],
+    close: Callable[[], bool],
+    where: Listening,
+    greeting: Callable[[str], str],
+) -> int:
     """Run until SIGTERM or Ctrl-C. Returns the exit code.
 
-    `close` lets nobody new in and ends running answers; it says False the second time.
+    `close` lets nobody new in and ends running answers; it says False the second time. `greeting`
+    has more to say, of the address at which the service is ready.
     """
     try:
         sock = _listen(where.host, where.port)
@@ -57,7 +63,8 @@ def serve(app: Callable[..., object], close: Callable[[], bool], where: Listenin
         timeout_graceful_shutdown=2,
         timeout_notify=1,
     )
-    server = _Server(config, close, f"http://{_shown(where.host)}:{sock.getsockname()[1]}/")
+    address = f"http://{_shown(where.host)}:{sock.getsockname()[1]}/"
+    server = _Server(config, close, f"Kefu is ready: {address}\n{greeting(address)}")
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))
     return 0 if server.started else 1
@@ -80,17 +87,17 @@ def _shown(host: str) -> str:
 class _Server(uvicorn.Server):
     """Says where it is once it is ready; on a signal ends its streams properly, then itself."""
 
-    def __init__(self, config: uvicorn.Config, close: Callable[[], bool], address: str) -> None:
+    def __init__(self, config: uvicorn.Config, close: Callable[[], bool], greeting: str) -> None:
         super().__init__(config)
         self._close_app = close
-        self._address = address
+        self._greeting = greeting
         self._trim = trimmer()
         self._trimmed_at = 0
         config.callback_notify = self._trim_when_idle
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        sys.stdout.write(f"Kefu is ready: {self._address}\n")
+        sys.stdout.write(self._greeting)
         sys.stdout.flush()
 
     async def _trim_when_idle(self) -> None:

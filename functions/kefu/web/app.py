@@ -21,8 +21,10 @@ from kefu.web.error_response import error_response
 from kefu.web.gateway import Gateway
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
+from kefu.web.panel import Panel
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
+from kefu.web.routes.admin import admin_routes
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.openai import openai_routes
 from kefu.web.routes.sessions import session_routes
@@ -44,6 +46,7 @@ class Parts:
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     turns: Turns | None = None
+    panel: Panel | None = None
     """Where chats are kept."""
 
 
@@ -78,6 +81,8 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(chat_routes(parts.desk, questions, gateway, options, parts.turns))
     if parts.turns is not None:
         app.include_router(session_routes(parts.desk, parts.turns))
+    if parts.panel is not None:
+        app.include_router(admin_routes(parts.panel, parts.desk, gateway))
     if options.openai_api:
         app.include_router(openai_routes(parts.desk, questions, gateway))
     app.include_router(site_routes(parts.health, demo=options.demo))

@@ -18,6 +18,9 @@ from kefu.web.record import Record
 _GUARDED = ("/api/", "/v1/")
 """Paths that cost money, for allowed origins alone; all others are public files."""
 
+_OPERATORS = "/admin"
+"""For no other origin at all."""
+
 _EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
     "X-Verification-Pass, x-should-retry"
@@ -78,7 +81,7 @@ class Edge:
             error = OriginNotAllowed("This page is not allowed to use this service.")
             scope["state"]["record"].code = error.code
             app = error_response(error)
-        elif scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+        elif _is_preflight(scope, headers):
             app = Response(
                 status_code=204,
                 headers={
@@ -95,6 +98,8 @@ class Edge:
         if len(given) != 1:
             return None
         origin = given[0]
+        if scope["path"].startswith(_OPERATORS):
+            return None
         if not _is_guarded(scope) or "*" in self._origins or origin in self._origins:
             return origin
         own = {f"{scheme}://{headers.get('host')}" for scheme in (scope["scheme"], "https")}
@@ -112,6 +117,11 @@ class Edge:
         if origin is not None:
             headers["Access-Control-Allow-Origin"] = origin if guarded else "*"
             headers["Access-Control-Expose-Headers"] = _EXPOSED
+
+
+def _is_preflight(scope: Scope, headers: Headers) -> bool:
+    asks = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+    return asks and not scope["path"].startswith(_OPERATORS)
 
 
 def _is_guarded(scope: Scope) -> bool:

@@ -1,0 +1,266 @@
+"""P27 to P33, T8, T24, T30: the panel's API, before a service that really keeps chats."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kefu.admin_tokens import TICKET_LIFE, AdminTokens
+from tests.fakes import behaviours as b
+from tests.fakes.fixtures import Staged
+from tests.fakes.stage import ORIGIN, Stage
+
+TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
+PATHS = ("", "/", "/api/about", "/api/enter", "/api/sessions", "/api/sessions/x", "/panel.js")
+
+
+@pytest.fixture
+def stage(staged: Staged) -> Stage:
+    return staged(
+        3, environment={"ADMIN_TOKEN": TOKEN}, sessions="true", capture="all", trim_chars=200
+    )
+
+
+@pytest.fixture
+def operator(stage: Stage) -> Iterator[httpx.Client]:
+    with httpx.Client(
+        base_url=f"{stage.url}/admin/api", headers={"Authorization": f"Bearer {TOKEN}"}
+    ) as client:
+        yield client
+
+
+def asked(
+    stage: Stage, body: dict[str, str], headers: dict[str, str] | None = None
+) -> httpx.Response:
+    return httpx.post(f"{stage.url}/api/chat", json=body, headers=headers)
+
+
+def said(stage: Stage, text: str, session: dict[str, str] | None = None) -> dict[str, str]:
+    """Ask in a kept chat; the session's headers."""
+    headers = {"X-Session-Token": session["x-session-token"]} if session else {}
+    body = {"message": text, **({"session_id": session["x-session-id"]} if session else {})}
+    answer = asked(stage, body, headers)
+    return {name: answer.headers[name] for name in ("x-session-id", "x-session-token")}
+
+
+def test_p32_without_a_token_there_is_no_panel(staged: Staged) -> None:
+    stage = staged(1, sessions="true")
+    for path in PATHS:
+        for method in ("GET", "POST", "DELETE", "OPTIONS"):
+            answer = httpx.request(
+                method,
+                f"{stage.url}/admin{path}",
+                headers={
+                    "Authorization": f"Bearer {TOKEN}",
+                    "Origin": ORIGIN,
+                    "Access-Control-Request-Method": "GET",
+                },
+            )
+            assert answer.status_code == 404, (method, path)
+
+
+def test_p32_token_that_is_too_short_stops_the_start(staged: Staged) -> None:
+    with pytest.raises(AssertionError, match="ADMIN_TOKEN: must have 32 characters or more"):
+        staged(1, environment={"ADMIN_TOKEN": "x" * 31})
+
+
+def test_p32_every_path_of_the_api_wants_the_token_as_bearer(stage: Stage) -> None:
+    url = f"{stage.url}/admin/api"
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"headers": {"Authorization": f"Basic {TOKEN}"}},
+        {"headers": {"Authorization": f"Bearer {TOKEN}x"}},
+        {"headers": {"X-Admin-Token": TOKEN}},
+        {"params": {"token": TOKEN}},
+        {"cookies": {"token": TOKEN}},
+    ]
+    for given in wrong:
+        answer = httpx.get(f"{url}/about", **given)
+        assert answer.status_code == 401, given
+        assert answer.json()["error"]["code"] == "unauthorized"
+        assert TOKEN not in answer.text
+    answer = httpx.get(f"{url}/about", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_p32_failures_are_rate_limited_and_the_right_token_is_not(stage: Stage) -> None:
+    def about(token: str) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.get(f"{stage.url}/admin/api/about", headers=headers)
+
+    statuses = [about(f"wrong-{n}").status_code for n in range(12)]
+    assert statuses == [401] * 10 + [429] * 2
+    assert int(about("wrong").headers["retry-after"]) > 1
+    assert about(TOKEN).status_code == 200
+
+
+def test_p32_no_other_page_may_read_it(operator: httpx.Client) -> None:
+    answer = operator.get("/about", headers={"Origin": ORIGIN})
+    assert "access-control-allow-origin" not in answer.headers
+    preflight = operator.options(
+        "/about", headers={"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
+    )
+    assert preflight.status_code == 405
+    assert "access-control-allow-origin" not in preflight.headers
+
+
+def kefu(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kefu", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def entered(stage: Stage, bearer: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {bearer}"}
+    return httpx.post(f"{stage.url}/admin/api/enter", headers=headers)
+
+
+def test_p32_t18_link_opens_once_and_what_it_opens_needs_no_token(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    printed = kefu(stage.service.environment, "admin-link", "--url", f"{stage.url}/")
+    address, _, ticket = printed.stdout.strip().partition("#ticket=")
+    assert address == f"{stage.url}/admin"
+    assert TOKEN not in printed.stdout
+    assert operator.get("/keys", headers={"Authorization": f"Bearer {ticket}"}).status_code == 401
+    first, second = entered(stage, ticket), entered(stage, ticket)
+    assert (first.status_code, second.status_code) == (200, 401)
+    given = first.json()["pass"]
+    assert TOKEN not in given
+    headers = {"Authorization": f"Bearer {given}"}
+    assert operator.get("/keys", headers=headers).status_code == 200
+    assert entered(stage, given).status_code == 200
+    late = AdminTokens(TOKEN).ticket("late", time.time() - TICKET_LIFE)
+    others = AdminTokens("x" * 32).ticket("other", time.time())
+    assert [entered(stage, one).status_code for one in (late, others, ticket[:-1])] == [401] * 3
+
+
+def test_p32_admin_link_without_a_token_says_what_to_set(tmp_path: Path) -> None:
+    ran = kefu({"PATH": os.defpath, "HOME": str(tmp_path)}, "admin-link")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "ADMIN_TOKEN" in ran.stderr
+
+
+def test_p27_sessions_come_newest_first_page_by_page_and_filtered(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    stage.script(b.answer("fine"), asking="<good>")
+    stage.script(b.status(500), asking="<bad>")
+    good = [said(stage, f"<good> {number}") for number in range(3)]
+    bad = asked(stage, {"message": "<bad>"})
+    first = operator.get("/sessions", params={"limit": 2}).json()
+    rest = operator.get("/sessions", params={"limit": 2, "cursor": first["cursor"]}).json()
+    rows = [*first["rows"], *rest["rows"]]
+    assert rest["cursor"] is None
+    ids = [bad.headers["x-session-id"], *(one["x-session-id"] for one in reversed(good))]
+    assert [row["id"] for row in rows] == ids
+    assert [(row["title"], row["turns"], row["errors"], row["status"]) for row in rows] == [
+        ("<bad>", 1, 1, "failed"),
+        *((f"<good> {number}", 1, 0, "ok") for number in (2, 1, 0)),
+    ]
+    assert all(row["tokens"] > 0 for row in rows[1:])
+
+    def found(**wanted: object) -> list[str]:
+        page = operator.get("/sessions", params={k: str(v) for k, v in wanted.items()}).json()
+        return [row["id"] for row in page["rows"]]
+
+    assert found(has_error="true") == found(status="failed") == ids[:1]
+    assert found(has_error="false") == ids[1:]
+    assert found(since=rows[1]["updated_at"]) == ids[:2]
+    assert found(until=rows[2]["updated_at"]) == ids[3:]
+    for wrong in ({"status": "x"}, {"has_error": "1"}, {"since": "nan"}, {"cursor": "x"}):
+        answer = operator.get("/sessions", params=wrong)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request")
+
+
+def test_p28_one_session_shows_what_was_sent_and_what_was_left_out(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    """T18: secrets of the visitor's request apart, the body is the one that was sent."""
+    stage.script(b.answer("one"), b.answer("two"))
+    session = said(stage, "a" * 150)
+    said(stage, "b" * 100, session)
+    shown = operator.get(f"/sessions/{session['x-session-id']}").json()
+    assert [(m["role"], m["content"][:3], m["status"]) for m in shown["messages"]] == [
+        ("user", "aaa", "ok"),
+        ("assistant", "one", "ok"),
+        ("user", "bbb", "ok"),
+        ("assistant", "two", "ok"),
+    ]
+    assert shown["before"] is None
+    first, second = shown["calls"]
+    assert second["request"].encode() == stage.upstream.journal[-1].raw_body
+    assert second["message_id"] == shown["messages"][2]["id"]
+    assert second["response"]["choices"][0]["message"]["content"] == "two"
+    assert second["meta"]["attempts"][0]["outcome"] == "ok"
+    assert re.fullmatch("[0-9a-f]{12}", second["meta"]["attempts"][0]["key"])
+    assert second["meta"]["trimmed"]["dropped"] == 2
+    assert first["meta"]["trimmed"]["dropped"] == 0
+    assert (second["finish_reason"], second["stream_complete"]) == ("stop", True)
+    assert 0 <= second["ttft"] <= second["duration"]
+    assert operator.get("/sessions/unknown").status_code == 404
+
+
+def test_p30_keys_are_fingerprints_with_their_rest_and_counts(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    stage.script(b.status(429), b.status(500), b.answer("at last"))
+    said(stage, "hello")
+    answer = operator.get("/keys")
+    assert not any(key in answer.text for key in stage.keys)
+    keys = answer.json()["keys"]
+    assert sorted((k["status"], k["rate_limited"], k["failing"]) for k in keys) == [
+        ("active", 0, 0),
+        ("cooldown", 0, 1),
+        ("cooldown", 1, 0),
+    ]
+    assert all(55 < k["seconds_left"] <= 60 for k in keys if k["status"] == "cooldown")
+
+
+def test_p31_export_and_delete(stage: Stage, operator: httpx.Client) -> None:
+    stage.script(b.answer("kept"))
+    session = (said(stage, "keep this"))["x-session-id"]
+
+    def export(name: str) -> httpx.Response:
+        return operator.get(f"/sessions/{session}/export", params={"format": name})
+
+    whole = export("json").json()
+    lines = [json.loads(line) for line in export("jsonl").text.splitlines()]
+    assert [line["type"] for line in lines] == ["session", "message", "call", "message"]
+    assert lines[2] == {"type": "call", **whole["calls"][0]}
+    assert "> keep this" in export("md").text
+    assert "attachment" in export("md").headers["content-disposition"]
+    assert export("xml").status_code == 400
+    assert operator.delete(f"/sessions/{session}").status_code == 204
+    assert operator.get(f"/sessions/{session}").status_code == 404
+    assert operator.get("/sessions").json()["rows"] == []
+
+
+def test_p28_days_sum_up_the_turns(stage: Stage, operator: httpx.Client) -> None:
+    stage.script(b.answer("fine"), b.status(400))
+    said(stage, "one")
+    asked(stage, {"message": "two"})
+    (day,) = operator.get("/days").json()["days"]
+    assert (day["turns"], day["errors"]) == (2, 1)
+    assert day["prompt_tokens"] > 0
+    assert operator.get("/days", params={"since": "yesterday"}).status_code == 400
+    assert operator.get("/days", params={"until": "2020-01-01"}).json() == {"days": []}
+
+
+def test_p32_without_kept_chats_the_keys_are_still_shown(staged: Staged) -> None:
+    stage = staged(1, environment={"ADMIN_TOKEN": TOKEN}, sessions="false")
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    about = httpx.get(f"{stage.url}/admin/api/about", headers=headers).json()
+    assert about["keeps_chats"] is False
+    assert httpx.get(f"{stage.url}/admin/api/sessions", headers=headers).status_code == 404
+    assert len(httpx.get(f"{stage.url}/admin/api/keys", headers=headers).json()["keys"]) == 1
