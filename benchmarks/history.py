@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import quantiles
+from typing import NamedTuple
 
 from kefu.answer import Patience
 from kefu.events import Assistant, Event, SessionId, Tokens, event_line
@@ -32,25 +33,32 @@ class SystemClock:
         return time.monotonic()
 
 
-def append_times(folder: Path, count: int) -> list[float]:
-    """Seconds of each line of a chat, an answer of 900 characters in each."""
+class Times(NamedTuple):
+    """Seconds of one line, as a clock on the wall has them and as the processor has."""
+
+    wall: float
+    processor: float
+
+
+def append_times(folder: Path, count: int) -> list[Times]:
+    """Of each line of a chat, an answer of 900 characters in each."""
     sink = JsonlHistorySink(folder, SESSION)
     tokens = Tokens(1200, 210, "usage")
     body = Assistant(ANSWER, tokens=tokens, model="m", finish_reason="stop", latency_ms=900)
     spent = []
     for number in range(1, count + 1):
         event = Event(1_760_000_000.0 + number, SESSION, number, body, 1, number)
-        started = time.perf_counter()
+        wall, processor = time.perf_counter(), time.thread_time()
         sink.append(event)
-        spent.append(time.perf_counter() - started)
+        spent.append(Times(time.perf_counter() - wall, time.thread_time() - processor))
     sink.close()
     return spent
 
 
 def read_seconds(folder: Path) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     read_log(folder, SESSION)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 async def one_turn() -> int:
@@ -76,15 +84,17 @@ def history(count: int) -> str:
         reading = read_seconds(Path(name))
     size = asyncio.run(one_turn())
     bomb = '<action tool="a">' * (PARSED // 17)
+    wall, processor = zip(*spent, strict=True)
     rows = [
-        ("a line is appended, median", f"{1e6 * _percentile(spent, 50):.0f} µs"),
-        ("                    p99 (at most 100 µs)", f"{1e6 * _percentile(spent, 99):.0f} µs"),
-        (f"{count} lines are read", f"{1000 * reading:.0f} ms"),
+        ("a line is appended, median", f"{_micro(wall, 50)} µs"),
+        ("  p99 (at most 100 µs where nothing else runs)", f"{_micro(wall, 99)} µs"),
+        ("  p99 of the processor's time", f"{_micro(processor, 99)} µs"),
+        (f"{count} lines are read (processor)", f"{1000 * reading:.0f} ms"),
         ("the log of one turn (at most 3072 bytes)", f"{size} bytes"),
         ("200,000 characters of open actions are read", f"{parse_ms(bomb):.1f} ms"),
     ]
     return "\n".join(f"{title:54}{value:>18}" for title, value in rows)
 
 
-def _percentile(values: Sequence[float], percent: int) -> float:
-    return quantiles(values, n=100)[percent - 1]
+def _micro(seconds: Sequence[float], percent: int) -> int:
+    return round(1e6 * quantiles(seconds, n=100)[percent - 1])

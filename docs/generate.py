@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from kefu.events.wire import camel
+from kefu.events.fields import camel
 from kefu.settings import Settings
 
 ROOT = Path(__file__).parents[1]
