@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import relay
+from benchmarks.chats import chats
 from benchmarks.cold import PEER as COLD_PEER
 from benchmarks.cold import NoPython, cold_starts
 from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
@@ -38,6 +39,7 @@ NAMES = {
     "imports": "import time of the service, and of kefu.context alone",
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
+    "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
@@ -47,7 +49,7 @@ NAMES = {
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"cold", "context", "history", "imports", "pool", "tokens", "units", "widget"}
+APART = {"chats", "cold", "context", "history", "imports", "pool", "tokens", "units", "widget"}
 """What needs no load and no mock model."""
 
 
@@ -174,6 +176,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         tables.append(page(effort, rows))
     told: dict[str, Callable[[], str]] = {
         "units": units,
+        "chats": lambda: chats(100 if effort is FULL else 20),
         "tokens": lambda: tokens(effort.rounds),
         "history": lambda: history(effort.lines),
     }

@@ -88,28 +88,23 @@ async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
 
 
 async def test_t29_old_chats_leave_no_byte_behind_without_being_asked_for(
-    file: Path, clock: HandClock
+    in_file: Sessions, clock: HandClock, file: Path
 ) -> None:
-    """An hour after the last clean-up the next call begins one."""
-    store = SqliteStore(file, clock)
-    sessions = store.sessions(Retention())
-    await a_chat_with_canaries(sessions, clock)
+    """A call that comes an hour or more after the last clean-up begins one; the file stays open."""
+    await a_chat_with_canaries(in_file, clock)
     clock.now += 8 * DAY
-    await sessions.session(TWO)
-    await store.aclose()  # what is under way ends first
+    await in_file.session(TWO)
+    await in_file.delete(TWO)  # in the same thread: the clean-up is over
     with contextlib.closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM calls").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM turns").fetchone() == (13,)
-    store = SqliteStore(file, clock)
-    sessions = store.sessions(Retention())
-    await sessions.session(TWO)
     clock.now += 23 * DAY
-    await sessions.session(TWO)
-    await store.aclose()
+    await in_file.session(TWO)
+    await in_file.calls(TWO)  # in the same thread, and writes nothing
     files = {path.name: path.read_bytes() for path in file.parent.iterdir()}
-    assert list(files) == [file.name]
-    assert CANARY.encode() not in files[file.name]
+    assert set(files) == {file.name, f"{file.name}-wal", f"{file.name}-shm"}
+    assert not [name for name, content in files.items() if CANARY.encode() in content]
 
 
 async def test_t29_a_deleted_chat_leaves_no_item_in_the_table(
@@ -198,7 +193,8 @@ async def test_p33_raw_data_of_a_hundred_turns_is_less_than_sixty_percent_of_the
             for name, column in zip(tables, ("record", "text"), strict=True)
         )
     assert sent > 10 * text
-    assert raw < 0.6 * text, f"{raw} bytes for {text} bytes of text"
+    print(f"{sent / text:.1f} times the text was sent, {raw / text:.2f} of it are kept besides")
+    assert raw < 0.6 * text
 
 
 def test_eight_processes_on_a_fresh_file_keep_160_of_160_turns(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.chats import turn_units
 from benchmarks.units import CASES, all_of
 
 BUDGETED = "and a daily token budget, a quiet site"
@@ -31,3 +32,23 @@ async def test_chats_in_a_row_share_one_read(
     bill = (await all_of([burst], dynamodb_local))[burst.name]
     assert bill.writes == 0
     assert 0.5 <= bill.reads <= 1.0
+
+
+KEEPING = {
+    "a chat's first turn": (2, 10),
+    "a turn: its beginning, and the history": (5, 3),
+    "a turn: its end": (0, 4),
+    "a turn: the call": (1, 1),
+    "a turn after ten quiet minutes, all of it": (6, 10),
+    "a message sent again": (1, 3),
+    "the newest 20 messages": (5, 0),
+}
+
+
+async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
+    dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """With all that was sent; its answer is 1.2 KB, and so two of the writes."""
+    bills = await turn_units(dynamodb_local)
+    seen = {name: (bill.reads, bill.writes) for name, bill in bills.items() if name in KEEPING}
+    assert seen == KEEPING

@@ -54,6 +54,8 @@ def _units(answer: dict[str, object]) -> float:
     used = answer.get("ConsumedCapacity")
     if isinstance(used, dict):
         return float(used["CapacityUnits"])
+    if isinstance(used, list):  # of a batch
+        return sum(float(table["CapacityUnits"]) for table in used)
     if str(answer.get("__type", "")).endswith("ConditionalCheckFailedException"):
         return max(1, ceil(len(json.dumps(answer.get("Item", {}))) / KIB))
     raise AssertionError(f"an answer without units: {answer}")

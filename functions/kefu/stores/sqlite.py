@@ -96,11 +96,12 @@ class SqliteStore:
         """Close the file; a call that is under way ends first. Later calls find the store gone."""
         await self._file.aclose()
 
-    def _forget(self, db: sqlite3.Connection) -> None:
+    def _forget(self, db: sqlite3.Connection) -> bool:
         """Drained buckets and old budgets."""
         now = self._clock()
         db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
         db.execute("DELETE FROM budgets WHERE expires < ?", (now,))
+        return False
 
 
 def _read_cooldowns(db: sqlite3.Connection) -> dict[Fingerprint, Cooldown]:

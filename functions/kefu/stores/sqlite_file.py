@@ -44,8 +44,9 @@ class SqliteFile:
         self, path: Path | str, clock: Callable[[], float], *, busy_timeout: float
     ) -> None:
         self.path = Path(path)
-        self.tidying: list[Callable[[sqlite3.Connection], None]] = []
-        """What each store in the file does now and then, in the thread, in a transaction."""
+        self.tidying: list[Callable[[sqlite3.Connection], bool]] = []
+        """What each store in the file does now and then, in the thread, in a transaction; True:
+        what it removed is to leave the -wal as well."""
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
@@ -109,9 +110,10 @@ class SqliteFile:
         """Have every store forget what is old, and write the -wal back into the file."""
         db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         with writing(db):
-            for forget in self.tidying:
-                forget(db)
+            wipe = [forget(db) for forget in self.tidying]
             self._write_first(db)
+        if any(wipe):
+            self.wipe(db)
 
     def wipe(self, db: sqlite3.Connection) -> None:
         """After a deletion: what was deleted is not in the -wal any more, either."""

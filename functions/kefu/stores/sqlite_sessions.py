@@ -123,15 +123,16 @@ class SqliteSessions(SqliteTurns):
             lambda db: [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
         )
 
-    def _forget(self, db: sqlite3.Connection) -> None:
+    def _forget(self, db: sqlite3.Connection) -> bool:
         """What nobody may see any more; the rest of it at the next clean-up."""
         now = self._clock()
         raw = now - self._retention.raw
         db.execute(_OLD_TEXTS, (raw,))
-        db.execute("DELETE FROM calls WHERE created <= ?", (raw,))
+        calls = db.execute("DELETE FROM calls WHERE created <= ?", (raw,)).rowcount
         old = db.execute(_OLD, (now - self._retention.session, AT_ONCE)).fetchall()
         for (session_id,) in old:
             purge(db, session_id)
+        return calls > 0 or bool(old)
 
 
 def _overview(row: tuple[Any, ...], now: float) -> Overview:

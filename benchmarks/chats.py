@@ -1,0 +1,210 @@
+"""What it takes to keep a chat: DynamoDB's units, SQLite's time, and reading the end of a long one.
+
+The units are DynamoDB Local's own count. A question has 40 Chinese characters, an answer 400 (about
+300 tokens), a request repeats 20 messages, and all of it is captured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import boto3
+
+from kefu.sessions import Asked, Ended, Retention, Session, Sessions, Wanted
+from kefu.stores.dynamodb import DynamoStore
+from kefu.stores.memory import MemoryStore
+from kefu.stores.sqlite import SqliteStore
+from tests.contract.chats import ONE, body, call, response
+from tests.contract.engines import HandClock, new_table
+from tests.fakes.metering_front import Bill, MeteringFront
+from tests.parts.fetch import folder_of
+from tests.parts.plugin import CREDENTIALS, started_dynamodb_local
+
+SHORT, LONG = 100, 10_000
+"""Messages."""
+
+SYSTEM = {"role": "system", "content": "你是一家网店的客服，态度友好，回答简短。" * 6}
+
+
+def words(number: int, length: int) -> str:
+    """Chinese that repeats nothing of the other numbers'."""
+    return "".join(chr(0x4E00 + (n * n * 7919 + n * number) % 20000) for n in range(length))
+
+
+@dataclass
+class Chat:
+    """One visitor's chat, turn by turn, as the service goes about it."""
+
+    store: Sessions
+    clock: HandClock
+    turns: int = 0
+
+    def session(self) -> Session:
+        return Session(ONE, words(0, 40), "default", self.clock.now, self.clock.now)
+
+    async def begin(self) -> None:
+        self.turns += 1
+        asked = Asked(words(self.turns, 40), f"6f1b2c1e-0000-4000-8000-{self.turns:012}")
+        session = await self.store.session(ONE) if self.turns > 1 else self.session()
+        assert session
+        self.message = (await self.store.begin(session, asked, self.clock.now)).message
+        self.known = await self.store.messages(ONE, limit=21, now=self.clock.now)
+
+    async def finish(self) -> None:
+        ended = Ended("ok", words(self.turns, 400), 900, 300)
+        answer = await self.store.finish(ONE, self.message.id, ended, self.clock.now)
+        assert answer
+        self.answer = answer
+
+    async def record(self) -> None:
+        said = [{"role": one.role, "content": one.content} for one in self.known]
+        whole = body([SYSTEM, *said], temperature=0.7)
+        now = self.clock.now
+        made = call(self.message.id, now, request=whole, answer=response(self.answer.content))
+        await self.store.record(made, [*self.known, self.answer])
+
+    async def turn(self) -> None:
+        for step in (self.begin, self.finish, self.record):
+            await step()
+
+    async def again(self) -> None:
+        """The last message, sent once more after its answer."""
+        asked = Asked(self.message.content, self.message.client_message_id)
+        assert (await self.store.begin(self.session(), asked, self.clock.now)).answer
+
+    async def read(self) -> None:
+        assert len(await self.store.messages(ONE, now=self.clock.now)) == 20
+
+    async def page(self) -> None:
+        assert (await self.store.newest(Wanted(), None, 20, self.clock.now)).rows
+
+
+async def turn_units(endpoint: str) -> dict[str, Bill]:
+    """What each step of a chat is billed."""
+    clock, bills = HandClock(), dict[str, Bill]()
+    table = await new_table(endpoint, clock, with_ttl=True)
+    with MeteringFront(endpoint) as front:
+        store = DynamoStore(table.table, clock, endpoint=front.url)
+        chat = Chat(store.sessions(Retention()), clock)
+
+        async def count(name: str, *steps: Callable[[], Awaitable[None]]) -> None:
+            for step in steps:
+                await step()
+            bills[name] = front.settle()
+
+        await count("a chat's first turn", chat.turn)
+        for _ in range(11):
+            await chat.turn()
+        front.settle()
+        await count("a turn: its beginning, and the history", chat.begin)
+        await count("a turn: its end", chat.finish)
+        await count("a turn: the call", chat.record)
+        clock.now += 1200
+        await count("a turn after ten quiet minutes, all of it", chat.turn)
+        await count("a message sent again", chat.again)
+        await count("the newest 20 messages", chat.read)
+        await count("a page of the sessions, for one", chat.page)
+        await store.aclose()
+    await table.aclose()
+    return bills
+
+
+async def fill(store: Sessions, clock: HandClock, messages: int) -> Chat:
+    chat = Chat(store, clock)
+    for _ in range(messages // 2):
+        chat.turns += 1
+        asked = Asked(words(chat.turns, 40), str(chat.turns))
+        begun = await store.begin(chat.session(), asked, clock.now)
+        await store.finish(ONE, begun.message.id, Ended("ok", words(chat.turns, 400)), clock.now)
+    return chat
+
+
+async def fill_table(table: DynamoStore, clock: HandClock, endpoint: str, messages: int) -> Chat:
+    """As `fill`, by copies of one turn: through the store it would take minutes."""
+    chat = await fill(table.sessions(Retention()), clock, 2)
+    client = boto3.resource("dynamodb", endpoint_url=endpoint).Table(table.table)
+    key = {"pk": f"session#{ONE}", "sk": "turn#0000000001"}
+    turn: Any = client.get_item(Key=key)["Item"]
+    with client.batch_writer() as batch:
+        for number in range(3, messages, 2):
+            batch.put_item(Item={**turn, "sk": f"turn#{number:010}"})
+    client.meta.client.close()
+    return chat
+
+
+async def milliseconds(step: Callable[[], Awaitable[None]], times: int) -> float:
+    spent = []
+    for _ in range(times):
+        started = time.perf_counter()
+        await step()
+        spent.append(time.perf_counter() - started)
+    return median(spent) * 1000
+
+
+async def local_times(folder: Path, rounds: int) -> dict[str, list[float]]:
+    """Milliseconds on SQLite and in memory: by row, one column each."""
+    rows: dict[str, list[float]] = {}
+    for name in ("sqlite", "memory"):
+        clock = HandClock()
+
+        def opened(file: str, name: str = name, clock: HandClock = clock) -> Any:
+            return SqliteStore(folder / file, clock) if name == "sqlite" else MemoryStore(clock)
+
+        for messages in (SHORT, LONG):
+            store = opened(f"{messages}.sqlite3")
+            chat = await fill(store.sessions(Retention()), clock, messages)
+            row = rows.setdefault(f"the newest 20 messages of {messages:,}", [])
+            row.append(await milliseconds(chat.read, rounds))
+            row = rows.setdefault(f"a turn after {messages:,} messages, with its call", [])
+            row.append(await milliseconds(chat.turn, rounds))
+            await store.aclose()
+    return rows
+
+
+async def table_times(endpoint: str, rounds: int) -> dict[str, tuple[float, float]]:
+    """Milliseconds and read units of the newest 20, on DynamoDB Local."""
+    rows = {}
+    clock = HandClock()
+    with MeteringFront(endpoint) as front:
+        for messages in (SHORT, LONG):
+            table = await new_table(endpoint, clock, with_ttl=True)
+            chat = await fill_table(table, clock, endpoint, messages)
+            spent = await milliseconds(chat.read, rounds)
+            metered = DynamoStore(table.table, clock, endpoint=front.url)
+            chat.store = metered.sessions(Retention())
+            await chat.read()
+            rows[f"the newest 20 messages of {messages:,}"] = (spent, front.settle().reads)
+            await metered.aclose()
+            await table.aclose()
+    return rows
+
+
+def chats(rounds: int) -> str:
+    """The tables; those of DynamoDB where DynamoDB Local is."""
+    with tempfile.TemporaryDirectory(prefix="kefu-bench-") as folder:
+        local = asyncio.run(local_times(Path(folder), rounds))
+        lines = [f"{'keeping a chat, milliseconds':50}{'SQLite':>10}{'memory':>10}"]
+        lines += [f"{name:50}{a:10.3f}{b:10.3f}" for name, (a, b) in local.items()]
+        part = folder_of("dynamodb-local")
+        if part is None:
+            return "\n".join([*lines, "DynamoDB Local is not in .parts/. Try: make parts"])
+        with started_dynamodb_local(part / "lib", Path(folder)) as endpoint:
+            os.environ.update(CREDENTIALS)
+            bills = asyncio.run(turn_units(endpoint))
+            remote = asyncio.run(table_times(endpoint, rounds))
+    lines += ["", f"{'keeping a chat, in DynamoDB units':50}{'calls':>7}{'reads':>7}{'writes':>8}"]
+    lines += [
+        f"{name:50}{bill.calls.total():7}{bill.reads:7.1f}{bill.writes:8.1f}"
+        for name, bill in bills.items()
+    ]
+    lines += ["", f"{'DynamoDB Local':50}{'ms':>7}{'reads':>7}"]
+    lines += [f"{name:50}{spent:7.1f}{reads:7.1f}" for name, (spent, reads) in remote.items()]
+    return "\n".join(lines)
