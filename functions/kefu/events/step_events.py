@@ -151,4 +151,4 @@ class Budget:
     left_out: tuple[Run, ...] = ()
     """Of `summarize`: what the summary stands for."""
     tokens: Tokens | None = None
-    """Of the call that wrote the summary; part of the turn's sum."""
+    """Of the call that was to write a summary; part of the turn's sum."""

@@ -41,31 +41,33 @@ class PromptLimits:
             raise self._rejected(tokens, limits.maximum)
         return await self._shortened(tokens, limits.maximum)
 
-    def _rejected(self, tokens: int, limit: int) -> TurnFailed:
-        self._write(BudgetEvent(action="reject", prompt=tokens, limit=limit))
+    def _rejected(self, tokens: int, limit: int, spent: Tokens | None = None) -> TurnFailed:
+        self._write(BudgetEvent(action="reject", prompt=tokens, limit=limit, tokens=spent))
         said = f"The prompt has {tokens} tokens, more than the {limit} it may have."
         return TurnFailed("budget_exceeded", said)
 
     async def _shortened(self, tokens: int, limit: int) -> tuple[Sequence[Message], int]:
-        room, counter = Budget(limit, reserve=0), self._history.counter
+        room, counter, whole = Budget(limit, reserve=0), self._history.counter, self._history.whole
+        calls: list[Tokens] = []
+        """Tokens of the call that wrote a summary, if there was one, whatever became of it."""
         if self._limits.action == "summarize":
-            # A summary is not wanted anew with every step: a fifth of the room is left free.
-            room = room._replace(cut_step=0.2)
-            spent: list[Tokens] = []
 
             async def summarize(messages: Sequence[Message], previous: str) -> str:
-                return await self._summary(messages, previous, spent)
+                return await self._summary(messages, previous, calls)
 
-            window = await trim_with_summary(self._history.whole, room, summarize, counter)
-            if spent and not window.fallback:
-                self._keep(window, tokens, limit, spent[0])
-                return self._history.messages, self._history.tokens
+            # A summary is not wanted anew with every step: a fifth of the room is left free.
+            room = room._replace(cut_step=0.2)
+            window = await trim_with_summary(whole, room, summarize, counter)
         else:
-            window = trim_messages(self._history.whole, room, "fifo", counter)
+            window = trim_messages(whole, room, "fifo", counter)
+        spent = calls[0] if calls else None
         if window.over_budget:
-            raise self._rejected(window.tokens, limit)
-        dropped = len(window.dropped)
-        self._write(BudgetEvent(action="trim", prompt=window.tokens, limit=limit, dropped=dropped))
+            raise self._rejected(window.tokens, limit, spent)
+        if spent and not window.fallback:
+            self._keep(window, tokens, limit, spent)
+        else:
+            gone = len(window.dropped)
+            self._write(BudgetEvent(None, "trim", window.tokens, limit, gone, tokens=spent))
         return sent(window.messages), window.tokens
 
     def _keep(self, window: Window, tokens: int, limit: int, spent: Tokens) -> None:
@@ -73,14 +75,11 @@ class PromptLimits:
         summary = next(message for message in window.messages if message.summary)
         runs = tuple(Run(run.start, run.stop) for run in window.left_out)
         self._history.summarised(summary, [(run.start, run.stop) for run in runs])
-        self._write(
-            BudgetEvent(
-                summary.content, "summarize", tokens, limit, len(window.dropped), runs, spent
-            )
-        )
+        gone = len(window.dropped)
+        self._write(BudgetEvent(summary.content, "summarize", tokens, limit, gone, runs, spent))
 
     async def _summary(
-        self, messages: Sequence[Message], previous: str, spent: list[Tokens]
+        self, messages: Sequence[Message], previous: str, calls: list[Tokens]
     ) -> str:
         asked = summary_prompt(messages, previous, SUMMARY_TOKENS)
         prompt = self._history.counter.priming + sum(map(self._history.counter, asked))
@@ -90,6 +89,6 @@ class PromptLimits:
         except KefuError as error:
             self._write(Error(error.message, error.code, reply.latency_ms, reply.attempts))
             raise
-        spent.append(self._meter.note(reply, prompt)[0])
+        calls.append(self._meter.note(reply, prompt)[0])
         whole = reply.call.completion.finish_reason == "stop"
         return reply.text.strip() if whole else whole_sentences(reply.text.strip())

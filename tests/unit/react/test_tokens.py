@@ -200,6 +200,16 @@ async def test_s27_where_the_summary_fails_the_oldest_are_left_out() -> None:
     assert talk.session.tokens.total == spent(talk)
 
 
+async def test_s26_a_summary_that_says_nothing_is_in_the_sum() -> None:
+    empty = Say(" ", usage=(50, 1))
+    talk = rig("a" * 150, "b" * 150, empty, "c" * 20, limits=SUMMARISED)
+    for said in ("1" * 40, "2" * 40, "3" * 40):
+        assert (await talk.session.run_turn(said)).status == "ok"
+    [budget] = talk.bodies(Budget)
+    assert (budget.action, budget.tokens.total) == ("trim", 51)
+    assert talk.session.tokens.total == spent(talk)
+
+
 async def test_s11_ctrl_c_while_a_summary_is_written_ends_the_turn() -> None:
     hanging = Say("They", hangs=True)
     talk = rig("a" * 150, "b" * 150, hanging, limits=SUMMARISED)
