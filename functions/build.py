@@ -113,6 +113,7 @@ def build(folder: Path, arch: str) -> None:
     _install(PLATFORMS[arch], folder)
     shutil.copytree(FUNCTIONS / "kefu", folder / "kefu")
     shutil.copy(FUNCTIONS / "run.sh", folder)
+    add_site(FUNCTIONS / "site", folder)
     (folder / "architecture").write_text(f"{arch}\n")
     for service in (folder / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in SERVICES:
@@ -125,6 +126,17 @@ def build(folder: Path, arch: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for module in folder.glob("**/*.so"):
         module.write_bytes(stripped(module.read_bytes()))
+
+
+def add_site(site: Path, folder: Path) -> None:
+    """What a site adds of its own: presets, and hooks. Nothing of Kefu's is replaced by it."""
+    for path in sorted(site.iterdir()) if site.is_dir() else ():
+        if (folder / path.name).exists():
+            sys.exit(f"functions/site/{path.name}: the package has that already. Rename it.")
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name)
+        else:
+            shutil.copy(path, folder)
 
 
 def _install(platform: str, folder: Path) -> None:

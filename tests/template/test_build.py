@@ -241,3 +241,20 @@ def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -
 def test_stripping_leaves_what_is_no_library_alone() -> None:
     assert build.stripped(b"\x7fELF but not a 64-bit one") == b"\x7fELF but not a 64-bit one"
     assert build.stripped(b"") == b""
+
+
+def test_a_sites_own_files_are_packed_and_replace_nothing(tmp_path: Path) -> None:
+    """Presets and hooks of kept chats: docs/sessions.md."""
+    site, folder = tmp_path / "site", tmp_path / "package"
+    (site / "hooks").mkdir(parents=True)
+    (folder / "kefu").mkdir(parents=True)
+    build = load_build()
+    build.add_site(tmp_path / "absent", folder)
+    (site / "kefu.toml").write_text("")
+    (site / "hooks" / "ours.py").write_text("")
+    build.add_site(site, folder)
+    assert (folder / "kefu.toml").is_file()
+    assert (folder / "hooks" / "ours.py").is_file()
+    (site / "kefu").mkdir()
+    with pytest.raises(SystemExit, match="functions/site/hooks: the package has that already"):
+        build.add_site(site, folder)

@@ -1,0 +1,113 @@
+"""D10, L2: a process that is killed in the middle of turns, 200 of them, at whatever point."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import time
+from typing import Any
+
+import httpx
+
+from kefu.sessions import LEASE, SessionId
+from tests.fakes import behaviours as b
+from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
+from tests.fakes.fixtures import Staged
+
+KILLS = 8
+AT_ONCE = 25
+
+
+class Chatty(Visitor):
+    """Asks one thing after the other; notes what was answered to the end."""
+
+    def __init__(self, *given: Any, number: int) -> None:
+        super().__init__(*given)
+        self.number = number
+        self.asked = 0
+        self.answered: list[tuple[str, str]] = []
+
+    async def chat(self, killed: asyncio.Event) -> None:
+        while not killed.is_set():
+            self.asked += 1
+            question = f"<{self.number}.{self.asked}>"
+            answer = await self.say(question, client_message_id=new_id())
+            if answer.complete:
+                self.answered.append((question, answer.text))
+
+
+async def echo(exchange: b.Exchange) -> None:
+    """Two pieces, at a random pace, that say which question they answer."""
+    question = exchange.body["messages"][-1]["content"]
+    pace = random.random() * 0.08
+    await b.answer("re ", question, delay=pace, before=pace)(exchange)
+
+
+def check_told(messages: list[dict[str, str]]) -> None:
+    """Whole turns, in order, each with its own answer, then the question."""
+    assert [m["role"] for m in messages] == ["system", *roles(len(messages) - 1)]
+    told = messages[1:-1]
+    for question, answer in zip(told[::2], told[1::2], strict=True):
+        assert answer["content"] == f"re {question['content']}"
+    numbers = [float(m["content"].strip("<>").rpartition(".")[2]) for m in messages[1::2]]
+    assert numbers == sorted(numbers)
+
+
+def roles(count: int) -> list[str]:
+    return [("user", "assistant")[n % 2] for n in range(count)]
+
+
+async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(staged: Staged) -> None:
+    """And leaves no chat that cannot go on: what it was in the middle of is not told again."""
+    running = staged(4, store=STORE, capture="off")
+    running.script(echo)
+    visitors = [Chatty(running, number=number) for number in range(AT_ONCE)]
+    for _ in range(KILLS):
+        killed = asyncio.Event()
+        chats = [asyncio.create_task(visitor.chat(killed)) for visitor in visitors]
+        busy = len(running.upstream.journal) + 2 * AT_ONCE
+        assert await running.upstream.until(lambda: len(running.upstream.journal) >= busy, 30)  # noqa: B023
+        await asyncio.sleep(random.random() * 0.1)
+        assert not any(chat.done() for chat in chats)
+        killed.set()  # no visitor gets a turn between this and the kill
+        running.service.restart(kill=True)
+        for ended in await asyncio.gather(*chats, return_exceptions=True):
+            assert ended is None or isinstance(ended, httpx.TransportError), ended
+    for call in running.upstream.journal:
+        check_told(call.body["messages"])
+    for visitor in visitors:
+        assert (await visitor.say(f"<{visitor.number}.9999>")).complete
+    interrupted = sum([await check_stored(visitor) for visitor in visitors])
+    assert interrupted > KILLS * AT_ONCE / 3  # the rest were on their way to or from it
+    answered = sum(len(visitor.answered) for visitor in visitors)
+    assert answered > 2 * AT_ONCE
+    db = sqlite3.connect(running.service.folder / FILE)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+
+
+async def check_stored(visitor: Chatty) -> int:
+    """How many of its turns were killed."""
+    async with store_of(visitor.stage, lambda: time.time() + LEASE) as store:
+        kept = await store.messages(
+            SessionId(visitor.session_id or ""), limit=2000, now=time.time() + LEASE
+        )
+    assert [m.id for m in kept] == sorted({m.id for m in kept})
+    assert {m.status for m in kept} <= {"ok", "interrupted"}
+    by_id = {m.id: m for m in kept}
+    pairs = [(by_id[m.reply_to or 0], m) for m in kept if m.role == "assistant"]
+    stored = {asked.content: answer.content for asked, answer in pairs}
+    first = kept[0].content
+    for question, text in visitor.answered:
+        if number_of(question) >= number_of(first):
+            assert stored.get(question) == text
+    for asked, answer in pairs:
+        assert (asked.status, answer.status) == ("ok", "ok")
+        assert answer.content == f"re {asked.content}"
+    assert sum(m.status == "ok" for m in kept) == 2 * len(pairs)
+    return sum(m.status == "interrupted" for m in kept)
+
+
+def number_of(question: str) -> float:
+    return float(question.strip("<>").rpartition(".")[2])
