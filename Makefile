@@ -68,6 +68,9 @@ setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (aga
 run: .venv/server $(WIDGET)/chat-widget.js ## start Kefu with its demo page (ARGS="--port 8080")
 	@KEFU_LOG_FORMAT=$${KEFU_LOG_FORMAT:-text} exec $(BIN)/python -m kefu serve --panel $(ARGS)
 
+chat: .venv/server ## chat with the model in this terminal (ARGS="--help")
+	@exec $(BIN)/python -m kefu chat $(ARGS)
+
 PACKAGE ?= build/function
 KEFU_ARCH ?= arm64
 
@@ -131,4 +134,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run package check test parts browser peers bench format docs lock
+.PHONY: help setup run chat package check test parts browser peers bench format docs lock

@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
+import functools
 import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from kefu.__main__ import parser
 from kefu.events.fields import camel
 from kefu.settings import Settings
 
@@ -93,6 +96,30 @@ def _default(field: FieldInfo) -> str:
     if isinstance(default, SecretStr):
         default = default.get_secret_value()
     return "" if default is None or default in ("", ()) else f"`{default}`"
+
+
+CLI_HEAD = """\
+<!-- Made by `make docs` from functions/kefu/cli/arguments.py. -->
+# The command line
+
+What each command says to `--help`. [The terminal chat](terminal.md) shows it at work."""
+
+
+def cli_page() -> str:
+    lines = [CLI_HEAD]
+    for command in _commands(parser()):
+        command.formatter_class = functools.partial(cast(Any, command.formatter_class), width=88)
+        lines += ["", f"## `{command.prog}`", "", "```text", command.format_help().rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _commands(command: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A command and all below it, each once."""
+    yield command
+    for action in command._actions:
+        if isinstance(action.choices, dict):
+            for below in action.choices.values():
+                yield from _commands(below)
 
 
 def template() -> str:
@@ -213,6 +240,7 @@ def _kind(annotation: str, kinds: Mapping[str, str]) -> str:
 
 
 MADE = {
+    "docs/cli.md": (cli_page, "is out of date"),
     "docs/events.md": (events_page, "is out of date"),
     "docs/settings.md": (settings_page, "is out of date"),
     "template.yaml": (template, "names another widget than the one that is built"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from kefu.answer import Patience
 from kefu.cli.arguments import ChatFlags
 from kefu.cli.logs import Logs, found
 from kefu.cli.talk import Hearing, WrongUse
@@ -70,7 +71,7 @@ class TerminalChat:
             KeyPool(settings.keys if chosen.kind == "remote" and not flags.server else ("local",)),
             MemoryStore(self._clock.now),
             self._clock,
-            patience(settings),
+            _patience(settings),
             max_retries=settings.max_retries,
             cooldown=settings.cooldown,
         )
@@ -167,6 +168,20 @@ def _chosen(flags: ChatFlags, settings: Settings, say: Callable[[str], None]) ->
             raise WrongUse(f"{flags.server!r} is not an address such as https://chat.example.com")
         return ChosenModel(KefuServer(flags.server), "remote", flags.server, "")
     return choose_model(settings, say)
+
+
+def _patience(settings: Settings) -> Patience:
+    """No widget's timers run here: unless limits were set, a slow model may take its time."""
+    told = patience(settings)
+    if settings.model_fields_set & {"try_timeout", "first_byte_budget", "first_event_timeout"}:
+        return told
+    return replace(
+        told,
+        first_byte_budget=30.0,
+        first_event_timeout=60.0,
+        first_event_budget=90.0,
+        max_duration=max(600.0, told.max_duration),
+    )
 
 
 def _tools(flags: ChatFlags, clock: SystemClock, kind: str) -> Mapping[str, Tool]:

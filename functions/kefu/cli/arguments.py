@@ -75,9 +75,9 @@ def add_chat(commands: Commands) -> None:
     chat = commands.add_parser(
         "chat",
         help="chat with the model in this terminal",
-        description="Chat with the model in this terminal, with tools that look at the working "
-        "directory. The answer goes to standard output, everything else to standard error. With "
-        "no key and no upstream set, a small local model answers.",
+        description="Chat with the model in this terminal, with tools that look at the working\n"
+        "directory. The answer goes to standard output, everything else to standard error.\n"
+        "With no key and no upstream set, a small local model answers.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -37,7 +37,10 @@ def clean(text: str) -> str:
 
 def one_line(text: str, most: int) -> str:
     """The same on one line, and shortened if need be."""
-    line = " ".join(clean(text).split())
+    return clipped(" ".join(clean(text).split()), most)
+
+
+def clipped(line: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 

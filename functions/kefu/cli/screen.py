@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from kefu.cli.clean import Cleaner, clean, one_line
+from kefu.cli.clean import Cleaner, clean, clipped, one_line
 from kefu.events import Action, Assistant, Budget, Event, Observation
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Terminal:
         self._settle()
         self._text = ""
         lines = clean(observation.content).split("\n")
-        shown = "".join(f"  {one_line(line, _WIDTH)}\n" for line in lines[:_LINES])
+        shown = "".join(f"  {clipped(line, _WIDTH)}\n" for line in lines[:_LINES])
         if len(lines) > _LINES:
             shown += f"  … {len(lines) - _LINES} more lines\n"
         self._note(shown, "dim" if observation.ok else "yellow")
