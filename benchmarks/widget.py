@@ -1,4 +1,4 @@
-"""A long answer in a real Chromium: what a chunk costs the page that embeds the widget (W17)."""
+"""The widget in a real Chromium: what it costs its page, unused and used (W16, W17)."""
 
 from __future__ import annotations
 

@@ -1,13 +1,18 @@
-/** Builds the one file that a site embeds, and prints its tag for those who pin a hash. */
+/**
+ * Builds what a site embeds, and prints its tags: the loader with the chat that it fetches, the
+ * same in one file for those who pin one hash, and a dictionary for each further language.
+ */
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { pathToFileURL } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
 
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
-const LIMIT_BYTES = 15 * 1024;
+const SOURCES = new URL("src/", import.meta.url);
+const LIMITS = { loader: 1.5 * 1024, "loader and chat": 16 * 1024, all: 15 * 1024 };
 
 /**
  * Names that stay inside: of no element, attribute or stored or sent JSON, and never written as a
@@ -40,48 +45,132 @@ const stylesheets = {
   },
 };
 
-const { outputFiles } = await build({
-  entryPoints: [new URL("src/embed.ts", import.meta.url).pathname],
-  bundle: true,
-  write: false,
-  format: "iife",
-  minify: true,
-  charset: "utf8",
-  target: "es2022",
-  legalComments: "none",
-  mangleProps: new RegExp(`^(?:${INTERNAL.trim().split(/\s+/).join("|")})$`),
-  plugins: [stylesheets],
-});
-const minified = await minify(outputFiles[0].text, {
-  compress: { ecma: 2022, passes: 3, hoist_funs: true, unsafe: true, pure_getters: true },
-  format: { ecma: 2022 },
-});
-// Pages in GBK take a script without a charset for GBK, but for a byte order mark.
-const code = Buffer.from(`\ufeff${minified.code}`);
-const digest = createHash("sha384").update(code).digest();
-const hashed = `chat-widget.${digest.toString("hex").slice(0, 12)}.js`;
-
-await mkdir(OUT, { recursive: true });
-for (const name of await readdir(OUT)) {
-  if (/^chat-widget\.\w+\.js(\.br|\.gz)?$/.test(name)) await rm(new URL(name, OUT));
+/** A script as short as it gets. `known`: what the build alone knows, by the name in the source. */
+async function scriptOf(entry, known) {
+  const { outputFiles } = await build({
+    entryPoints: [new URL(entry, SOURCES).pathname],
+    bundle: true,
+    write: false,
+    format: "iife",
+    minify: true,
+    charset: "utf8",
+    target: "es2022",
+    legalComments: "none",
+    // Without its "use strict": classes are strict by themselves.
+    tsconfigRaw: "{}",
+    mangleProps: new RegExp(`^(?:${INTERNAL.trim().split(/\s+/).join("|")})$`),
+    define: Object.fromEntries(
+      Object.entries(known).map(([name, value]) => [name, JSON.stringify(value)]),
+    ),
+    plugins: [stylesheets],
+  });
+  const { code } = await minify(outputFiles[0].text, {
+    compress: { ecma: 2022, passes: 3, hoist_funs: true, unsafe: true, pure_getters: true },
+    format: { ecma: 2022 },
+  });
+  // Pages in GBK take a script without a charset for GBK, but for a byte order mark.
+  return Buffer.from(/[^\0-\x7f]/.test(code) ? `\ufeff${code}` : code);
 }
-const packed = brotliCompressSync(code);
-for (const name of ["chat-widget.js", hashed]) {
-  await writeFile(new URL(name, OUT), code);
-  await writeFile(new URL(`${name}.br`, OUT), packed);
-  await writeFile(new URL(`${name}.gz`, OUT), gzipSync(code, { level: 9 }));
-}
-const integrity = `sha384-${digest.toString("base64")}`;
-// For pages that show the tag to pin.
-await writeFile(new URL("chat-widget.json", OUT), JSON.stringify({ file: hashed, integrity }));
 
-const brotli = packed.length;
-console.log(`chat-widget.js  ${code.length} bytes, ${brotli} with brotli`);
-console.log(
-  `<script src="https://YOUR-HOST/${hashed}" integrity="${integrity}"` +
-    ` crossorigin="anonymous" data-api-url="https://YOUR-HOST/api/chat" defer></script>`,
-);
-if (brotli > LIMIT_BYTES) {
-  console.error(`chat-widget.js is over its limit of ${LIMIT_BYTES} bytes with brotli.`);
-  process.exitCode = 1;
+/** The default export of a source without imports that are left at run time. */
+async function defaultOf(source) {
+  const { outputFiles } = await build({
+    entryPoints: [source.pathname],
+    bundle: true,
+    write: false,
+    format: "esm",
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  return (await import(`data:text/javascript;base64,${code}`)).default;
+}
+
+/** JSON by language. */
+async function dictionaries() {
+  const folder = new URL("languages/", SOURCES);
+  const names = (await readdir(folder)).sort();
+  const texts = await Promise.all(names.map((name) => defaultOf(new URL(name, folder))));
+  return new Map(texts.map((text, at) => [names[at].split(".")[0], JSON.stringify(text)]));
+}
+
+const hash = (content, algorithm) => createHash(algorithm).update(content).digest();
+const short = (content) => hash(content, "sha384").toString("hex").slice(0, 12);
+const integrityOf = (content, algorithm) =>
+  `${algorithm}-${hash(content, algorithm).toString("base64")}`;
+
+/** What makes these files smallest, of all that the format can be told. */
+export const packed = (content) =>
+  brotliCompressSync(content, {
+    params: {
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_FONT,
+      [constants.BROTLI_PARAM_LGWIN]: 16,
+    },
+  });
+
+/** Every file by its name, and what the tags need. The same sources give the same bytes. */
+export async function made() {
+  const texts = await dictionaries();
+  const DICTIONARIES = short([...texts.values()].join("\n"));
+  const chat = await scriptOf("arrive.ts", { DICTIONARIES });
+  const CHAT_FILE = `chat-widget-chat.${short(chat)}.js`;
+  // Long enough for a second preimage, and half as long as the other in a file of this size.
+  const CHAT_INTEGRITY = integrityOf(chat, "sha256");
+  const loader = await scriptOf("embed.ts", { CHAT_FILE, CHAT_INTEGRITY });
+  const all = await scriptOf("all.ts", { DICTIONARIES });
+  const [loaderFile, allFile] = [
+    `chat-widget.${short(loader)}.js`,
+    `chat-widget.all.${short(all)}.js`,
+  ];
+  const files = new Map([
+    ["chat-widget.js", loader],
+    [loaderFile, loader],
+    [CHAT_FILE, chat],
+    ["chat-widget.all.js", all],
+    [allFile, all],
+  ]);
+  for (const [language, json] of texts) {
+    files.set(`chat-widget-${language}.${DICTIONARIES}.json`, Buffer.from(json));
+  }
+  // For pages that show the tag to pin.
+  const manifest = {
+    file: allFile,
+    integrity: integrityOf(all, "sha384"),
+    loader: { file: loaderFile, integrity: integrityOf(loader, "sha384") },
+  };
+  return { files, manifest, sizes: { loader, chat, all } };
+}
+
+/** Anew, without what an earlier build has left. */
+async function write(files, manifest) {
+  await mkdir(OUT, { recursive: true });
+  for (const name of await readdir(OUT)) await rm(new URL(name, OUT));
+  for (const [name, content] of files) {
+    await writeFile(new URL(name, OUT), content);
+    await writeFile(new URL(`${name}.br`, OUT), packed(content));
+    await writeFile(new URL(`${name}.gz`, OUT), gzipSync(content, { level: 9 }));
+  }
+  await writeFile(new URL("chat-widget.json", OUT), JSON.stringify(manifest));
+}
+
+function tag({ file, integrity }) {
+  return (
+    `<script src="https://YOUR-HOST/${file}" integrity="${integrity}"` +
+    ` crossorigin="anonymous" data-api-url="https://YOUR-HOST/api/chat" defer></script>`
+  );
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { files, manifest, sizes } = await made();
+  await write(files, manifest);
+  const { loader, chat, all } = Object.fromEntries(
+    Object.entries(sizes).map(([name, code]) => [name, packed(code).length]),
+  );
+  const found = { loader, "loader and chat": loader + chat, all };
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    console.log(`${name}: ${found[name]} bytes with brotli, of ${limit}`);
+    if (found[name] > limit) {
+      console.error(`${name}: over the limit.`);
+      process.exitCode = 1;
+    }
+  }
+  console.log(`The loader:\n${tag(manifest.loader)}\nAll in one file:\n${tag(manifest)}`);
 }

@@ -37,6 +37,8 @@ const MEANINGS = {
 /** What stands in the options under another name or unit. */
 const DEFAULTS = {
   apiUrl: () => "",
+  theme: () => "`auto`",
+  position: () => "`auto`",
   title: () => "by language",
   greeting: () => "by language",
   suggestions: () => "",
@@ -50,9 +52,15 @@ const DEFAULTS = {
 
 /** The names that the source reads. */
 export async function namesRead() {
-  const source = await readFile(new URL("src/options.ts", import.meta.url), "utf8");
-  const reads = source.matchAll(/(?:setting\(|own\((?:attributes|config), )"(\w+)"/gu);
-  return [...new Set([...reads].map(([, name]) => name))];
+  const files = ["chat", "loader", "options", "settings"];
+  const sources = await Promise.all(
+    files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
+  );
+  const reads = sources
+    .join("\n")
+    .matchAll(/setting\("(\w+)"|settings\.(?!ts")(\w+)|\{ ([\w, ]+) \}: Settings/gu);
+  const names = [...reads].flatMap(([, one, other, some]) => one ?? other ?? some.split(", "));
+  return [...new Set(names)];
 }
 
 export const NAMES = Object.keys(MEANINGS);
@@ -83,8 +91,8 @@ async function defaults() {
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
   const { readOptions } = await import(`data:text/javascript;base64,${code}`);
-  const page = { url: "https://www.example.com/", languages: ["en"] };
-  return readOptions({ apiUrl: "https://chat.example.com/api/chat" }, {}, page, () => {});
+  const apiUrl = new URL("https://chat.example.com/api/chat");
+  return readOptions(apiUrl, {}, {}, () => {});
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -80,10 +80,24 @@ def zipped(folder: Path) -> int:
     return len(packed.getvalue())
 
 
+def served(widget: Path) -> set[str]:
+    """What the widget's build has made: no name is missing, each is there packed, too."""
+    made = {path.name for path in widget.iterdir()}
+    plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
+    kinds = {re.sub(r"\.[0-9a-f]{12}\.", ".*.", name) for name in plain}
+    scripts = {f"chat-widget{part}.js" for part in ("", ".*", "-chat.*", ".all", ".all.*")}
+    assert {name for name in kinds if name.endswith(".js")} == scripts
+    assert {f"chat-widget-{language}.*.json" for language in ("ar", "ja", "zh-TW")} < kinds
+    assert {name + end for name in plain for end in ("", ".br", ".gz")} == made - {
+        "chat-widget.json"
+    }
+    return made
+
+
 def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
     found = names(package)
     assert {"run.sh", "kefu/asgi.py", "kefu/lambda_handler.py"} <= found
-    assert "kefu/web/static/widget/chat-widget.js.br" in found
+    assert served(build.WIDGET) <= {name.rpartition("/")[2] for name in found if "widget/" in name}
     assert os.access(package / "run.sh", os.X_OK)
     assert {f"kefu/tokens/encodings/{name}_base.bin" for name in ("cl100k", "o200k")} <= found
     unwanted = re.compile(
@@ -236,6 +250,18 @@ def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -
     (tmp_path / "chat-widget.json").write_text(json.dumps(changed))
     assert "Run: make docs" in build.widget_complaint(tmp_path, template)
     assert "not built" in build.widget_complaint(tmp_path / "nowhere", template)
+
+
+def test_the_wheel_has_every_file_of_the_widget_packed_and_plain(tmp_path: Path) -> None:
+    """C16, W2: they are not under version control, and must be in what is installed."""
+    uv = str(Path(sys.executable).with_name("uv"))
+    command = [uv, "build", "--wheel", "--quiet", "--out-dir", str(tmp_path)]
+    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name for name in archive.namelist() if name.startswith("kefu/web/static/widget/")}
+    assert {name.rpartition("/")[2] for name in inside} == served(build.WIDGET)
 
 
 def test_stripping_leaves_what_is_no_library_alone() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.asking import ask, get
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import ORIGIN, Stage
+
+WIDGET = Path(__file__).parents[2] / "functions/kefu/web/static/widget"
 
 
 async def test_c17_health_says_ok_and_nothing_secret(shared: Stage) -> None:
@@ -87,16 +90,33 @@ async def test_c16_widget_is_cached_revalidated_and_open_to_all(shared: Stage) -
 
 @pytest.mark.parametrize("coding", ["br", "gzip"])
 async def test_c16_widget_is_served_compressed(shared: Stage, coding: str) -> None:
-    plain = await get(shared.url, "/chat-widget.js", Accept_Encoding="identity")
+    plain = await get(shared.url, "/chat-widget.all.js", Accept_Encoding="identity")
     if plain.status_code == 404:
         pytest.skip("the widget is not built: make setup")
-    packed = await get(shared.url, "/chat-widget.js", Accept_Encoding=coding)
+    packed = await get(shared.url, "/chat-widget.all.js", Accept_Encoding=coding)
     assert packed.headers["Content-Encoding"] == coding
     assert "accept-encoding" in packed.headers["Vary"].lower()
     assert int(packed.headers["Content-Length"]) < len(plain.content) / 2
     assert packed.headers["ETag"] != plain.headers["ETag"]
     if coding == "gzip":
         assert packed.content == plain.content
+
+
+async def test_c16_w2_every_file_of_the_widget_is_served_to_all_sites(shared: Stage) -> None:
+    """Those with a hash in their name for good, the two without for a few minutes."""
+    manifest = await get(shared.url, "/chat-widget.json")
+    if manifest.status_code == 404:
+        pytest.skip("the widget is not built: make setup")
+    names = [path.name for path in WIDGET.iterdir() if path.suffix in (".js", ".json")]
+    assert manifest.json()["file"] in names
+    for name in names:
+        response = await get(shared.url, f"/{name}", Origin="https://any.example")
+        assert response.status_code == 200, name
+        assert response.headers["Access-Control-Allow-Origin"] == "*", name
+        plain = {"chat-widget.js", "chat-widget.all.js", "chat-widget.json"}
+        assert ("immutable" in response.headers["Cache-Control"]) == (name not in plain), name
+        kind = "text/javascript" if name.endswith(".js") else "application/json"
+        assert response.headers["Content-Type"].startswith(kind), name
 
 
 @pytest.mark.parametrize("accepted", ["", "identity", "br;q=0, gzip;q=0.0", "zstd", "bra"])

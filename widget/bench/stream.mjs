@@ -1,5 +1,6 @@
 /**
- * A long answer in a real Chromium (W16, W17): 10,000 characters of Markdown in 2,000 chunks at
+ * The widget in a real Chromium (W16, W17): what a page pays before anybody wants to chat, what the
+ * arrival of the chat costs, and a long answer: 10,000 characters of Markdown in 2,000 chunks at
  * 200 a second. Prints one JSON object of figures; needs the built widget.
  *
  *   node bench/stream.mjs [--quick]
@@ -9,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 
-const WIDGET = new URL("../../functions/kefu/web/static/widget/chat-widget.js", import.meta.url);
+const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const CHUNKS = process.argv.includes("--quick") ? 400 : 2_000;
 const PER_SECOND = 200;
 const CHARACTERS = 5;
@@ -40,7 +41,7 @@ for day in range(30):
 
 const page = (origin) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>
-<script src="/chat-widget.js" data-api-url="${origin}/api/chat" data-open defer></script></body>`;
+<script src="/chat-widget.js" data-api-url="${origin}/api/chat" defer></script></body>`;
 
 const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
 
@@ -62,11 +63,18 @@ function stream(response) {
   }, 5);
 }
 
-const script = await readFile(WIDGET);
-const server = createServer((request, response) => {
+/** Paths of the widget that were asked for. */
+const asked = [];
+const server = createServer(async (request, response) => {
   if (request.method === "POST") stream(response);
-  else if (request.url === "/chat-widget.js") {
-    response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8" }).end(script);
+  else if (/^\/chat-widget[\w.-]*\.js$/.test(request.url)) {
+    asked.push(request.url);
+    const script = await readFile(new URL(`.${request.url}`, WIDGET));
+    const headers = {
+      "Content-Type": "text/javascript; charset=utf-8",
+      "Access-Control-Allow-Origin": "*",
+    };
+    response.writeHead(200, headers).end(script);
   } else {
     response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" });
     response.end(page(`http://127.0.0.1:${server.address().port}`));
@@ -110,8 +118,17 @@ try {
   await tab.goto(`http://127.0.0.1:${server.address().port}/`);
   // Before anything is looked for in the page: that takes script of its own.
   const load = await spent();
-  await tab.locator("kefu-chat textarea").waitFor();
+  await tab.locator("kefu-chat .launcher").waitFor();
+  await tab.waitForTimeout(500);
   const loadTask = await longest("tasks");
+  const requests = asked.length;
+  const before = await spent();
+  await tab.locator("kefu-chat .launcher").hover();
+  await tab.locator("kefu-chat .panel").waitFor({ state: "attached" });
+  const arrival = await spent();
+  const arrivalTask = await longest("tasks");
+  await tab.locator("kefu-chat .launcher").click();
+  await tab.locator("kefu-chat textarea").waitFor();
   await tab.waitForTimeout(500);
   const quietStart = await spent();
   await tab.waitForTimeout(1_000);
@@ -134,8 +151,11 @@ try {
   const quarters = [0, 1, 2, 3].map((at) => marks[at + 1].task - marks[at].task);
   const gaps = await tab.evaluate(() => globalThis.seen.gaps.toSorted((a, b) => a - b));
   const figures = {
+    "requests before interest": requests,
     "load: script ms": load.script,
-    "load: longest task ms": loadTask,
+    "load: longest task ms (0: none over 50)": loadTask,
+    "chat arrives: script ms": arrival.script - before.script,
+    "chat arrives: longest task ms (0: none over 50)": arrivalTask,
     "main thread ms a chunk": (end.task - marks[0].task) / CHUNKS,
     "script, style and layout ms a chunk": (end.own - marks[0].own) / CHUNKS,
     "script ms a chunk": (end.script - marks[0].script) / CHUNKS,

@@ -1,7 +1,6 @@
 /** `window.ChatWidget`: what the page's own scripts may do with the widget, and be told of. */
 
 import type { Trouble } from "./retry.ts";
-import type { Widget } from "./widget.ts";
 
 /** The `detail` of each `chat-widget:…` event; `id` is the same for a question and its answer. */
 export interface EventDetails {
@@ -33,22 +32,7 @@ export interface ChatWidget {
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }
 
-/** `forgotten` is called when the page has had enough of the widget. */
-export function handleOf(widget: Widget, forgotten: () => void): ChatWidget {
-  return {
-    open: () => widget.open(),
-    close: () => widget.close(),
-    toggle: () => widget.toggle(),
-    send: (text) => widget.send(String(text)),
-    reset: () => widget.reset(),
-    destroy() {
-      widget.destroy();
-      forgotten();
-    },
-    on(name, told) {
-      const heard = (event: Event): void => told((event as CustomEvent).detail);
-      widget.host.addEventListener(`chat-widget:${name}`, heard);
-      return () => widget.host.removeEventListener(`chat-widget:${name}`, heard);
-    },
-  };
-}
+/** What the chat does, once it is there. */
+export const ACTS = ["open", "close", "toggle", "send", "reset"] as const;
+
+export type Call = readonly [name: (typeof ACTS)[number], text: unknown];

@@ -30,7 +30,7 @@ export class Store {
 
   /** `area` may throw, and is asked each time: a page may lose its storage while it is shown. */
   constructor(apiUrl: URL, area: () => Area | undefined) {
-    this.#key = `kefu-chat:${VERSION}:${apiUrl.href}`;
+    this.#key = keyOf(apiUrl);
     this.#area = area;
   }
 
@@ -60,6 +60,19 @@ export class Store {
       // Blocked or full.
     }
   }
+}
+
+function keyOf(apiUrl: URL | string): string {
+  return `kefu-chat:${VERSION}:${apiUrl}`;
+}
+
+/**
+ * Whether the chat was left open, as the loader sees it: all else is for the chat to read. Throws
+ * where there is no storage.
+ */
+export function isKeptOpen(page: Window, apiUrl: string, persist: unknown): boolean {
+  const area = persist === "local" ? page.localStorage : page.sessionStorage;
+  return /"isOpen":true/.test(area[keyOf(apiUrl)]);
 }
 
 export function areaOf(page: Window, persist: Persist): Area | undefined {

@@ -1,10 +1,10 @@
-/** Every word the widget says, in each language it speaks. */
+/** Every word the widget says; other languages than these are in languages/. */
 
 import type { Trouble } from "./retry.ts";
 
-export type Language = "zh-CN" | "en";
-
 export interface Texts {
+  /** The language itself, as a tag. */
+  readonly lang: string;
   readonly title: string;
   readonly greeting: string;
   readonly open: string;
@@ -36,8 +36,9 @@ export interface Texts {
   readonly troubles: Readonly<Record<Trouble, string>>;
 }
 
-export const TEXTS: Readonly<Record<Language, Texts>> = {
+export const TEXTS: Readonly<Record<"zh-CN" | "en", Texts>> = {
   "zh-CN": {
+    lang: "zh-CN",
     title: "在线客服",
     greeting: "您好！请问有什么可以帮您？",
     open: "打开聊天",
@@ -75,6 +76,7 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     },
   },
   en: {
+    lang: "en",
     title: "Chat with us",
     greeting: "Hello! What can we help you with?",
     open: "Open chat",
@@ -113,13 +115,3 @@ export const TEXTS: Readonly<Record<Language, Texts>> = {
     },
   },
 };
-
-/** The first language of the list that the widget speaks; English where it speaks none. */
-export function languageOf(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
-    const primary = tag.trim().toLowerCase().split("-", 1)[0];
-    if (primary === "zh") return "zh-CN";
-    if (primary === "en") return "en";
-  }
-  return "en";
-}

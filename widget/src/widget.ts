@@ -6,7 +6,7 @@ import type { EventDetails, EventName } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
 import { areaOf, Store } from "./store.ts";
-import { TEXTS, type Texts } from "./texts.ts";
+import type { Texts } from "./texts.ts";
 import answerStyles from "./view/answer.css";
 import { Composer } from "./view/composer.ts";
 import { Consent } from "./view/consent.ts";
@@ -16,8 +16,6 @@ import { COVERS_PAGE, fillScreen } from "./view/screen.ts";
 import { Suggestions } from "./view/suggestions.ts";
 import { Transcript } from "./view/transcript.ts";
 import stylesheet from "./view/widget.css";
-
-export const HOST_TAG = "kefu-chat";
 
 export class Widget implements Audience {
   readonly #page: Window;
@@ -30,13 +28,20 @@ export class Widget implements Audience {
   readonly #composer: Composer;
   readonly #launcher: Launcher;
   readonly #panel: Panel;
-  readonly #host = document.createElement(HOST_TAG);
+  readonly #host: HTMLElement;
   /** Ends what the widget listens to outside its own tree. */
   readonly #gone = new AbortController();
 
-  constructor(page: Window, options: Options) {
+  constructor(
+    page: Window,
+    host: HTMLElement,
+    launcher: HTMLButtonElement,
+    texts: Texts,
+    options: Options,
+  ) {
     this.#page = page;
-    this.#texts = TEXTS[options.language];
+    this.#host = host;
+    this.#texts = texts;
     this.#store = new Store(options.apiUrl, () => areaOf(page, options.persist));
     const stored = this.#store.read();
     this.#conversation = new Conversation(
@@ -74,11 +79,13 @@ export class Widget implements Audience {
       (text) => this.#conversation.send(text),
       () => this.#conversation.stop(),
     );
-    this.#launcher = new Launcher(this.#texts, () => this.toggle());
+    const mark = launcher.children[0]?.cloneNode(true) as Element;
+    this.#launcher = new Launcher(this.#texts, launcher);
     const parts = [this.#transcript, this.#suggestions, this.#consent, this.#composer];
     this.#panel = new Panel(
       this.#texts,
       options.title,
+      mark,
       parts.map(({ node }) => node),
       () => {
         this.close();
@@ -92,15 +99,11 @@ export class Widget implements Audience {
     fillScreen(page, this.#panel.node, this.#gone.signal);
     for (const turn of stored.turns) this.#transcript.restored(turn);
     if (stored.turns.length > 0) this.#suggestions.remove();
-    this.#mount(options);
+    this.#mount();
     this.#listen();
     this.#showStatus();
     const isOpen = stored.turns.length > 0 ? stored.isOpen : options.open;
     if (isOpen && !page.matchMedia(COVERS_PAGE).matches) this.#reveal();
-  }
-
-  get host(): HTMLElement {
-    return this.#host;
   }
 
   get isOpen(): boolean {
@@ -145,7 +148,6 @@ export class Widget implements Audience {
   destroy(): void {
     this.#conversation.leave();
     this.#gone.abort();
-    this.#host.remove();
   }
 
   asked(turn: Turn): void {
@@ -235,19 +237,12 @@ export class Widget implements Audience {
     this.#store.write({ isOpen: this.isOpen, turns: this.#conversation.turns });
   }
 
-  #mount(options: Options): void {
-    const host = this.#host;
-    host.lang = options.language;
-    host.dataset.position = options.position;
-    host.dataset.theme = options.theme;
-    if (options.accent) host.style.setProperty("--kefu-accent", options.accent, "important");
-    const shadow = host.attachShadow({ mode: "open" });
+  #mount(): void {
+    const shadow = this.#host.shadowRoot;
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(answerStyles + stylesheet);
-    shadow.adoptedStyleSheets = [sheet];
-    shadow.append(this.#panel.node, this.#launcher.node);
-    // Beside the body: a transform or filter there would move what is fixed.
-    document.documentElement.append(host);
+    shadow?.adoptedStyleSheets.push(sheet);
+    shadow?.prepend(this.#panel.node);
   }
 
   #listen(): void {

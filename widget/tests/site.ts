@@ -6,10 +6,6 @@ import type { AddressInfo } from "node:net";
 
 const STATIC = new URL("../../functions/kefu/web/static/", import.meta.url);
 
-const FILES: Readonly<Record<string, readonly [string, string]>> = {
-  "/chat-widget.js": ["widget/chat-widget.js", "text/javascript; charset=utf-8"],
-};
-
 /** What the service serves beside the widget: its own pages and their parts. */
 const PAGES = ["/playground", "/gallery", "/stage"];
 
@@ -39,16 +35,19 @@ export class Site {
     this.#server = createServer(async (request, response) => {
       const path = new URL(request.url ?? "/", "http://site").pathname;
       const page = this.#pages.get(path);
-      const file = FILES[path] ?? partOf(path);
+      const file = partOf(path);
       if (page !== undefined) {
         const [content, policy] = page;
         const type = TYPES.find(([kind]) => kind.test(path + content))?.[1] ?? "text/plain";
         response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policy });
         response.end(content);
       } else if (file !== undefined) {
-        const policy = PAGES.includes(path) ? { "Content-Security-Policy": OWN_POLICY } : {};
-        response.writeHead(200, { "Content-Type": file[1], ...policy });
-        response.end(await readFile(new URL(file[0], STATIC)));
+        const policy = PAGES.includes(path)
+          ? { "Content-Security-Policy": OWN_POLICY }
+          : { "Access-Control-Allow-Origin": "*" };
+        const content = await readFile(new URL(file[0], STATIC)).catch(() => undefined);
+        response.writeHead(content ? 200 : 404, { "Content-Type": file[1], ...policy });
+        response.end(content);
       } else {
         response.writeHead(404).end();
       }
@@ -79,6 +78,10 @@ export class Site {
 
 function partOf(path: string): readonly [string, string] | undefined {
   if (PAGES.includes(path)) return [`${path.slice(1)}.html`, "text/html; charset=utf-8"];
+  if (/^\/chat-widget[\w.-]*\.js$/.test(path)) {
+    return [`widget${path}`, "text/javascript; charset=utf-8"];
+  }
+  if (/^\/chat-widget-[\w.-]+\.json$/.test(path)) return [`widget${path}`, "application/json"];
   if (/^\/\w+\.js$/.test(path)) return [path.slice(1), "text/javascript; charset=utf-8"];
   if (/^\/(demo|pages|stage)\.css$/.test(path)) return [path.slice(1), "text/css; charset=utf-8"];
   return undefined;

@@ -1,20 +1,18 @@
-/** The button in the corner of the page. */
+/** The button in the corner of the page, now that there is something to open. */
 
 import type { Texts } from "../texts.ts";
-import { button, icon } from "./dom.ts";
+import { icon } from "./dom.ts";
 
 export class Launcher {
   readonly node: HTMLButtonElement;
   readonly #texts: Texts;
 
-  constructor(texts: Texts, toggled: () => void) {
+  /** `node`: as the loader drew it. */
+  constructor(texts: Texts, node: HTMLButtonElement) {
     this.#texts = texts;
-    this.node = button(
-      { class: "launcher", part: "launcher", "aria-haspopup": "dialog" },
-      toggled,
-      icon("chat"),
-      icon("down"),
-    );
+    this.node = node;
+    node.setAttribute("aria-haspopup", "dialog");
+    node.append(icon("down"));
     this.show(false);
   }
 

@@ -13,6 +13,7 @@ export class Panel {
   constructor(
     texts: Texts,
     title: string,
+    mark: Node,
     parts: readonly HTMLElement[],
     closed: () => void,
     renewed: () => void,
@@ -23,7 +24,7 @@ export class Panel {
       element(
         "header",
         { part: "header" },
-        element("span", { class: "mark" }, icon("chat")),
+        element("span", { class: "mark" }, mark),
         element(
           "div",
           { class: "heading" },

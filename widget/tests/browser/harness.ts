@@ -33,8 +33,10 @@ export interface Stage {
     options?: BrowserContextOptions,
     html?: string,
   ): Promise<Visit>;
-  /** Opens any address. */
+  /** Opens any address; where the widget is, the visitor shows interest at once. */
   open(url: string, options?: BrowserContextOptions): Promise<Visit>;
+  /** Opens any address, and looks no further: of the widget there is what the loader drew. */
+  glance(url: string, options?: BrowserContextOptions): Promise<Visit>;
 }
 
 const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "data-lang": "en" };
@@ -47,6 +49,11 @@ export function stage(): Stage {
     return it.open(it.site.page("/", html ?? pageWith(all)), options);
   };
   it.open = async (url, options = {}) => {
+    const visit = await it.glance(url, options);
+    await interest(visit.page);
+    return visit;
+  };
+  it.glance = async (url, options = {}) => {
     const context = await it.browser.newContext(options);
     const page = await context.newPage();
     const errors: string[] = [];
@@ -73,6 +80,13 @@ export function stage(): Stage {
     await Promise.all([it.service.stop(), it.site.stop()]);
   });
   return it;
+}
+
+/** Has the chat fetched, as the pointer over the launcher would, and waits until it is there. */
+export async function interest(page: Page): Promise<void> {
+  if ((await page.locator("kefu-chat").count()) === 0) return;
+  await page.locator("kefu-chat .launcher").dispatchEvent("pointerenter");
+  await page.locator("kefu-chat .panel").waitFor({ state: "attached" });
 }
 
 /** A page with the widget, in the words of a visitor. */

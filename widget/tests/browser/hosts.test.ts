@@ -1,6 +1,6 @@
 /** Pages that are hard on it: their styles, their policies, their frames; and it on them. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -177,22 +177,45 @@ test("on paper there is no widget (W10)", async () => {
 });
 
 test("the strictest policy the docs name is enough, Trusted Types too (W14)", async () => {
-  it.service.script(answer(["Yes."]));
   const policy =
     `default-src 'none'; script-src 'self' 'nonce-r4nd0m'; style-src 'self'; ` +
     `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'; ` +
-    `trusted-types 'none'; base-uri 'none'; form-action 'none'`;
-  const html = blank("").replace("<script ", '<script nonce="r4nd0m" ');
-  const { page, launcher, send, answers, errors } = await it.open(
-    it.site.page("/strict", html, `, ${policy}`),
-  );
-  await launcher.click();
-  await send("Do you ship?");
-  await eventually(() => answers.innerText(), "Yes.");
-  // The blank icon of the page is the page's own fault.
-  expect(errors.filter((error) => !error.includes("data:,"))).toEqual([]);
-  expect(await page.locator("kefu-chat").count()).toBe(1);
+    `base-uri 'none'; form-action 'none'; trusted-types`;
+  const ways = { "/chat-widget.js": "kefu-chat", [await pinned()]: "'none'" };
+  for (const [path, policies] of Object.entries(ways)) {
+    it.service.script(answer(["Yes."]));
+    const html = blank("")
+      .replace("<script ", '<script nonce="r4nd0m" ')
+      .replace("/chat-widget.js", path);
+    const { page, launcher, send, answers, errors } = await it.open(
+      it.site.page("/strict", html, `, ${policy} ${policies}`),
+    );
+    await launcher.click();
+    await send("Do you ship?");
+    await eventually(() => answers.innerText(), "Yes.");
+    // The blank icon of the page is the page's own fault.
+    expect(errors.filter((error) => !error.includes("data:,"))).toEqual([]);
+    expect(await page.locator("kefu-chat").count()).toBe(1);
+  }
 });
+
+test("a nonce alone is enough: it goes from the loader to the chat (W2, W14)", async () => {
+  const policy =
+    `default-src 'none'; script-src 'nonce-r4nd0m'; style-src 'self'; ` +
+    `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'`;
+  const html = blank("", { "data-open": "" }).replace("<script ", '<script nonce="r4nd0m" ');
+  const { panel, errors } = await it.open(it.site.page("/nonce", html, `, ${policy}`));
+  expect(await panel.isVisible()).toBe(true);
+  expect(errors.filter((error) => !error.includes("data:,"))).toEqual([]);
+});
+
+/** The path of the widget in one file. */
+async function pinned(): Promise<string> {
+  const manifest = new URL("widget/chat-widget.json", STATIC);
+  return `/${JSON.parse(await readFile(manifest, "utf8")).file}`;
+}
+
+const STATIC = new URL("../../../functions/kefu/web/static/", import.meta.url);
 
 test("in a sandboxed frame, without an origin and without storage, it answers (W14)", async () => {
   it.service.script(answer(["Yes."]));

@@ -26,8 +26,11 @@ test("the playground writes the tag, shows what it does, and can be shared (W10)
   );
   await host.locator("h2").getByText('Ann "A" & Co').waitFor();
   expect(await host.locator(".pill").allInnerTexts()).toEqual(["Do you ship?", "Where are you?"]);
-  const shown = await host.evaluate((node) => ({ ...(node as HTMLElement).dataset }));
-  expect(shown).toMatchObject({ theme: "dark", position: "bottom-left" });
+  const shown = await host.evaluate((node) => {
+    const { colorScheme, left, right } = getComputedStyle(node);
+    return { colorScheme, left, isLeft: Number.parseFloat(right) > Number.parseFloat(left) };
+  });
+  expect(shown).toEqual({ colorScheme: "dark", left: "20px", isLeft: true });
   const shared = await it.open(page.url(), { locale: "en-US" });
   expect(await shared.page.locator("#tag").innerText()).toBe(await tag());
   await page.getByLabel("Colour, #rrggbb").fill("#7c3a");
@@ -61,45 +64,46 @@ test("the gallery shows every state with the real widget, on a wide page and a p
   }
 });
 
-/** Side of the window, by the direction of the language and by what the tag says. */
-const SIDES: readonly (readonly [direction: string, position: string, side: string])[] = [
-  ["ltr", "auto", "right"],
-  ["rtl", "auto", "left"],
-  ["ltr", "bottom-left", "left"],
-  ["rtl", "bottom-left", "left"],
-  ["ltr", "bottom-right", "right"],
-  ["rtl", "bottom-right", "right"],
+/** Side of the window, by the language and by what the tag says. */
+const SIDES: readonly (readonly [language: string, position: string, side: string])[] = [
+  ["en", "auto", "right"],
+  ["ar", "auto", "left"],
+  ["he", "auto", "left"],
+  ["en", "bottom-left", "left"],
+  ["ar", "bottom-left", "left"],
+  ["en", "bottom-right", "right"],
+  ["ar", "bottom-right", "right"],
 ];
 
 test("read from the right, all of it is mirrored; where it stands, the tag decides (W9)", async () => {
-  it.service.script(answer(["Yes."]));
-  const { page, panel, launcher, act, input, send, idle } = await it.visit(
-    {},
-    { viewport: { width: 900, height: 700 }, reducedMotion: "reduce" },
-  );
-  await send("Do you ship?");
-  await idle();
-  const question = panel.locator(".question");
-  for (const [direction, position, side] of SIDES) {
-    await page.locator("kefu-chat").evaluate(
-      (host, [dir, wanted]) => {
-        host.setAttribute("dir", dir);
-        host.setAttribute("data-position", wanted);
-      },
-      [direction, position] as const,
+  for (const [language, position, side] of SIDES) {
+    it.service.script(answer(["Yes."]));
+    const { page, panel, launcher, act, input, send } = await it.visit(
+      { "data-lang": language, "data-position": position },
+      { viewport: { width: 900, height: 700 }, reducedMotion: "reduce" },
     );
+    await send("Do you ship?");
+    await panel.locator(".icon-send").waitFor();
+    const question = panel.locator(".question");
     const [middle, width] = await span(panel);
     const found = {
+      lang: await page.locator("kefu-chat").getAttribute("lang"),
       gap: side === "right" ? 900 - middle - width / 2 : middle - width / 2,
       launcher: (await span(launcher))[0] > 450 ? "right" : "left",
       close: (await span(panel.locator(".close")))[0] > middle ? "end" : "start",
       question: (await span(question))[0] > middle ? "end" : "start",
       send: (await span(act))[0] > (await span(input))[0] ? "end" : "start",
     };
-    const end = direction === "rtl" ? "start" : "end";
-    expect(found).toEqual({ gap: 20, launcher: side, close: end, question: end, send: end });
+    const end = language === "en" ? "end" : "start";
+    const wanted = { gap: 20, launcher: side, close: end, question: end, send: end };
+    expect([language, position, found]).toEqual([
+      language,
+      position,
+      { lang: language, ...wanted },
+    ]);
+    await page.context().close();
   }
-});
+}, 60_000);
 
 /** Its middle and its width. */
 async function span(node: Locator): Promise<[middle: number, width: number]> {

@@ -24,15 +24,18 @@ test("machine.ts imports nothing: the table can be read and tested alone", () =>
   expect(sources.get("machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
 });
 
-test("only api.ts makes requests", () => {
+test("only api.ts makes requests, and dictionaries.ts those for a language", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
     "api.ts",
+    "dictionaries.ts",
   ]);
 });
 
-test("only embed.ts reads the page's globals and its script tag", () => {
+test("only the loader and the chat that follows it read the page's globals and elements", () => {
   expect(filesWith(/\bwindow\.|globalThis|currentScript|document\.querySelector/)).toEqual([
-    "embed.ts",
+    "chat.ts",
+    "fetch-chat.ts",
+    "loader.ts",
   ]);
 });
 
@@ -44,6 +47,6 @@ test("nothing turns text into markup or code, and nothing listens to messages (W
 
 test("views know no request, no storage and no page", () => {
   const inner = [...sources].filter(([path]) => path.startsWith("view/"));
-  const outside = /from "\.\.\/(api|store|embed|widget|handle)\.ts"/;
+  const outside = /from "\.\.\/(api|store|loader|chat|widget|handle)\.ts"/;
   expect(inner.filter(([, code]) => outside.test(code)).map(([path]) => path)).toEqual([]);
 });

@@ -6,11 +6,15 @@ import { NAMES, namesRead, PAGE, pageWithTable } from "../../docs.mjs";
 
 const page = readFileSync(PAGE, "utf8");
 const view = new URL("../../src/view/", import.meta.url);
-const source = readdirSync(view).map((name) => readFileSync(new URL(name, view), "utf8"));
+const source = [...readdirSync(view), "../loader.ts"].map((name) =>
+  readFileSync(new URL(name, view), "utf8"),
+);
 
 /** What matches in the text, each once, in order. */
 function all(text: string, pattern: RegExp): string[] {
-  return [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ""))].sort();
+  return [
+    ...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "")),
+  ].sort();
 }
 
 test("the table of attributes is what the source makes of it: make docs", async () => {
@@ -28,7 +32,7 @@ test("the page names every custom property a site may set, and no other", () => 
 
 test("the page names every part a site may style, and no other", () => {
   const listed = page.slice(page.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
-  const parts = all(source.join("\n"), /\bpart: "([\w-]+)"/g);
+  const parts = all(source.join("\n"), /\bpart: "([\w-]+)"|unknown }\)\.part = "(\w+)"/g);
   expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z-]+)`/g)).toEqual(parts);
 });
 

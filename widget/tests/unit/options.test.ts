@@ -1,8 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { type Attributes, type Options, readOptions } from "../../src/options.ts";
+import { languageOf } from "../../src/languages.ts";
+import { type Options, readOptions } from "../../src/options.ts";
+import { isUsable, lookOf } from "../../src/settings.ts";
+import { TEXTS } from "../../src/texts.ts";
 
-const PAGE = { url: "https://shop.example/contact?x=1", languages: ["fr-FR", "zh-TW"] };
-const API = { apiUrl: "https://api.example/api/chat" };
+const API = new URL("https://api.example/api/chat");
 
 const complaints: string[] = [];
 const warn = (complaint: string): void => {
@@ -13,27 +15,23 @@ beforeEach(() => {
   complaints.length = 0;
 });
 
-function read(attributes: Attributes, config?: unknown): Options {
-  const options = readOptions({ ...API, ...attributes }, config, PAGE, warn);
-  if (typeof options === "string") throw new Error(options);
-  return options;
+/** As the loader puts them together. */
+function read(attributes: object, config?: unknown): Options {
+  const settings = { __proto__: null, ...(config as object), ...attributes };
+  return readOptions(API, settings, TEXTS["zh-CN"], warn);
 }
 
 test("options: the defaults (W1)", () => {
   expect(read({})).toEqual({
-    apiUrl: new URL("https://api.example/api/chat"),
+    apiUrl: API,
     retries: 3,
     firstByteMs: 5_000,
     stallMs: 10_000,
-    language: "zh-CN",
     title: "在线客服",
     greeting: "您好！请问有什么可以帮您？",
     suggestions: [],
     consent: undefined,
     persist: "session",
-    accent: undefined,
-    theme: "auto",
-    position: "auto",
     open: false,
   });
   expect(complaints).toEqual([]);
@@ -50,21 +48,9 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
   ["firstByteTimeout", "601", "firstByteMs", 5_000],
   ["stallTimeout", "30", "stallMs", 30_000],
   ["stallTimeout", "1e9", "stallMs", 10_000],
-  ["lang", "en", "language", "en"],
-  ["lang", "EN-us", "language", "en"],
-  ["lang", "zh-CN", "language", "zh-CN"],
-  ["lang", "xx", "language", "zh-CN"],
   ["title", "  Acme  ", "title", "Acme"],
   ["title", "   ", "title", "在线客服"],
   ["greeting", "<b>Hi</b>", "greeting", "<b>Hi</b>"],
-  ["accent", "#0aF", "accent", "#0aF"],
-  ["accent", "#7c3aed", "accent", "#7c3aed"],
-  ["accent", "red;}*{display:none", "accent", undefined],
-  ["accent", "#12345", "accent", undefined],
-  ["theme", "dark", "theme", "dark"],
-  ["theme", "pink", "theme", "auto"],
-  ["position", "bottom-left", "position", "bottom-left"],
-  ["position", "top", "position", "auto"],
   ["persist", "session", "persist", "session"],
   ["persist", "local", "persist", "local"],
   ["persist", " none ", "persist", "none"],
@@ -140,41 +126,84 @@ for (const config of [null, 1, "text", [], () => 1, { title: {}, retry: [] }]) {
   });
 }
 
-const GOOD = [
-  ["https://api.example/api/chat", "https://api.example/api/chat"],
-  ["/api/chat", "https://shop.example/api/chat"],
-  ["http://localhost:8000/api/chat", "http://localhost:8000/api/chat"],
-  ["http://127.0.0.1:8000/api/chat", "http://127.0.0.1:8000/api/chat"],
-  ["http://[::1]:8000/api/chat", "http://[::1]:8000/api/chat"],
-  ["http://shop.localhost/api/chat", "http://shop.localhost/api/chat"],
-] as const;
+const USABLE = [
+  "https://api.example/api/chat",
+  "https://api.example:8443/api/chat?x=a@b",
+  "http://localhost:8000/api/chat",
+  "http://localhost/",
+  "http://127.0.0.1:8000/api/chat",
+  "http://[::1]:8000/api/chat",
+  "http://shop.localhost/api/chat",
+];
 
-for (const [value, href] of GOOD) {
-  test(`options: data-api-url ${value} is taken (W1)`, () => {
-    expect(read({ apiUrl: value }).apiUrl.href).toBe(href);
-  });
-}
-
-const BAD = [
+const UNUSABLE = [
   "",
+  "//",
+  "https://",
   "http://api.example/api/chat",
   "http://localhost.evil.example/api/chat",
   "http://127.0.0.1.evil.example/",
-  "javascript:alert(1)",
+  "http://localhost@evil.example/",
+  "http://evil.example/localhost/",
+  "javascript:alert(1)//https://api.example/",
   "ftp://api.example/",
-  "data:text/plain,hi",
-  "https://",
+  "data:text/plain,https://api.example/",
   "https://name:secret@api.example/api/chat",
+  "https://name@api.example/api/chat",
 ];
 
-for (const value of BAD) {
-  test(`options: data-api-url ${JSON.stringify(value)} is refused with a reason (W15, T23)`, () => {
-    const reason = readOptions({ apiUrl: value }, undefined, PAGE, warn);
-    expect(reason).toMatch(/^data-api-url /);
-    expect(reason).not.toContain("secret");
+test("settings: a visitor's words go out by https, or to this computer (W1, W15, T23)", () => {
+  expect(USABLE.filter((address) => !isUsable(address))).toEqual([]);
+  expect(UNUSABLE.filter(isUsable)).toEqual([]);
+});
+
+/** Settings and a language -> what the rules hold, and what they do not. */
+const LOOKS: readonly (readonly [object, string, string, RegExp])[] = [
+  [{}, "en", "color-scheme:light dark!important;right:", /accent|left/],
+  [{ theme: "dark" }, "en", "color-scheme:dark!", /light/],
+  [{ theme: "pink" }, "en", "color-scheme:light dark!", /pink/],
+  [{ accent: "#0aF" }, "en", "--kefu-accent:#0aF!important;", /left/],
+  [{ accent: "#7c3aed" }, "en", "--kefu-accent:#7c3aed!important;", /left/],
+  [{ accent: "red;}*{display:none" }, "en", ":host{color-scheme", /accent|display/],
+  [{ accent: "#12345" }, "en", ":host{color-scheme", /accent/],
+  [{ accent: 7, theme: {}, position: [] }, "en", "right:", /accent|left/],
+  [{}, "ar", "left:", /right/],
+  [{}, "AR-eg", "left:", /right/],
+  [{}, "he", "left:", /right/],
+  [{}, "arn", "right:", /left/],
+  [{ position: "bottom-right" }, "ar", "right:", /left/],
+  [{ position: "bottom-left" }, "en", "left:", /right/],
+  [{ position: "top" }, "en", "right:", /left/],
+];
+
+test("settings: accent, theme and corner, or what stands for a wrong one (W1, W9)", () => {
+  for (const [settings, language, expected, unexpected] of LOOKS) {
+    const look = lookOf({ __proto__: null, ...settings }, language);
+    expect(look).toContain(expected);
+    expect(look).not.toMatch(unexpected);
+  }
+});
+
+const LANGUAGES: readonly (readonly [readonly unknown[], string])[] = [
+  [["en"], "en"],
+  [["EN-us"], "en"],
+  [[" zh-CN "], "zh-CN"],
+  [["zh"], "zh-CN"],
+  [["zh-Hans"], "zh-CN"],
+  [["zh-TW"], "zh-TW"],
+  [["zh-Hant"], "zh-TW"],
+  [["zh_HK"], "zh-TW"],
+  [["pt-BR"], "pt"],
+  [["ar-EG"], "ar"],
+  [["iw"], "he"],
+  [["xx", "", undefined, "fr-CA", "en"], "fr"],
+  [["constructor", "toString"], "en"],
+  [["fil", "dev", "japanese"], "en"],
+  [[], "en"],
+];
+
+for (const [wanted, expected] of LANGUAGES) {
+  test(`languages: ${JSON.stringify(wanted)} -> ${expected} (W9)`, () => {
+    expect(languageOf(wanted)).toBe(expected);
   });
 }
-
-test("options: without data-api-url there is a reason, not a widget (W15)", () => {
-  expect(readOptions({}, undefined, PAGE, warn)).toMatch(/^data-api-url is missing/);
-});

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
@@ -23,6 +24,9 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; {frames}base-uri 'none'; form-action 'none'; frame-ancestors {framed_by}"
 )
+
+_HASHED = re.compile(r"\.[0-9a-f]{12}\.")
+"""Named by what it holds, and so for good."""
 
 # Always, not only for a request with an Origin: a shared cache may answer one with the other.
 _FOR_ALL_SITES = {
@@ -52,7 +56,7 @@ def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
     for built in sorted((STATIC / "widget").glob("chat-widget*.js*")):
         if built.suffix not in TYPES:
             continue
-        hashed = built.name.count(".") > 1
+        hashed = _HASHED.search(built.name)
         cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=300"
         serve(router, f"/{built.name}", StaticFile(built, cache, _FOR_ALL_SITES))
     if demo:

@@ -1,0 +1,36 @@
+/** Makes a widget of what the loader drew. */
+
+import { textsOf } from "./dictionaries.ts";
+import { ACTS } from "./handle.ts";
+import { languageOf } from "./languages.ts";
+import { readOptions } from "./options.ts";
+import { HOST_TAG, type Host } from "./seat.ts";
+import { isRtl } from "./settings.ts";
+import { Widget } from "./widget.ts";
+
+/** Takes the seat that waits for it; there is none if the page has had enough of the widget. */
+export async function arrive(): Promise<void> {
+  const host = document.querySelector<Host>(HOST_TAG);
+  if (!host?.kefu) return;
+  const [launcher, handle, calls, settings, apiUrl, folder] = host.kefu;
+  delete host.kefu;
+  // The script that brought it.
+  host.replaceChildren();
+  const wanted = [settings.lang, document.documentElement.lang, ...navigator.languages];
+  const texts = await textsOf(languageOf(wanted), folder);
+  if (!host.isConnected) return;
+  launcher.setCustomValidity("");
+  host.lang = texts.lang;
+  host.dir = isRtl(texts.lang) ? "rtl" : "ltr";
+  const warn = (complaint: string): void => console.warn(`Chat widget: ${complaint}`);
+  const options = readOptions(new URL(apiUrl), settings, texts, warn);
+  const widget = new Widget(window, host, launcher, texts, options);
+  const { destroy } = handle;
+  handle.destroy = () => {
+    widget.destroy();
+    destroy();
+  };
+  for (const name of ACTS) handle[name] = (text?: unknown) => widget[name](`${text}`);
+  for (const [name, text] of calls) handle[name](text as string);
+  launcher.onclick = () => widget.toggle();
+}

@@ -1,0 +1,29 @@
+/** The texts of a language: Chinese and English are here, any other is fetched when it is wanted. */
+
+import { TEXTS, type Texts } from "./texts.ts";
+
+declare global {
+  /** Of the build: what the dictionaries together hash to, a part of their names. */
+  const DICTIONARIES: string;
+}
+
+/** A visitor who asked does not wait longer for words; English is better than nothing. */
+const LONGEST_WAIT_MS = 4_000;
+
+/**
+ * They are data and only ever become text, so that no more than `connect-src` has to allow them,
+ * and whoever pinned the widget by its hash still runs no other code.
+ */
+export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
+  const { en } = TEXTS;
+  if (Object.hasOwn(TEXTS, language)) return TEXTS[language as keyof typeof TEXTS];
+  try {
+    const url = new URL(`chat-widget-${language}.${DICTIONARIES}.json`, folder);
+    const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const response = await fetch(url, { credentials: "omit", signal });
+    if (!response.ok) return en;
+    return await response.json();
+  } catch {
+    return en;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Texts } from "../texts.ts";
+
+export default {
+  lang: "de",
+  title: "Chatten Sie mit uns",
+  greeting: "Hallo! Wie können wir Ihnen helfen?",
+  open: "Chat öffnen",
+  close: "Chat schließen",
+  newChat: "Neuer Chat",
+  messages: "Unterhaltung",
+  placeholder: "Ihre Frage …",
+  suggestions: "Vorgeschlagene Fragen",
+  agree: "Zustimmen",
+  send: "Senden",
+  stop: "Antwort anhalten",
+  retry: "Erneut versuchen",
+  you: "Sie: ",
+  ready: "KI-Assistent, gern für Sie da",
+  connecting: "Verbindung wird aufgebaut …",
+  thinking: "Denkt nach …",
+  answering: "Antwortet …",
+  answered: "Die Antwort ist vollständig",
+  stopped: "Angehalten",
+  copy: "Kopieren",
+  copied: "Kopiert",
+  code: "Code",
+  table: "Tabelle",
+  offline: "Sie sind offline",
+  sendingWaits: "Sie sind offline. Ihre Nachricht wird gesendet, sobald Sie wieder verbunden sind.",
+  disclaimer: "Antworten stammen von einer KI und können falsch sein",
+  troubles: {
+    invalid_request:
+      "Mit der Anfrage stimmte etwas nicht. Bitte laden Sie die Seite neu und versuchen Sie es noch einmal.",
+    rate_limit_exceeded: "Gerade fragen viele Menschen. Bitte warten Sie einen Moment.",
+    upstream_service_unavailable:
+      "Der KI-Dienst ist nicht verfügbar. Bitte versuchen Sie es später noch einmal.",
+    gateway_timeout: "Die Verbindung hat zu lange gedauert. Bitte prüfen Sie Ihr Netzwerk.",
+    unreachable: "Der Dienst ist nicht erreichbar. Bitte prüfen Sie Ihr Netzwerk.",
+    cut: "Die Antwort brach ab. Bitte versuchen Sie es noch einmal.",
+    disconnected: "Die Verbindung ging verloren. Bitte versuchen Sie es noch einmal.",
+  },
+} satisfies Texts;

@@ -1,0 +1,42 @@
+import type { Texts } from "../texts.ts";
+
+export default {
+  lang: "ja",
+  title: "チャットサポート",
+  greeting: "こんにちは！どのようなご用件でしょうか？",
+  open: "チャットを開く",
+  close: "チャットを閉じる",
+  newChat: "新しいチャット",
+  messages: "会話",
+  placeholder: "ご質問をどうぞ…",
+  suggestions: "質問の例",
+  agree: "同意する",
+  send: "送信",
+  stop: "回答を止める",
+  retry: "再試行",
+  you: "あなた：",
+  ready: "AI アシスタントがお答えします",
+  connecting: "接続しています…",
+  thinking: "考えています…",
+  answering: "回答しています…",
+  answered: "回答が終わりました",
+  stopped: "停止しました",
+  copy: "コピー",
+  copied: "コピーしました",
+  code: "コード",
+  table: "表",
+  offline: "オフラインです",
+  sendingWaits: "オフラインです。接続が戻ると、メッセージが送信されます。",
+  disclaimer: "回答は AI が生成したもので、誤りを含むことがあります",
+  troubles: {
+    invalid_request:
+      "リクエストに問題がありました。ページを再読み込みして、もう一度お試しください。",
+    rate_limit_exceeded: "ただいま質問が集中しています。少しお待ちください。",
+    upstream_service_unavailable:
+      "AI サービスをご利用いただけません。しばらくしてからもう一度お試しください。",
+    gateway_timeout: "接続がタイムアウトしました。ネットワークをご確認ください。",
+    unreachable: "サービスに接続できません。ネットワークをご確認ください。",
+    cut: "回答が途中で終わりました。もう一度お試しください。",
+    disconnected: "接続が切れました。もう一度お試しください。",
+  },
+} satisfies Texts;

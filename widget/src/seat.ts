@@ -1,0 +1,23 @@
+/** What the loader hands over to the chat: two scripts, built apart, that meet at one element. */
+
+import type { Call, ChatWidget } from "./handle.ts";
+import type { Settings } from "./settings.ts";
+
+export const HOST_TAG = "kefu-chat";
+
+/** In order: names inside of one file are not those of another. */
+export type Seat = readonly [
+  launcher: HTMLButtonElement,
+  handle: ChatWidget,
+  /** What was asked of the handle before the chat was there. */
+  calls: Call[],
+  settings: Settings,
+  apiUrl: string,
+  /** Where the widget's files are. */
+  folder: string | undefined,
+];
+
+/** The element that both know, as long as it waits for the chat. */
+export interface Host extends HTMLElement {
+  kefu?: Seat | undefined;
+}

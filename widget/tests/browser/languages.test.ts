@@ -1,0 +1,67 @@
+/** Languages that are fetched, and what happens where they cannot be (W9). */
+
+import { expect, test } from "vitest";
+import { pageWith } from "../site.ts";
+import { stage, type Visit } from "./harness.ts";
+
+const it = stage();
+
+function page(attributes: Readonly<Record<string, string>>, lang = "en"): string {
+  const all = { "data-api-url": it.service.url, "data-open": "", ...attributes };
+  return it.site.page("/", pageWith(all).replace('lang="en"', `lang="${lang}"`));
+}
+
+/** What is written where a visitor writes, and how the widget is read. */
+function shown({ page }: Visit): Promise<unknown[]> {
+  return page.locator("kefu-chat").evaluate((host) => {
+    const { lang, dir } = host as HTMLElement;
+    return [lang, dir, host.shadowRoot?.querySelector("textarea")?.placeholder];
+  });
+}
+
+test("data-lang decides, else the page, else the browser (W9)", async () => {
+  const ways: readonly (readonly [string, object, string, string, string])[] = [
+    ["ar", { "data-lang": "ar" }, "fr", "ja-JP", "rtl"],
+    ["fr", {}, "fr-CA", "ja-JP", "ltr"],
+    ["ja", {}, "tlh", "ja-JP", "ltr"],
+    ["zh-TW", { "data-lang": "zh-Hant-HK" }, "en", "en-US", "ltr"],
+  ];
+  for (const [lang, attributes, ofPage, locale, dir] of ways) {
+    const visit = await it.open(page({ ...attributes }, ofPage), { locale });
+    await visit.panel.waitFor();
+    const texts = (await import(`../../src/languages/${lang}.ts`)).default;
+    expect(await shown(visit)).toEqual([lang, dir, texts.placeholder]);
+    expect(await visit.launcher.getAttribute("aria-label")).toBe(texts.close);
+    expect(visit.errors).toEqual([]);
+  }
+});
+
+for (const [name, fails] of [
+  ["is not there", "404"],
+  ["is no JSON", "<!doctype html>"],
+  ["never comes", ""],
+] as const) {
+  test(`a language that ${name}: the widget speaks English, and can be used (W9)`, async () => {
+    const visit = await it.glance(it.site.page("/blank", '<link rel="icon" href="data:,">'));
+    await visit.page.route(/chat-widget-ar/, (route) => {
+      if (fails === "404") return route.fulfill({ status: 404, body: "{}" });
+      return fails === "" ? undefined : route.fulfill({ body: fails });
+    });
+    await visit.page.goto(page({ "data-lang": "ar" }));
+    await visit.panel.waitFor();
+    expect(await shown(visit)).toEqual(["en", "ltr", "Ask anything…"]);
+  });
+}
+
+test("where the policy of the page forbids it, English; what is inside needs no request (W9, W14)", async () => {
+  const policy = `; connect-src ${new URL(it.service.url).origin}`;
+  const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "ar" });
+  const visit = await it.open(it.site.page("/strict", html, `, default-src * data:${policy}`));
+  await visit.panel.waitFor();
+  expect((await shown(visit))[0]).toBe("en");
+  const chinese = html.replace('"ar"', '"zh-CN"');
+  const other = await it.open(it.site.page("/strict", chinese, `, default-src * data:${policy}`));
+  await other.panel.waitFor();
+  expect((await shown(other))[0]).toBe("zh-CN");
+  expect(other.errors).toEqual([]);
+});

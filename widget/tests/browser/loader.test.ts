@@ -1,0 +1,194 @@
+/** What a page pays before anybody wants to chat, and how the chat comes when somebody does. */
+
+import { readdirSync } from "node:fs";
+import type { Page, Request } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer } from "../scripted-service.ts";
+import { pageWith } from "../site.ts";
+import { eventually, pause, stage, type Visit } from "./harness.ts";
+
+const it = stage();
+
+type Told = typeof globalThis & { ChatWidget: Record<string, (text?: unknown) => () => void> };
+
+/** Opens a page and writes down which of the widget's files it asks for. */
+async function glance(
+  attributes: Readonly<Record<string, string>> = {},
+  prepare: (page: Page) => Promise<unknown> = async () => {},
+): Promise<Visit & { readonly asked: string[] }> {
+  const all = { "data-api-url": it.service.url, "data-lang": "en", ...attributes };
+  const blank = await it.glance(
+    it.site.page("/blank", '<!doctype html><title>A</title><link rel="icon" href="data:,">'),
+  );
+  const asked: string[] = [];
+  blank.page.on("request", (request: Request) => {
+    const name = new URL(request.url()).pathname;
+    if (name.includes("widget")) asked.push(name.replace(/\.[0-9a-f]{12}\./, ".*."));
+  });
+  await prepare(blank.page);
+  await blank.page.goto(it.site.page("/shop", pageWith(all)));
+  await blank.launcher.waitFor();
+  return { ...blank, asked };
+}
+
+const LOADER = "/chat-widget.js";
+const CHAT = "/chat-widget-chat.*.js";
+
+test("before anybody is interested there is one request, and a launcher with a name (W2, W16)", async () => {
+  const { page, asked, launcher, panel, errors } = await glance();
+  await pause(400);
+  expect(asked).toEqual([LOADER]);
+  await page.getByRole("button", { name: "Chat" }).waitFor();
+  expect(await launcher.boundingBox()).toMatchObject({ width: 60, height: 60 });
+  expect(await panel.count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+for (const [way, show] of Object.entries({
+  "the pointer over it": ({ launcher }: Visit) => launcher.hover(),
+  "the focus on it": ({ launcher }: Visit) => launcher.focus(),
+  "a finger on it": ({ launcher }: Visit) => launcher.dispatchEvent("pointerenter"),
+})) {
+  test(`${way} fetches the chat, once, and opens nothing (W2)`, async () => {
+    const visit = await glance();
+    await show(visit);
+    await visit.panel.waitFor({ state: "attached" });
+    await show(visit);
+    expect(await visit.panel.isVisible()).toBe(false);
+    expect(await visit.launcher.getAttribute("aria-label")).toBe("Open chat");
+    expect(visit.asked).toEqual([LOADER, CHAT]);
+    expect(visit.errors).toEqual([]);
+  });
+}
+
+test("a click that comes before the chat opens it when it is there, a second one too (W2)", async () => {
+  const { page, launcher, panel, input } = await glance({}, (page) => slowly(page, 400));
+  await launcher.dispatchEvent("click");
+  await launcher.dispatchEvent("click");
+  expect(await panel.count()).toBe(0);
+  await panel.waitFor();
+  expect(await input.evaluate((node) => node.matches(":focus"))).toBe(true);
+  await page.keyboard.press("Escape");
+  expect(await panel.isVisible()).toBe(false);
+  await launcher.click();
+  expect(await panel.isVisible()).toBe(true);
+});
+
+test("a chat that cannot be fetched is told once, and a second click tries again (W2)", async () => {
+  let fails = true;
+  const { launcher, panel, asked } = await glance({}, (page) =>
+    page.route(/widget-chat/, (route) => (fails ? route.abort() : route.continue())),
+  );
+  const complaint = (): Promise<string> =>
+    launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);
+  await launcher.hover();
+  await eventually(() => asked.length, 2);
+  await pause(100);
+  expect(await complaint()).toBe("");
+  await launcher.click();
+  await eventually(complaint, "The chat cannot be loaded");
+  expect(await panel.count()).toBe(0);
+  fails = false;
+  await launcher.click();
+  await panel.waitFor();
+  expect(await complaint()).toBe("");
+});
+
+test("a chat that is not, byte for byte, the one of this build is not run (W2, T28)", async () => {
+  const { launcher, panel, errors } = await glance({}, (page) =>
+    page.route(/widget-chat/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: `${await response.text()};document.title="Bad"` });
+    }),
+  );
+  await launcher.click();
+  await eventually(() => errors.some((error) => error.includes("integrity")), true);
+  expect(await panel.count()).toBe(0);
+  expect(await launcher.page().title()).toBe("A shop");
+});
+
+test("ChatWidget works at once: what is asked of it waits for the chat, in its order (W12)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, panel, answers, asked } = await glance({}, (page) => slowly(page, 300));
+  const heard = page.evaluate(() => {
+    const { ChatWidget } = globalThis as Told;
+    return new Promise<unknown[]>((resolve) => {
+      const all: unknown[] = [];
+      const on = ChatWidget.on as unknown as (
+        name: string,
+        told: (it: unknown) => void,
+      ) => () => void;
+      const off = on("close", () => all.push("never"));
+      on("open", () => all.push("open"));
+      on("message", (it) => {
+        all.push(it);
+        if (all.length > 2) resolve(all);
+      });
+      ChatWidget.send?.("Do you ship?");
+      ChatWidget.open?.();
+      off();
+      ChatWidget.close?.();
+      ChatWidget.toggle?.();
+    });
+  });
+  await eventually(() => answers.innerText(), "Yes.");
+  expect(await panel.isVisible()).toBe(true);
+  expect((await heard).slice(0, 3)).toMatchObject([
+    "open",
+    { role: "user", text: "Do you ship?" },
+    "open",
+  ]);
+  expect(asked).toEqual([LOADER, CHAT]);
+});
+
+test("destroyed before the chat is there, nothing of it is left (W12)", async () => {
+  const { page, errors } = await glance({}, (page) => slowly(page, 200));
+  await page.evaluate(() => {
+    const { ChatWidget } = globalThis as Told;
+    ChatWidget.open?.();
+    ChatWidget.destroy?.();
+  });
+  await pause(600);
+  expect(await page.locator("kefu-chat").count()).toBe(0);
+  expect(await page.evaluate(() => "ChatWidget" in globalThis)).toBe(false);
+  expect(errors).toEqual([]);
+});
+
+test("data-open, and a chat that was left open, are fetched at once (W2)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, panel, asked, send, idle } = await glance({ "data-open": "" });
+  await panel.waitFor();
+  expect(asked).toEqual([LOADER, CHAT]);
+  await send("Do you ship?");
+  await idle();
+  const all = { "data-api-url": it.service.url, "data-lang": "en" };
+  await page.goto(it.site.page("/next", pageWith(all)));
+  await panel.waitFor();
+  await page.keyboard.press("Tab");
+  await panel.locator(".close").click();
+  asked.length = 0;
+  await page.goto(it.site.page("/third", pageWith(all)));
+  await pause(300);
+  expect(asked).toEqual([LOADER]);
+});
+
+test("the widget in one file asks for no other, and draws no panel before it is wanted (W2)", async () => {
+  const folder = new URL("../../../functions/kefu/web/static/widget/", import.meta.url);
+  const file = readdirSync(folder).find((name) => /^chat-widget\.all\.\w+\.js$/.test(name)) ?? "";
+  const html = pageWith({ "data-api-url": it.service.url, "data-lang": "zh-CN" });
+  const { page, launcher, panel, errors } = await it.glance(
+    it.site.page("/all", html.replace("chat-widget.js", file)),
+  );
+  expect(await panel.count()).toBe(0);
+  await launcher.click();
+  await page.getByRole("dialog", { name: "在线客服" }).waitFor();
+  expect(errors).toEqual([]);
+});
+
+/** The chat comes late. */
+async function slowly(page: Page, ms: number): Promise<void> {
+  await page.route(/widget-chat/, async (route) => {
+    await pause(ms);
+    await route.continue().catch(() => {});
+  });
+}

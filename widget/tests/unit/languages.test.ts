@@ -1,0 +1,100 @@
+/** Every language says everything, in its own script and its own words (W9). */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { languageOf } from "../../src/languages.ts";
+import { isRtl } from "../../src/settings.ts";
+import { TEXTS, type Texts } from "../../src/texts.ts";
+
+const FOLDER = new URL("../../src/languages/", import.meta.url);
+const LANGUAGES = readdirSync(FOLDER).map((name) => name.replace(".ts", ""));
+
+/** The script that every text of a language is written in; a few words are the same everywhere. */
+const SCRIPTS: Readonly<Record<string, RegExp>> = {
+  ar: /\p{Script=Arabic}/u,
+  he: /\p{Script=Hebrew}/u,
+  ja: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u,
+  ko: /\p{Script=Hangul}/u,
+  ru: /\p{Script=Cyrillic}/u,
+  "zh-CN": /\p{Script=Han}/u,
+  "zh-TW": /\p{Script=Han}/u,
+};
+
+/** Words that are written as in English, by language. */
+const SAME: Readonly<Record<string, readonly string[]>> = {
+  fr: ["code", "messages"],
+  de: ["code"],
+};
+
+/** Characters that one of the two Chinese scripts has and the other has not. */
+const SIMPLIFIED = /[们开关闭话记录输问题这样发复获线断网络将请读务应误试级续连达结击]/u;
+const TRADITIONAL = /[們開關閉話記錄輸問題這樣發復獲線斷網絡將請讀務應誤試級續連達結擊]/u;
+
+/** Text by its key, those of troubles too. */
+function flat(texts: Texts): Readonly<Record<string, string>> {
+  const { troubles, lang, ...rest } = texts;
+  return { ...rest, ...troubles };
+}
+
+const all = new Map<string, Texts>(Object.entries(TEXTS));
+beforeAll(async () => {
+  for (const language of LANGUAGES) {
+    const module = await import(new URL(`${language}.ts`, FOLDER).href);
+    all.set(language, module.default as Texts);
+  }
+});
+
+test("there are at least twelve beside English, and the widget chooses each of them (W9)", () => {
+  expect(all.size).toBeGreaterThanOrEqual(13);
+  for (const language of all.keys()) expect(languageOf(["xx", language])).toBe(language);
+  expect([...all.keys()].filter(isRtl).sort()).toEqual(["ar", "he"]);
+});
+
+describe.each([...LANGUAGES, "zh-CN", "en"])("%s", (language) => {
+  test("has every text, and says which language it is (W9)", () => {
+    const texts = all.get(language) as Texts;
+    expect(texts.lang).toBe(language);
+    expect(Object.keys(flat(texts)).sort()).toEqual(Object.keys(flat(TEXTS.en)).sort());
+    expect(Object.keys(texts.troubles).sort()).toEqual(Object.keys(TEXTS.en.troubles).sort());
+    const empty = Object.entries(flat(texts)).filter(([, text]) => text.trim() === "");
+    expect(empty).toEqual([]);
+  });
+
+  test("is not English, nor another's words: in its own script, with its own marks (W9)", () => {
+    const texts = flat(all.get(language) as Texts);
+    const english = flat(TEXTS.en);
+    if (language !== "en") {
+      const same = Object.keys(texts).filter((key) => texts[key] === english[key]);
+      expect(same.filter((key) => !SAME[language]?.includes(key))).toEqual([]);
+    }
+    const script = SCRIPTS[language] ?? /\p{Script=Latin}/u;
+    expect(Object.values(texts).filter((text) => !script.test(text))).toEqual([]);
+    const open = Object.entries(texts).filter(([key]) =>
+      /^(connecting|thinking|answering|placeholder)$/.test(key),
+    );
+    expect(open.filter(([, text]) => !text.endsWith("…") && language !== "ja")).toEqual([]);
+    for (const key of Object.keys(TEXTS.en.troubles)) expect(texts[key]).toMatch(/[.。]$/);
+  });
+
+  test("repeats no text where English has two (W9)", () => {
+    const texts = flat(all.get(language) as Texts);
+    const said = Object.keys(texts).filter((key) => key !== "title" && key !== "messages");
+    expect(new Set(said.map((key) => texts[key])).size).toBe(said.length);
+  });
+});
+
+test("traditional Chinese has no simplified characters, and the other way round (W9)", () => {
+  const of = (language: string): string => Object.values(flat(all.get(language) as Texts)).join("");
+  const shared = new Set([..."问题"].filter((c) => TRADITIONAL.test(c)));
+  expect(
+    [...of("zh-TW")].filter((c) => SIMPLIFIED.test(c) && !TRADITIONAL.test(c) && !shared.has(c)),
+  ).toEqual([]);
+  expect([...of("zh-CN")].filter((c) => TRADITIONAL.test(c) && !SIMPLIFIED.test(c))).toEqual([]);
+});
+
+test("no dictionary holds markup or an address: it is text and nothing else (W13)", () => {
+  for (const language of LANGUAGES) {
+    const source = readFileSync(new URL(`${language}.ts`, FOLDER), "utf8");
+    expect(source).not.toMatch(/[<>]|https?:/);
+  }
+});
