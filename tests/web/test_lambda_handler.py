@@ -74,8 +74,12 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
             KEFU_OPENAI_API="true",
+            KEFU_SESSIONS="true",
         )
-    expected = {"rest-preflight": 204, "http-preflight": 204, "http-cancel": 204}.get(name, 200)
+    expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback")) else 200
+    if "-session-" in name:  # one that is not there
+        assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
+        expected = 404
     assert answer["statusCode"] == expected
     assert header(answer, "access-control-allow-origin") in ("https://www.example.com", "*")
     assert header(answer, "x-request-id")
@@ -174,6 +178,36 @@ def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
     assert len(chunks) > 3
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "gateway_timeout"
     assert '"code":"gateway_timeout"' in log
+
+
+def test_l1_a_kept_chat_goes_on_after_a_deadline_and_in_another_instance(tmp_path: Path) -> None:
+    """P16, P35: what was written by then is kept, within the two seconds that are left."""
+    asked = event("http-kept-chat")
+    kept = {
+        "LONGCAT_API_KEYS": "sk-canary-lambda",
+        "KEFU_ALLOWED_ORIGINS": "https://www.example.com",
+        "KEFU_SESSIONS": "true",
+        "KEFU_STORE": f"sqlite:///{tmp_path}/kefu.sqlite3",
+    }
+    with ScriptedUpstream() as upstream:
+        upstream.script("*", b.drip(100, delay=0.1))
+        kept["KEFU_UPSTREAM_URL"] = upstream.base_url
+        [cut], _log = invoke(asked, TIMEOUT="3", **kept)
+        assert "gateway_timeout" in cut["body"]
+        name = header(cut, "x-session-id")
+        look = event("http-session-messages")
+        look["rawPath"] = look["requestContext"]["http"]["path"] = f"/api/sessions/{name}/messages"
+        look["headers"]["x-session-token"] = header(cut, "x-session-token")
+        upstream.script("*", b.answer("now"))
+        before, again, after = invoke(look, asked, look, **kept)[0]
+    messages = json.loads(before["body"])["messages"]
+    assert [message["status"] for message in messages] == ["partial", "partial"]
+    assert messages[1]["content"]
+    assert "now" in again["body"]
+    assert [m["content"] for m in json.loads(after["body"])["messages"]] == [
+        "Where is my parcel?",
+        "now",
+    ]
 
 
 def test_l1_handler_that_is_out_of_time_before_the_answer_says_504() -> None:
