@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from kefu.sessions import Retention, Sessions
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.guarded_sessions import GuardedSessions
 from kefu.stores.memory import MemoryStore
-from tests.contract.engines import ENGINES, HandClock, Store, opened, opened_sessions
+from tests.contract.engines import ENGINES, HandClock, SharedTable, Store, opened
 
 
 @pytest.fixture
@@ -64,20 +64,36 @@ async def limit_store(kind: str, store: Store, clock: HandClock) -> AsyncIterato
     await guarded.aclose()
 
 
+@pytest.fixture(scope="session")
+def shared_tables() -> Iterator[dict[str, SharedTable]]:
+    tables = {"dynamodb_local": SharedTable(), "dynalite": SharedTable()}
+    yield tables
+    for table in tables.values():
+        table.close()
+
+
 @pytest.fixture(params=[*ENGINES, "guarded sqlite"])
 async def sessions(
     request: pytest.FixtureRequest,
     clock: HandClock,
     tmp_path: Path,
     aws_environment: dict[str, str],
+    shared_tables: dict[str, SharedTable],
 ) -> AsyncIterator[Sessions]:
     """Chats are kept for 30 days, raw data for 7."""
-    engine = request.param.removeprefix("guarded ")
-    part = request.getfixturevalue
-    async with opened_sessions(engine, clock, part, tmp_path, Retention()) as store:
-        if engine == request.param:
-            yield store
+    kind: str = request.param
+    if kind in shared_tables:
+        endpoint = request.getfixturevalue(kind)
+        async with shared_tables[kind].lent(endpoint, clock) as table:
+            yield table.sessions(Retention())
+        return
+    async with opened(
+        kind.removeprefix("guarded "), clock, request.getfixturevalue, tmp_path
+    ) as store:
+        chats = store.sessions(Retention())
+        if not kind.startswith("guarded"):
+            yield chats
             return
-        guarded = GuardedSessions(store, timeout=5, on_degraded=pytest.fail)
+        guarded = GuardedSessions(chats, timeout=5, on_degraded=pytest.fail)
         yield guarded
         await guarded.aclose()

@@ -6,15 +6,20 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from kefu.keypool import Cooldowns, CooldownStore
 from kefu.limits import LimitStore
 from kefu.sessions import Retention, Sessions
 from kefu.stores.dynamodb import DynamoStore
+from kefu.stores.dynamodb_items import delete_partition
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 
 class HandClock:
@@ -62,13 +67,39 @@ async def opened(
         await store.aclose()
 
 
-@asynccontextmanager
-async def opened_sessions(
-    engine: str, clock: Callable[[], float], part: Part, folder: Path, retention: Retention
-) -> AsyncIterator[Sessions]:
-    """An empty store of chats."""
-    async with opened(engine, clock, part, folder) as store:
-        yield store.sessions(retention)
+class SharedTable:
+    """One table for many tests, one after another: a new one and its client take a while."""
+
+    def __init__(self) -> None:
+        self._clock: Callable[[], float] = HandClock()
+        self._store: DynamoStore | None = None
+
+    def now(self) -> float:
+        return self._clock()
+
+    @asynccontextmanager
+    async def lent(self, endpoint: str, clock: Callable[[], float]) -> AsyncIterator[DynamoStore]:
+        """An empty one, by the borrower's clock."""
+        self._clock = clock
+        if self._store is None:
+            self._store = await new_table(endpoint, self.now, with_ttl=False)
+        yield self._store
+        table = self._store._table
+        for pk in await table.run(lambda client: partitions(client, table.name)):
+            await table.run(partial(delete_partition, table, pk=pk))
+
+    def close(self) -> None:
+        if self._store is not None:
+            asyncio.run(self._store.aclose())
+
+
+def every_item(client: DynamoDBClient, table: str) -> list[dict[str, Any]]:
+    pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+    return [dict(item) for page in pages for item in page["Items"]]
+
+
+def partitions(client: DynamoDBClient, table: str) -> set[str]:
+    return {item["pk"]["S"] for item in every_item(client, table)}
 
 
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:

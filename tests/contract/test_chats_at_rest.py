@@ -21,7 +21,7 @@ from kefu.stores.migrations import MIGRATIONS
 from kefu.stores.sqlite import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, body, call, new, response, turn
 from tests.contract.child import Child
-from tests.contract.engines import HandClock, new_table
+from tests.contract.engines import HandClock, every_item, new_table
 
 CANARY = "canary-5f3c9a7e1b"
 NOISE = "".join(chr(0x4E00 + (n * n * 7919 + n) % 20000) for n in range(4000))
@@ -48,12 +48,8 @@ async def table(
     await store.aclose()
 
 
-def every_item(endpoint: str, table: str) -> list[dict[str, Any]]:
-    client = boto3.client("dynamodb", endpoint_url=endpoint)
-    pages = client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
-    items = [dict(item) for page in pages for item in page["Items"]]
-    client.close()
-    return items
+async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
+    return await table._table.run(lambda client: every_item(client, table.table))
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
@@ -113,14 +109,14 @@ async def test_t29_a_deleted_chat_leaves_no_item_in_the_table(
     sessions = table.sessions(Retention())
     await sessions.begin(new(TWO, clock.now), Asked("stays"), clock.now)
     await a_chat_with_canaries(sessions, clock)
-    before = every_item(dynamodb_endpoint, table.table)
+    before = await items_of(table)
     assert len([item for item in before if CANARY in repr(item)]) > 13
     await sessions.delete(ONE)
-    left = every_item(dynamodb_endpoint, table.table)
+    left = await items_of(table)
     assert not [item for item in left if CANARY in repr(item) or ONE in repr(item)]
     assert len([item for item in left if TWO in repr(item)]) == 3
     await sessions.delete(TWO)
-    left = every_item(dynamodb_endpoint, table.table)
+    left = await items_of(table)
     assert {item["pk"]["S"] for item in left} == {"days"}
 
 
@@ -140,7 +136,7 @@ async def test_what_ends_after_its_session_was_deleted_leaves_no_item(
     for one in begun:
         assert await sessions.finish(ONE, one.message.id, Ended("ok", "x"), clock.now) is None
         await sessions.record(call(one.message.id, clock.now))
-    left = {item["pk"]["S"] for item in every_item(dynamodb_endpoint, table.table)}
+    left = {item["pk"]["S"] for item in await items_of(table)}
     assert not [pk for pk in left if ONE in pk]
 
 
@@ -155,7 +151,7 @@ async def test_t29_every_item_of_a_chat_expires_and_none_before_its_session(
         await sessions.record(call(1, clock.now, int(clock.now / DAY) % 1000, body([])))
         last = clock.now
         clock.now += 13 * DAY
-    for item in every_item(dynamodb_endpoint, table.table):
+    for item in await items_of(table):
         if item["pk"]["S"] == "days":
             continue
         expires = float(item["expires"]["N"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kefu.keypool import Cooldown, Cooldowns, Fingerprint
 from kefu.limits import Rate, admit
-from kefu.sessions import Retention
 from kefu.stores.deadlines import later
-from kefu.stores.memory_sessions import MemorySessions
+
+if TYPE_CHECKING:
+    from kefu.sessions import Retention
+    from kefu.stores.memory_sessions import MemorySessions
 
 BUDGET_LIFE = 2 * 86400.0
 """Seconds. A budget is named by its day; nobody asks for one that is two days old."""
@@ -26,6 +29,8 @@ class MemoryStore:
 
     def sessions(self, retention: Retention) -> MemorySessions:
         """Chats kept in this process, too."""
+        from kefu.stores.memory_sessions import MemorySessions
+
         return MemorySessions(self._clock, retention)
 
     async def cooldowns(self) -> Cooldowns:

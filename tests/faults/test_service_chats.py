@@ -1,0 +1,126 @@
+"""Kept chats in a DynamoDB table, seen by a visitor of the whole service (P7, P35, P36, D5, D6)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kefu.sessions import Retention, SessionId
+from kefu.stores.dynamodb import DynamoStore
+from tests.contract.engines import every_item, new_table
+from tests.fakes import behaviours as b
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.fault_proxy import FaultProxy
+from tests.fakes.fixtures import Staged
+from tests.faults.test_stores import eventually
+from tests.parts.plugin import CREDENTIALS
+
+REFUSED = 3.0
+"""Seconds for all that a store is asked before the model, and a busy machine."""
+
+
+class Site:
+    def __init__(self, table: DynamoStore, proxy: FaultProxy) -> None:
+        self.table = table
+        self.proxy = proxy
+        environment = {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": proxy.url}
+        self.settings: dict[str, Any] = {
+            "store": f"dynamodb://{table.table}",
+            "sessions": True,
+            "environment": environment,
+        }
+
+    async def items(self) -> list[dict[str, Any]]:
+        return await self.table._table.run(lambda client: every_item(client, self.table.table))
+
+
+@pytest.fixture
+async def site(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[Site]:
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    with FaultProxy(dynamodb_local) as proxy:
+        yield Site(table, proxy)
+    await table.aclose()
+
+
+async def test_a_chat_goes_on_with_another_instance_and_is_deleted_by_a_third(
+    staged: Staged, site: Site
+) -> None:
+    """P35: each accepts the others' tokens."""
+    one = staged(1, **site.settings)
+    two, three = (staged(1, upstream=one.upstream, **site.settings) for _ in range(2))
+    one.script(b.answer("the first answer"), b.answer("the second answer"))
+    visitor = Visitor(one)
+    asked = new_id()
+    assert (await visitor.say("first", client_message_id=asked)).complete
+    visitor.stage = two
+    assert (await visitor.say("second")).complete
+    told = one.upstream.journal[-1].body["messages"]
+    assert [message["content"] for message in told[1:]] == ["first", "the first answer", "second"]
+    again = await visitor.say("first", client_message_id=asked)
+    assert again.text == "the first answer"
+    assert len(one.upstream.journal) == 2
+    visitor.stage = three
+    assert [content for _, content, _ in await visitor.shown()] == [
+        "first",
+        "the first answer",
+        "second",
+        "the second answer",
+    ]
+    assert str(visitor.session_id) in repr(await site.items())
+    assert (await visitor.look("", "DELETE")).status_code == 204
+    assert str(visitor.session_id) not in repr(await site.items())
+    visitor.stage = one
+    assert (await visitor.look()).status_code == 404
+
+
+async def test_d5_without_its_table_a_kept_chat_is_refused_in_time_and_nothing_is_paid_for(
+    staged: Staged, site: Site
+) -> None:
+    running = staged(1, **site.settings)
+    visitor = Visitor(running)
+    assert (await visitor.say("first")).complete
+    for fault in ({"black_hole": True}, {"down": True}):
+        site.proxy.set(**fault)
+        answer = await visitor.say("lost")
+        assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
+        assert answer.head_at < REFUSED
+        assert len(running.upstream.journal) == 1
+    assert (await running.ask()).complete, "a chat that is not kept goes on"
+    site.proxy.set()
+
+    async def answered() -> bool:
+        return (await visitor.say("back")).complete
+
+    await eventually(answered)
+    assert [content for _, content, _ in await visitor.shown()][-2] == "back"
+
+
+async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
+    staged: Staged, site: Site
+) -> None:
+    """The table goes while the answer streams, and is back a second later."""
+    running = staged(1, **site.settings)
+    running.script(b.answer("one ", "two ", "three", delay=0.2))
+    visitor = Visitor(running)
+    asking = asyncio.create_task(visitor.say("question"))
+    await asyncio.sleep(0.4)
+    site.proxy.set(down=True)
+    answer = await asking
+    assert answer.complete
+    await asyncio.sleep(0.3)
+    site.proxy.set()
+    store = site.table.sessions(Retention())
+
+    async def is_kept() -> bool:
+        kept = await store.messages(SessionId(str(visitor.session_id)), now=time.time())
+        return [(m.content, m.status) for m in kept] == [
+            ("question", "ok"),
+            ("one two three", "ok"),
+        ]
+
+    assert not await is_kept()
+    await eventually(is_kept)
