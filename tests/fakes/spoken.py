@@ -39,7 +39,7 @@ class Say:
     def body(self) -> list[bytes]:
         if self.status != 200:
             return [
-                json.dumps({"error": {"message": "scripted", "code": str(self.status)}}).encode()
+                json.dumps({"error": {"message": self.text, "code": str(self.status)}}).encode()
             ]
         size = self.pieces
         deltas: list[dict[str, Any]] = [

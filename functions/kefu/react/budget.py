@@ -41,6 +41,20 @@ class PromptLimits:
             raise self._rejected(tokens, limits.maximum)
         return await self._shortened(tokens, limits.maximum)
 
+    def halved(self, tokens: int) -> tuple[Sequence[Message], int] | None:
+        """Half of a prompt that the model has found too long; None where nothing may go."""
+        if self._limits.action == "reject":
+            return None
+        half = max(1, tokens // 2)
+        window = trim_messages(
+            self._history.whole, Budget(half, reserve=0), "fifo", self._history.counter
+        )
+        if not window.dropped:
+            return None
+        gone = len(window.dropped)
+        self._write(BudgetEvent(action="trim", prompt=window.tokens, limit=half, dropped=gone))
+        return sent(window.messages), window.tokens
+
     def _rejected(self, tokens: int, limit: int, spent: Tokens | None = None) -> TurnFailed:
         self._write(BudgetEvent(action="reject", prompt=tokens, limit=limit, tokens=spent))
         said = f"The prompt has {tokens} tokens, more than the {limit} it may have."

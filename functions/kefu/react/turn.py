@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kefu.errors import KefuError
+from kefu.context import Message
+from kefu.errors import ContextTooLong, KefuError
 from kefu.events import (
     Body,
     Error,
@@ -87,9 +89,15 @@ class Turn:
     async def _one_step(self, step: int) -> str | None:
         """The answer, if this was the last step."""
         messages, self._prompt = await self._limits.prompt()
-        saying = Saying(self._parts.model.prepare(messages), self._parts.deps.on_piece, self._write)
-        self._saying = saying
-        await self._parts.model.ask(saying.reply, saying.hear)
+        try:
+            saying = await self._ask(messages)
+        except ContextTooLong as error:
+            shorter = self._limits.halved(self._prompt)
+            if shorter is None:
+                raise
+            self._log_failure(error, self._saying)
+            messages, self._prompt = shorter
+            saying = await self._ask(messages)
         tokens = self._heard(saying)
         text, self._saying = saying.reply.text, None
         self._steps.append(Step(step, text, tokens=tokens))
@@ -101,6 +109,12 @@ class Turn:
             case Malformed() as malformed:
                 self._repair(malformed)
         return None
+
+    async def _ask(self, messages: Sequence[Message]) -> Saying:
+        saying = Saying(self._parts.model.prepare(messages), self._parts.deps.on_piece, self._write)
+        self._saying = saying
+        await self._parts.model.ask(saying.reply, saying.hear)
+        return saying
 
     def _heard(self, saying: Saying) -> Tokens:
         """Log a call, whole or not."""
@@ -137,12 +151,16 @@ class Turn:
         self._parts.history.step(self.index, malformed.said, written_back(content))
 
     def _failed(self, error: KefuError) -> TurnResult:
-        reply = self._saying.reply if self._saying else None
+        saying = self._saying
         partial = self._cut()
+        self._log_failure(error, saying)
+        return self._end("error", partial, TurnError(error.code, error.message))
+
+    def _log_failure(self, error: KefuError, saying: Saying | None) -> None:
+        reply = saying.reply if saying else None
         attempts = reply.attempts if reply else ()
         latency = reply.latency_ms if reply else None
         self._write(Error(error.message, error.code, latency, attempts))
-        return self._end("error", partial, TurnError(error.code, error.message))
 
     def interrupted(self) -> TurnResult:
         """The user has had enough: what there is of the answer stays."""

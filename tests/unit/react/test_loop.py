@@ -17,10 +17,11 @@ from kefu.events import (
     Observation,
     TurnEnd,
     TurnStart,
+    event_line,
 )
 from kefu.react import AgentDeps, AgentOptions, run_agent
 from kefu.tools import Tool
-from tests.fakes.spoken import Say, rig, until
+from tests.fakes.spoken import KEY, Say, rig, until
 
 
 async def found(given: str) -> str:
@@ -110,6 +111,18 @@ async def test_s11_the_session_goes_on_with_the_next_key() -> None:
     assert (await talk.session.run_turn("?")).final_text == "back again"
     [assistant] = talk.bodies(Assistant)
     assert [tried.outcome for tried in assistant.attempts] == ["http_500", "ok"]
+
+
+@pytest.mark.parametrize("status", [200, 401, 400, 500])
+async def test_t18_no_key_gets_into_the_log(status: int) -> None:
+    echo = Say(f"<final>your key is {KEY}-0, {KEY}-1", status=status, pieces=99)
+    talk = rig(echo, keys=2)
+    assert (await talk.session.run_turn("what is my key?")).status == "error"
+    await talk.session.close()
+    lines = b"".join(event_line(event) for event in talk.events)
+    assert b"error" in lines
+    assert KEY.encode() not in lines
+    assert KEY not in talk.shown
 
 
 async def test_s12_an_answer_without_a_finish_reason_is_incomplete() -> None:

@@ -26,6 +26,7 @@ ANSWERS = st.sampled_from(
         Say("<final>cut", finish=None),
         Say("summary", usage=(30, 3)),
         Say(status=400),
+        Say("context_length_exceeded", status=400),
         Say(status=500),
         Say(" "),
     ]

@@ -200,6 +200,27 @@ async def test_s27_where_the_summary_fails_the_oldest_are_left_out() -> None:
     assert talk.session.tokens.total == spent(talk)
 
 
+TOO_LONG = Say("context_length_exceeded", status=400)
+
+
+async def test_u9_what_the_model_finds_too_long_is_halved_once() -> None:
+    talk = rig("a" * 50, "b" * 50, TOO_LONG, "ok", limits=TokenLimits(action="trim"))
+    results = [await talk.session.run_turn(said * 50) for said in "123"]
+    assert (results[-1].status, contents(talk)) == ("ok", ["3" * 50])
+    assert talk.types()[-6:] == ["turn_start", "budget", "error", "assistant", "final", "turn_end"]
+    assert [body.code for body in talk.bodies(Error)] == ["context_length_exceeded"]
+    assert len(talk.session.chat_history) == 6
+
+
+@pytest.mark.parametrize("limits", [TokenLimits(), TokenLimits(action="trim")])
+async def test_u9_where_nothing_may_go_the_turn_ends(limits: TokenLimits) -> None:
+    talk = rig(TOO_LONG, limits=limits)
+    result = await talk.session.run_turn("1")
+    assert result.error
+    assert result.error.code == "context_length_exceeded"
+    assert len(talk.spoken.asked) == 1
+
+
 async def test_s26_a_summary_that_says_nothing_is_in_the_sum() -> None:
     empty = Say(" ", usage=(50, 1))
     talk = rig("a" * 150, "b" * 150, empty, "c" * 20, limits=SUMMARISED)
