@@ -118,10 +118,18 @@ def _admin_link(address: str) -> int:
 
 
 def _serve(host: str, port: int, *, panel: bool) -> int:
-    from kefu.assembly import build
-    from kefu.cli.admin_link import local_link
-    from kefu.cli.serve import Listening, serve
-    from kefu.settings import ConfigurationError
+    try:
+        from kefu.assembly import build
+        from kefu.cli.admin_link import local_link
+        from kefu.cli.serve import Listening, serve
+        from kefu.settings import ConfigurationError
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("kefu"):
+            raise
+        sys.stderr.write(
+            "kefu: the service needs packages that are not installed: pip install 'kefu[server]'\n"
+        )
+        return 2
 
     settings = _settings()
     if settings is None:

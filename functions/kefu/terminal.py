@@ -113,15 +113,21 @@ class TerminalChat:
             if wanted is None:
                 raise WrongUse(f"there is no session in {flags.log_dir} to go on with")
         if wanted:
-            return resume(self.logs.read(found(self.logs, wanted)))
+            return resume(self._read(wanted))
         if not flags.fork:
             return None
         name, _, turn = flags.fork.partition(":")
-        copied = fork(self.logs.read(found(self.logs, name)), new_id, int(turn) if turn else None)
+        copied = fork(self._read(name), new_id, int(turn) if turn else None)
         if not flags.no_log:
             self.logs.keep(new_id, copied)
             return resume(self.logs.read(new_id))
         return resume(Log(copied, (), len(copied)))
+
+    def _read(self, ending: str) -> Log:
+        log = self.logs.read(found(self.logs, ending))
+        for notice in log.notices:
+            self._hearing.warn(notice)
+        return log
 
     def _opened(self, session_id: SessionId) -> list[HistorySink]:
         flags = self._flags

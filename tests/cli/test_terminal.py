@@ -183,6 +183,20 @@ def test_what_cannot_begin_is_told_below_the_prompt(
     assert "Traceback" not in terminal.text
 
 
+@pytest.mark.parametrize(("key", "code"), [(CTRL_D, 0), (CTRL_C, 130)])
+def test_one_may_leave_before_the_model_is_there(
+    environment: dict[str, str], folder: Path, key: str, code: int
+) -> None:
+    """S5, S10: at once, while it is still being loaded behind the prompt."""
+    with PseudoTerminal(["chat"], environment, folder) as terminal:
+        terminal.prompted()
+        terminal.type(key)
+        assert terminal.ended() == code
+        assert terminal.restored
+    assert "Traceback" not in terminal.text
+    assert "never" not in terminal.text
+
+
 def test_the_history_of_the_prompt_is_for_its_user_alone(
     environment: dict[str, str], folder: Path, home: Path
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from kefu.cli.arguments import ChatFlags
 from kefu.cli.commands import COMMANDS, Slash
 from kefu.cli.reading import Command, Lines, meant
-from kefu.cli.talk import Hearing, Talk
+from kefu.cli.talk import Hearing, Talk, WrongUse
 
 if TYPE_CHECKING:
     from kefu.cli.prompt import Prompt
@@ -229,7 +229,11 @@ class Repl:
         return self.session.undo()
 
     async def resume(self, ending: str) -> None:
+        from kefu.cli.logs import found
+
         before = self.session
+        if found(self.talk.logs, ending) == before.id:
+            raise WrongUse("That is the session you are in.")
         self._session = self.talk.open(before.id, ending)
         await self.talk.end(before, "resume")
         self._kept, self._said, self.answer = True, "", ""

@@ -114,7 +114,7 @@ class Terminal:
     def _observed(self, observation: Observation) -> None:
         self._settle()
         self._text = ""
-        lines = clean(observation.content).split("\n")
+        lines = clean(observation.content).rstrip("\n").split("\n")
         shown = "".join(f"  {clipped(line, _WIDTH)}\n" for line in lines[:_LINES])
         if len(lines) > _LINES:
             shown += f"  … {len(lines) - _LINES} more lines\n"
