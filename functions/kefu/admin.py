@@ -10,11 +10,9 @@ from kefu import __version__
 from kefu.answer import Clock
 from kefu.keypool import CooldownStore, KeyPool, KeyState
 from kefu.limits import LimitStore
-from kefu.references import admin_access
+from kefu.references import Reading, admin_access
 from kefu.sessions import Sessions
-from kefu.settings import Settings
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.web.log import RequestLog
 from kefu.web.panel import About, Panel
 
 
@@ -34,16 +32,16 @@ class Keys(NamedTuple):
 
 
 def operator_panel(
-    settings: Settings,
+    reading: Reading,
     keys: Keys,
     limits: LimitStore,
     sessions: Sessions | None,
     model: str,
-    log: RequestLog,
 ) -> OperatorPanel:
+    settings = reading.settings
     if not settings.has_panel:
         return OperatorPanel(None, None)
-    tokens, secret = admin_access(settings, keys.clock.now, log)
+    tokens, secret = admin_access(reading)
     panel = Panel(
         tokens=tokens,
         ready=secret.ready if secret else _at_once,

@@ -15,7 +15,7 @@ from kefu.kept_chats import kept_chats, retention
 from kefu.keypool import KeyPool
 from kefu.model import StartableUpstream, choose_model
 from kefu.policy import allowance, patience, prompt_policy, web_options
-from kefu.references import bot_checking, referenced_keys
+from kefu.references import Reading, bot_checking, identities, referenced_keys
 from kefu.relay import Relay
 from kefu.settings import Settings
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
@@ -60,7 +60,8 @@ def build(settings: Settings) -> Service:
     guarded = _guard(store, settings, clock, log)
     keys = settings.keys if kind == "remote" else ("local",)
     pool = KeyPool(keys, probe_interval=settings.probe_interval)
-    referenced = referenced_keys(settings, pool, clock.now, log)
+    reading = Reading(settings, clock.now, log)
+    referenced = referenced_keys(reading, pool)
     relay = Relay(
         upstream,
         pool,
@@ -81,16 +82,12 @@ def build(settings: Settings) -> Service:
         turns = kept_chats(
             settings, guarded.sessions, model, clock, log, summaries.write, notices.append
         )
-    verifier, bot_check, secret = bot_checking(settings, clock.now, log)
+    verifier, bot_check, secret = bot_checking(reading)
     panel, admin_secret = operator_panel(
-        settings,
-        Keys(pool, guarded.cooldowns, clock),
-        guarded.limits,
-        guarded.sessions,
-        model,
-        log,
+        reading, Keys(pool, guarded.cooldowns, clock), guarded.limits, guarded.sessions, model
     )
-    references = [one for one in (referenced, secret, admin_secret) if one]
+    known = identities(reading)
+    references = [one for one in (referenced, secret, admin_secret, known.secrets) if one]
     life = _Life(
         log, upstream, guarded, references, verifier, chat, turns, notices, settings.snapshot
     )
@@ -110,6 +107,7 @@ def build(settings: Settings) -> Service:
         health=health,
         start=life.start,
         stop=life.stop,
+        identities=known.identities,
         turns=turns,
         panel=panel,
     )

@@ -5,6 +5,7 @@ KefuError
 │   └── ContextTooLong      400  the conversation does not fit the model, even trimmed
 ├── Unauthorized            401  the panel wants the operator's token
 ├── OriginNotAllowed        403  a page outside the allow-list asked
+├── IdentityRejected        403  the site's token for its user is not good
 ├── VerificationRequired    403  the bot check has not passed, or has passed too long ago
 ├── NotFound                404
 ├── SessionNotFound         404  no such chat, or not this visitor's
@@ -82,6 +83,12 @@ class Unauthorized(KefuError):
 class OriginNotAllowed(KefuError):
     status = 403
     code = "origin_not_allowed"
+    type = "invalid_request_error"
+
+
+class IdentityRejected(KefuError):
+    status = 403
+    code = "identity_rejected"
     type = "invalid_request_error"
 
 

@@ -1,4 +1,4 @@
-"""Secrets that are kept elsewhere, and who uses them: API keys, the bot check, the panel."""
+"""Secrets that are kept elsewhere, and who uses them: API keys, bot check, panel, identities."""
 
 from __future__ import annotations
 
@@ -13,28 +13,66 @@ from kefu.stores.aws import text_at
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
 from kefu.verification import BotCheck, Passes
+from kefu.web.identity import Identities
 from kefu.web.log import RequestLog
 
 Now = Callable[[], float]
 
 
-def referenced_keys(
-    settings: Settings, pool: KeyPool, now: Now, log: RequestLog
-) -> ReferencedKeys | None:
-    if not settings.keys_from:
-        return None
+Learn = Callable[[tuple[str, ...]], None]
 
-    def learn(keys: tuple[str, ...]) -> None:
-        log.redactor.learn(keys)
-        pool.replace(keys)
 
-    return ReferencedKeys(
-        partial(text_at, settings.keys_from),
-        learn,
-        now,
-        ttl=settings.keys_ttl,
-        on_degraded=log.degraded,
-    )
+class Reading(NamedTuple):
+    """What it takes to read a secret from elsewhere."""
+
+    settings: Settings
+    now: Now
+    log: RequestLog
+
+    def of(self, reference: str, what: str, learn: Learn) -> ReferencedKeys | None:
+        """`learn` is told whenever it was read; None where nothing is referred to."""
+        if not reference:
+            return None
+
+        def learn_and_hide(secrets: tuple[str, ...]) -> None:
+            self.log.redactor.learn(secrets)
+            learn(secrets)
+
+        return ReferencedKeys(
+            partial(text_at, reference),
+            learn_and_hide,
+            self.now,
+            ttl=self.settings.keys_ttl,
+            on_degraded=self.log.degraded,
+            what=what,
+        )
+
+
+def _the_only(secrets: tuple[str, ...], what: str) -> str:
+    if len(secrets) > 1:
+        raise ValueError(f"holds more than one {what}")
+    return secrets[0]
+
+
+def referenced_keys(reading: Reading, pool: KeyPool) -> ReferencedKeys | None:
+    return reading.of(reading.settings.keys_from, "the API keys", pool.replace)
+
+
+class Checked(NamedTuple):
+    identities: Identities
+    secrets: ReferencedKeys | None
+
+
+def identities(reading: Reading) -> Checked:
+    settings = reading.settings
+
+    def learn(secrets: tuple[str, ...]) -> None:
+        made.learn(secrets)
+
+    read = reading.of(settings.identity_secrets_from, "the identity secrets", learn)
+    ready = read.ready if read else None
+    made = Identities(settings.identity_keys, settings.identity_audience, ready)
+    return Checked(made, read)
 
 
 class AdminAccess(NamedTuple):
@@ -42,26 +80,15 @@ class AdminAccess(NamedTuple):
     secret: ReferencedKeys | None
 
 
-def admin_access(settings: Settings, now: Now, log: RequestLog) -> AdminAccess:
+def admin_access(reading: Reading) -> AdminAccess:
+    settings = reading.settings
     tokens = AdminTokens(settings.admin_token.get_secret_value())
-    if tokens.known or not settings.admin_token_from:
-        return AdminAccess(tokens, None)
+    reference = "" if tokens.known else settings.admin_token_from
 
     def learn(secrets: tuple[str, ...]) -> None:
-        log.redactor.learn(secrets)
-        if len(secrets) > 1:
-            raise ValueError("holds more than one token")
-        tokens.learn(secrets[0])
+        tokens.learn(_the_only(secrets, "token"))
 
-    secret = ReferencedKeys(
-        partial(text_at, settings.admin_token_from),
-        learn,
-        now,
-        ttl=settings.keys_ttl,
-        on_degraded=log.degraded,
-        what="the panel's token",
-    )
-    return AdminAccess(tokens, secret)
+    return AdminAccess(tokens, reading.of(reference, "the panel's token", learn))
 
 
 class BotChecking(NamedTuple):
@@ -71,43 +98,27 @@ class BotChecking(NamedTuple):
     secret: ReferencedKeys | None
 
 
-def bot_checking(settings: Settings, now: Now, log: RequestLog) -> BotChecking:
+def bot_checking(reading: Reading) -> BotChecking:
+    settings = reading.settings
     secret = settings.bot_check_secret.get_secret_value()
     turnstile = settings.bot_check == "turnstile"
     verifier = SiteVerify(settings.bot_check_url or (TURNSTILE if turnstile else HCAPTCHA), secret)
     if settings.bot_check == "off":
         return BotChecking(verifier, None, None)
     passes = Passes(secret, 60 * settings.bot_check_minutes)
-    referenced = _referenced_secret(settings, verifier, passes, now, log)
+
+    def learn(secrets: tuple[str, ...]) -> None:
+        only = _the_only(secrets, "secret")
+        verifier.learn(only)
+        passes.learn(only)
+
+    referenced = reading.of(settings.bot_check_secret_from, "the bot check's secret", learn)
     check = BotCheck(
         verifier,
         passes,
-        now,
+        reading.now,
         hostnames=settings.bot_check_hosts,
         action=settings.bot_check_action if turnstile else None,
         secret_ready=referenced.ready if referenced else None,
     )
     return BotChecking(verifier, check, referenced)
-
-
-def _referenced_secret(
-    settings: Settings, verifier: SiteVerify, passes: Passes, now: Now, log: RequestLog
-) -> ReferencedKeys | None:
-    if not settings.bot_check_secret_from:
-        return None
-
-    def learn(secrets: tuple[str, ...]) -> None:
-        log.redactor.learn(secrets)
-        if len(secrets) > 1:
-            raise ValueError("holds more than one secret")
-        verifier.learn(secrets[0])
-        passes.learn(secrets[0])
-
-    return ReferencedKeys(
-        partial(text_at, settings.bot_check_secret_from),
-        learn,
-        now,
-        ttl=settings.keys_ttl,
-        on_degraded=log.degraded,
-        what="the bot check's secret",
-    )

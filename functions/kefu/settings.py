@@ -285,6 +285,21 @@ class Settings(BaseModel):
         "kept.",
     )
 
+    identity_secrets: SecretStr = Field(
+        SecretStr(""),
+        alias="KEFU_IDENTITY_SECRETS",
+        description="With which your site signs who its users are, one secret or two while one "
+        "replaces the other, of 32 characters or more: docs/identity.md.",
+    )
+    identity_secrets_from: str = Field(
+        "",
+        alias="KEFU_IDENTITY_SECRETS_FROM",
+        description="On AWS: where they are kept, as in `KEFU_KEYS_FROM`, instead.",
+    )
+    identity_audience: str = Field(
+        "kefu", alias="KEFU_IDENTITY_AUDIENCE", description="The `aud` that such a token must have."
+    )
+
     # Bot check
     bot_check: Literal["off", "turnstile", "hcaptcha"] = Field(
         "off",
@@ -470,7 +485,7 @@ class Settings(BaseModel):
                 raise ValueError("KEFU_BOT_CHECK_HOSTNAMES: must be set where no page is named")
         return self
 
-    @field_validator("session_secrets")
+    @field_validator("session_secrets", "identity_secrets")
     @classmethod
     def _are_long_enough(cls, secrets: SecretStr) -> SecretStr:
         each = keys_in(secrets.get_secret_value())
@@ -491,7 +506,9 @@ class Settings(BaseModel):
             raise ValueError(f"must have {MIN_LENGTH} characters or more")
         return token
 
-    @field_validator("keys_from", "bot_check_secret_from", "admin_token_from")
+    @field_validator(
+        "keys_from", "bot_check_secret_from", "admin_token_from", "identity_secrets_from"
+    )
     @classmethod
     def _is_reference(cls, reference: str) -> str:
         # Without the value: somebody may have put a key here.
@@ -513,7 +530,12 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """All that no log and no record may show."""
         others = (self.bot_check_secret, self.admin_token)
-        return (*self.keys, *self.session_keys, *(one.get_secret_value() for one in others))
+        return (
+            *self.keys,
+            *self.session_keys,
+            *self.identity_keys,
+            *(one.get_secret_value() for one in others),
+        )
 
     @property
     def session_keys(self) -> tuple[str, ...]:
@@ -523,6 +545,11 @@ class Settings(BaseModel):
     @property
     def has_panel(self) -> bool:
         return bool(self.admin_token.get_secret_value() or self.admin_token_from)
+
+    @property
+    def identity_keys(self) -> tuple[str, ...]:
+        """What the site signs with; secret."""
+        return keys_in(self.identity_secrets.get_secret_value())
 
     @property
     def keeps_chats(self) -> bool:

@@ -48,6 +48,8 @@ class Asking:
     request_id: str
     session_id: str | None = None
     token: str = ""
+    owner: str = ""
+    """The user, where the site says who it is."""
     config_id: str | None = None
     client_message_id: str | None = None
     temperature: float | None = None

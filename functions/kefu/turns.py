@@ -44,12 +44,12 @@ class Turns:
     def store(self) -> Sessions:
         return self.ways.writing.store
 
-    async def owned(self, session: str, token: str) -> Session:
+    async def owned(self, session: str, token: str, owner: str = "") -> Session:
         """A visitor's own session. Raises SessionNotFound, for whatever reason it is not."""
         writing, known = self.ways.writing, SessionId(session)
         tokens = await self._tokens()
         found: Session | None = None
-        if tokens.owns(token, known, writing.clock.now()):
+        if tokens.owns(token, known, writing.clock.now(), owner):
             found = await in_time(self.store.session(known))
         if found is None:
             raise SessionNotFound("This chat is not known here, or not any more.")
@@ -63,12 +63,12 @@ class Turns:
         if asking.session_id is None:
             session, is_new = await self._begun_by(asking)
         else:
-            session, is_new = await self.owned(asking.session_id, asking.token), False
+            session, is_new = await self.owned(asking.session_id, asking.token, asking.owner), False
         config = self.ways.configs.of_session(session.config_id)
         return Turn(self.ways, asking, session, config, is_new=is_new)
 
-    async def token(self, session: SessionId) -> str:
-        return (await self._tokens()).issue(session, self.ways.writing.clock.now())
+    async def token(self, session: SessionId, owner: str = "") -> str:
+        return (await self._tokens()).issue(session, self.ways.writing.clock.now(), owner)
 
     async def rate(self, session: Session, client_message_id: str, rating: Rating | None) -> None:
         """Raises SessionNotFound when there is no such answer in it."""
@@ -102,7 +102,7 @@ class Turns:
         known = session_id(self._entropy(ID_BYTES))
         if asking.client_message_id is not None:
             tokens = await self._tokens()
-            same = tokens.session_for(asking.client_message_id, asking.address)
+            same = tokens.session_for(asking.client_message_id, asking.address, asking.owner)
             begun = await in_time(self.store.session(same))
             if begun and now - begun.created_at <= RETRIES_FOR:
                 return begun, False

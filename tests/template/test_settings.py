@@ -19,6 +19,7 @@ NOT_ON_AWS = {
     "KEFU_BOT_CHECK_SECRET": "comes by reference, as the keys do",
     "KEFU_BODY_TIMEOUT": "API Gateway reads the whole body before it calls the function",
     "KEFU_WRITE_TIMEOUT": "API Gateway reads the answer, at its own speed",
+    "KEFU_IDENTITY_SECRETS": "comes by reference, as the keys do",
     "KEFU_SESSION_SECRETS": "no secret stands in the environment; the table keeps one",
     "KEFU_LOG_FORMAT": "metrics are in the JSON lines",
     "KEFU_TRUSTED_PROXY_HOPS": "API Gateway tells the address",
@@ -26,6 +27,7 @@ NOT_ON_AWS = {
 MADE_BY_THE_TEMPLATE = {
     "KEFU_ADMIN_TOKEN_FROM",
     "KEFU_BOT_CHECK_SECRET_FROM",
+    "KEFU_IDENTITY_SECRETS_FROM",
     "KEFU_KEYS_FROM",
     "KEFU_STORE",
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.request import urlopen
 
+import httpx
+import jwt
 import pytest
 
 from kefu.settings import ConfigurationError, load
@@ -182,3 +185,31 @@ def test_a_reference_that_is_none_stops_the_start_and_is_not_quoted(
 async def test_a_service_with_a_reference_takes_no_local_model(staged: Staged) -> None:
     stage = staged(keys=0, url="http://127.0.0.1:9", keys_from="ssm:/kefu/none")
     assert health(stage)["upstream"] == "remote"
+
+
+async def test_t20_panel_token_and_identity_secrets_come_by_reference_too() -> None:
+    secret = "kept-elsewhere-" + "s" * 32
+    with (
+        AwsKeys(secret) as aws,
+        ScriptedUpstream() as upstream,
+        Service(
+            upstream.base_url,
+            environment=aws.environment,
+            sessions="true",
+            admin_token_from="ssm:/kefu/admin-token",
+            identity_secrets_from="secretsmanager:kefu/identity",
+            **FAST,
+        ) as service,
+    ):
+        stage = Stage(upstream, service, [secret])
+        upstream.script("*", b.answer("hi"))
+        claims = {"sub": "user-1", "aud": "kefu", "exp": int(time.time()) + 60}
+        token = jwt.encode(claims, secret, "HS256")
+        asked = {"message": "hello"}
+        assert (await stage.ask(asked, headers={"X-User-Token": token})).complete
+        assert (await stage.ask(asked, headers={"X-User-Token": f"{token}x"})).status == 403
+        async with httpx.AsyncClient(base_url=f"{service.url}/admin/api") as operator:
+            headers = {"Authorization": f"Bearer {secret}"}
+            assert (await operator.get("/about", headers=headers)).status_code == 200
+            assert (await operator.get("/about")).status_code == 401
+        stage.check_output()

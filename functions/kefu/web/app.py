@@ -19,6 +19,7 @@ from kefu.web.desk import Desk
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
 from kefu.web.gateway import Gateway
+from kefu.web.identity import Identities
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
 from kefu.web.panel import Panel
@@ -45,6 +46,7 @@ class Parts:
     health: Callable[[], Health]
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
+    identities: Identities
     turns: Turns | None = None
     panel: Panel | None = None
     """Where chats are kept."""
@@ -78,9 +80,11 @@ def create_app(parts: Parts) -> FastAPI:
         trusted_hops=options.trusted_proxy_hops,
         behind_adapter=options.behind_adapter,
     )
-    app.include_router(chat_routes(parts.desk, questions, gateway, options, parts.turns))
+    app.include_router(
+        chat_routes(parts.desk, questions, gateway, options, parts.identities, parts.turns)
+    )
     if parts.turns is not None:
-        app.include_router(session_routes(parts.desk, parts.turns))
+        app.include_router(session_routes(parts.desk, parts.turns, parts.identities))
     if parts.panel is not None:
         app.include_router(admin_routes(parts.panel, parts.desk, gateway))
     if options.openai_api:

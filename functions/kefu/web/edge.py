@@ -25,7 +25,7 @@ _EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
     "X-Verification-Pass, x-should-retry"
 )
-_HEADERS_ALLOWED = "Content-Type, Authorization, X-Session-Token"
+_HEADERS_ALLOWED = "Content-Type, Authorization, X-Session-Token, X-User-Token"
 _METHODS_ALLOWED = "GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_AGE = "600"
 

@@ -61,7 +61,7 @@ class Kept(Exchange):
         seen none of them finds the chat again by the next.
         """
         self.session_id = turn.session.id
-        token = await self._turns.token(turn.session.id)
+        token = await self._turns.token(turn.session.id, self._asking.owner)
         headers = {ID_HEADER: turn.session.id, TOKEN_HEADER: token}
         try:
             await turn.begin()

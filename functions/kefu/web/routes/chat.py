@@ -10,6 +10,7 @@ from kefu.web.body import checked, read_json
 from kefu.web.desk import Desk
 from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
+from kefu.web.identity import Identities, Visitor
 from kefu.web.kept import TOKEN_HEADER, Kept
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
@@ -23,6 +24,7 @@ def chat_routes(
     questions: Questions,
     gateway: Gateway,
     options: WebOptions,
+    identities: Identities,
     turns: Turns | None = None,
 ) -> APIRouter:
     """`turns`: where chats are kept."""
@@ -47,7 +49,7 @@ def chat_routes(
         return Kept(
             desk,
             turns,
-            asking_of(body, request, gateway),
+            asking_of(body, request, gateway, await identities.visitor(request)),
             proof=body.proof,
             seconds=gateway.seconds(request),
             wants_usage=body.wants_usage,
@@ -90,7 +92,8 @@ def chat_routes(
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if turns is not None and body.session_id is not None:
             token = request.headers.get(TOKEN_HEADER, "")
-            session = await turns.owned(body.session_id, token)
+            owner = (await identities.visitor(request)).name
+            session = await turns.owned(body.session_id, token, owner)
             await desk.admission.admit_reader(session.id)
             rating = None if body.rating == "none" else body.rating
             await turns.rate(session, body.client_message_id, rating)
@@ -99,16 +102,18 @@ def chat_routes(
     return router
 
 
-def asking_of(body: MessageRequest, request: Request, gateway: Gateway) -> Asking:
+def asking_of(body: MessageRequest, request: Request, gateway: Gateway, visitor: Visitor) -> Asking:
     return Asking(
         text=body.message,
         address=gateway.address(request),
         request_id=record_of(request.scope).request_id,
         session_id=body.session_id,
         token=request.headers.get(TOKEN_HEADER, ""),
+        owner=visitor.name,
         config_id=body.config_id,
         client_message_id=body.client_message_id,
         temperature=body.temperature,
         max_tokens=body.asked_tokens,
-        profile=body.profile or {},
+        # What the site has signed counts for more than what its page says.
+        profile={**(body.profile or {}), **visitor.profile},
     )
