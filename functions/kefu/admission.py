@@ -65,14 +65,9 @@ class Admission:
             if not self._running[ip]:
                 del self._running[ip]
 
-    async def admit(self, ip: str, session: str | None = None) -> None:
-        """Count one chat against the rates. Raises RateLimited with the time to wait.
-
-        `session`: one that the visitor has shown to be theirs.
-        """
+    async def admit(self, ip: str) -> None:
+        """Count one chat against the rates. Raises RateLimited with the time to wait."""
         takes = []
-        if session and (rate := self._allowance.per_session):
-            takes.append(self._store.take(f"session:{session}", rate))
         if rate := self._allowance.per_ip:
             takes.append(self._store.take(f"ip:{ip}", rate))
         if rate := self._allowance.site:
@@ -83,11 +78,13 @@ class Admission:
         if (wait := max(waits)) > 0:
             raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
 
-    async def admit_reader(self, session: str) -> None:
-        """The same for one who looks into a chat of theirs, as often as they may write."""
+    async def admit_to(self, session: str, *, writing: bool) -> None:
+        """The same for one chat, which the visitor has shown to be theirs: messages are counted
+        apart from looks into it, of which there may be as many.
+        """
         if rate := self._allowance.per_session:
-            wait = await self._store.take(f"reader:{session}", rate)
-            if wait > 0:
+            bucket = f"session:{session}" if writing else f"reader:{session}"
+            if (wait := await self._store.take(bucket, rate)) > 0:
                 raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
 
     async def reserve(self, tokens: int) -> Reservation | None:

@@ -570,3 +570,22 @@ async def test_p33_bodies_are_kept_as_the_site_wants(
     assert [call.request is not None for call in calls] == kept_raw
     assert [call.response is not None for call in calls] == [kept_raw[0], False]
     assert all(json.loads(call.meta)["attempts"] for call in calls)
+
+
+async def test_l3_a_server_that_is_told_to_end_leaves_no_turn_open(staged: Staged) -> None:
+    running = staged(4, store=STORE)
+    visitors = [Visitor(running) for _ in range(3)]
+    for visitor in visitors:
+        await visitor.say("begin")
+    running.script(b.answer(*["word "] * 200, delay=0.05), asking="<long>")
+    asking = [asyncio.create_task(visitor.say("<long>")) for visitor in visitors]
+    await running.upstream.asked("<long>", count=3)
+    await asyncio.sleep(0.3)
+    running.service.terminate()
+    answers = await asyncio.gather(*asking)
+    assert [answer.error["code"] for answer in answers] == ["upstream_service_unavailable"] * 3
+    assert await asyncio.to_thread(running.service.process.wait, 10) == 0
+    async with store_of(running, time.time) as store:
+        for visitor in visitors:
+            kept = await store.messages(SessionId(visitor.session_id or ""), now=time.time())
+            assert [message.status for message in kept] == ["ok", "ok", "partial", "partial"]

@@ -207,6 +207,23 @@ async def test_p36_deleting_stops_what_is_being_answered(visitor: Visitor, kept:
     assert (await visitor.look()).status_code == 404
 
 
+async def test_t1_looking_is_limited_apart_from_writing(staged: Staged) -> None:
+    running = staged(1, session_requests_per_minute=3)
+    visitor = Visitor(running)
+    await visitor.say("hello")
+    statuses = [(await visitor.look()).status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    assert int((await visitor.look("", "DELETE")).headers["Retry-After"]) > 0
+    assert (await visitor.say("more")).complete
+
+
+async def test_t15_guessing_is_counted_by_the_address(staged: Staged) -> None:
+    running = staged(1, ip_requests_per_minute=3)
+    stranger = Visitor(running)
+    stranger.session_id, stranger.token = "0" * 32, "1.x"
+    assert [(await stranger.say("?")).status for _ in range(4)] == [404, 404, 404, 429]
+
+
 async def rate(visitor: Visitor, mine: str, rating: str, *, kept: bool = True) -> int:
     body = {"client_message_id": mine, "rating": rating}
     body |= {"session_id": str(visitor.session_id)} if kept else {}

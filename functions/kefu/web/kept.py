@@ -42,8 +42,11 @@ class Kept(Exchange):
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
+        # Before the store is asked: to guess is to be counted.
+        await self._desk.admission.admit(self._ip)
         turn = self._turn = await self._turns.open(self._asking)
-        await self._desk.admission.admit(self._ip, self._asking.session_id)
+        if self._asking.session_id is not None:
+            await self._desk.admission.admit_to(turn.session.id, writing=True)
         await self._begin(turn, record)
         try:
             if turn.reply is None:

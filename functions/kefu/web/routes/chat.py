@@ -94,7 +94,7 @@ def chat_routes(
             token = request.headers.get(TOKEN_HEADER, "")
             owner = (await identities.visitor(request)).name
             session = await turns.owned(body.session_id, token, owner)
-            await desk.admission.admit_reader(session.id)
+            await desk.admission.admit_to(session.id, writing=False)
             rating = None if body.rating == "none" else body.rating
             await turns.rate(session, body.client_message_id, rating)
         return Response(status_code=204)

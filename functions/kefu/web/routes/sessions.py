@@ -27,7 +27,7 @@ def session_routes(desk: Desk, turns: Turns, identities: Identities) -> APIRoute
         name = request.path_params["session_id"]
         owner = (await identities.visitor(request)).name
         session = await turns.owned(name, request.headers.get(TOKEN_HEADER, ""), owner)
-        await desk.admission.admit_reader(session.id)
+        await desk.admission.admit_to(session.id, writing=False)
         return session
 
     @router.get(
