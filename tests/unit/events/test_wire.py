@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kefu.events import (
@@ -122,6 +122,7 @@ NAMES = sorted(
     st.dictionaries(st.sampled_from(NAMES), JSON),
     st.dictionaries(st.sampled_from(["ts", "seq", "turn", "step", "v", "content", "role"]), JSON),
 )
+@settings(max_examples=60)
 def test_k11_wrong_values_are_defaults(kind: str, meta: Any, beside: Any) -> None:
     line = json.dumps({**beside, "type": kind, "meta": meta}).encode()
     for read in read_lines([line]).events:
