@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,32 +67,24 @@ def read_lines(lines: Iterable[bytes]) -> Log:
     A line without `seq`, as older programs wrote them, follows the one before it.
     """
     events: list[Event] = []
-    notices: dict[str, int] = {}
+    notices: Counter[str] = Counter()
     last = 0
-
-    def notice(text: str, count: int = 1) -> None:
-        notices[text] = notices.get(text, 0) + count
-
     for line in lines:
-        if not line.strip():
-            continue
         found = _parse(line)
         if found is None:
-            notice("could not be read")
+            notices["could not be read"] += bool(line.strip())
             continue
         seq = whole(found.get("seq"))
-        if seq is not None and seq > last + 1:
-            notice("are missing", seq - last - 1)
-        last = last + 1 if seq is None else max(last, seq)
-        if (whole(found.get("v")) or 0) > VERSION:
-            notice("were written by a newer version")
-        kind = BODIES.get(str(found.get("type")))
-        if kind is None:
-            notice(f"have the unknown type {str(found.get('type'))[:40]!r}")
-            continue
-        events.append(_event(found, kind, last if seq is None else seq))
-    told = tuple(f"{count} line(s) {text}" for text, count in notices.items())
-    return Log(tuple(events), told, last)
+        seq = last + 1 if seq is None else seq
+        notices["are missing"] += max(0, seq - last - 1)
+        last = max(last, seq)
+        notices["were written by a newer version"] += (whole(found.get("v")) or 0) > VERSION
+        if kind := BODIES.get(str(found.get("type"))):
+            events.append(_event(found, kind, seq))
+        else:
+            notices[f"have the unknown type {str(found.get('type'))[:40]!r}"] += 1
+    told = (f"{count} line(s) {text}" for text, count in notices.items() if count)
+    return Log(tuple(events), tuple(told), last)
 
 
 def _parse(line: bytes) -> Mapping[str, object] | None:
