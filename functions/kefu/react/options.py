@@ -109,3 +109,12 @@ class TurnResult:
     status: TurnStatus
     tokens: Tokens
     error: TurnError | None = None
+    turn_index: int = 1
+    user_input: str = ""
+    started_at: float = 0.0
+    """Unix time in seconds."""
+    ended_at: float = 0.0
+
+    @property
+    def step_count(self) -> int:
+        return len(self.steps)

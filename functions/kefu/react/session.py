@@ -36,6 +36,12 @@ class AgentSession:
         self._options = options
         self._deps = deps
         self._clock = deps.clock
+        self.mode = options.mode
+        self.config = _noted(options, deps)
+        """What the session runs with, as the log has it."""
+        self.started_at = deps.clock.now()
+        """Unix time in seconds: of this process's part, if the session was resumed."""
+        self.ended_at: float | None = None
         self._started = deps.clock.monotonic()
         self._history = ChatHistory(deps.counter, past.entries if past else ())
         self._meter = Meter(deps.counter, past.tokens if past else None)
@@ -67,7 +73,7 @@ class AgentSession:
         self._journal.write(
             SessionStart(
                 options.mode,
-                _noted(options, self._deps),
+                self.config,
                 options.model,
                 counter,
                 prompt or None,
@@ -153,6 +159,7 @@ class AgentSession:
         if self._closed:
             return
         self._closed = True
+        self.ended_at = self._clock.now()
         spent = round((self._clock.monotonic() - self._started) * 1000)
         self._journal.write(SessionEnd(self.turn_count, spent, self._meter.session, reason))
         await self._journal.flush()

@@ -61,12 +61,15 @@ class Turn:
         self._limits = PromptLimits(
             parts.options.limits, parts.history, parts.model, parts.meter, self._write
         )
+        self._said = ""
         self._started = parts.deps.clock.monotonic()
+        self._started_at = parts.deps.clock.now()
 
     def _write(self, body: Body) -> None:
         self._parts.journal.write(body, self.index, self._step)
 
     def begin(self, said: str) -> None:
+        self._said = said
         self._parts.meter.begin()
         self._parts.history.ask(self.index, said)
         self._write(TurnStart(said, tokens=Estimate(self._parts.deps.counter.count(said))))
@@ -198,4 +201,14 @@ class Turn:
                 parts.meter.turn,
             )
         )
-        return TurnResult(text, tuple(self._steps), status, parts.meter.turn, error)
+        return TurnResult(
+            text,
+            tuple(self._steps),
+            status,
+            parts.meter.turn,
+            error,
+            self.index,
+            self._said,
+            self._started_at,
+            parts.deps.clock.now(),
+        )

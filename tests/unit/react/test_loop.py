@@ -294,6 +294,20 @@ async def test_s7_a_turn_can_be_taken_back() -> None:
     assert [e.turn for e in talk.told() if e.body.type == "turn_start"] == [1, 2, 3]
 
 
+async def test_s1_s2_sessions_and_turns_know_when_and_what_they_were() -> None:
+    talk = rig("one", "two", mode="once", working_directory="/here")
+    session = talk.session
+    assert (session.mode, session.ended_at) == ("once", None)
+    assert session.config["workingDirectory"] == "/here"
+    await session.run_turn("first")
+    result = await session.run_turn("second")
+    await session.close()
+    assert (result.turn_index, result.user_input, result.step_count) == (2, "second", 1)
+    assert session.ended_at
+    times = [session.started_at, result.started_at, result.ended_at, session.ended_at]
+    assert times == sorted(times)
+
+
 async def test_s19_there_is_one_turn_at_a_time_and_none_after_the_end() -> None:
     talk = rig("yes")
     running = asyncio.ensure_future(talk.session.run_turn("one"))
