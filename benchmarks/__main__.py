@@ -28,6 +28,7 @@ from benchmarks.pool_report import PICTURE, picture, pool
 from benchmarks.pool_report import table as pool_table
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
+from benchmarks.terminal import terminal
 from benchmarks.tokens import tokens
 from benchmarks.units import units
 from benchmarks.widget import NoBrowser, widget
@@ -43,13 +44,25 @@ NAMES = {
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
+    "terminal": "the terminal chat: until its prompt is there, and how soon Ctrl-C is heard",
     "widget": "a long answer in Chromium: the page's main thread, a chunk (needs Chromium)",
     "history": "the log of a chat on the terminal: time of a line, size of a turn",
     "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
     "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
 }
 
-APART = {"chats", "cold", "context", "history", "imports", "pool", "tokens", "units", "widget"}
+APART = {
+    "chats",
+    "cold",
+    "context",
+    "history",
+    "imports",
+    "pool",
+    "terminal",
+    "tokens",
+    "units",
+    "widget",
+}
 """What needs no load and no mock model."""
 
 
@@ -178,6 +191,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         "units": units,
         "chats": lambda: chats(100 if effort is FULL else 20),
         "tokens": lambda: tokens(effort.rounds),
+        "terminal": lambda: terminal(effort.import_rounds),
         "history": lambda: history(effort.lines),
     }
     tables += [told[name]() for name in told if name in names]

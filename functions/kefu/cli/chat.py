@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kefu.cli.arguments import ChatFlags
+from kefu.cli.exits import INTERRUPTED
 from kefu.cli.pipes import forget_broken_pipe
 from kefu.cli.reading import whole_input
-from kefu.cli.repl import INTERRUPTED, OpenTalk, Repl
+from kefu.cli.repl import OpenTalk, Repl
 from kefu.cli.talk import WrongUse
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, Protocol, TextIO
 
 QUOTE = '"""'
 
@@ -32,6 +32,12 @@ def meant(text: str) -> str | Command:
         name, _, argument = text[1:].partition(" ")
         return Command(name, argument.strip())
     return text
+
+
+class Questions(Protocol):
+    async def next(self) -> str | None:
+        """What was typed; None at the end. KeyboardInterrupt: Ctrl-C where nothing was."""
+        ...
 
 
 class Lines:

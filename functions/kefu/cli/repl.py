@@ -7,11 +7,13 @@ import contextlib
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kefu.cli.arguments import ChatFlags
+from kefu.cli.clean import one_line
 from kefu.cli.commands import COMMANDS, Slash
-from kefu.cli.reading import Command, Lines, meant
+from kefu.cli.exits import ENDED_BY, INTERRUPTED, NOBODY_READS, code_of_many, code_once
+from kefu.cli.reading import Command, Lines, Questions, meant
 from kefu.cli.talk import Hearing, Talk, WrongUse
 
 if TYPE_CHECKING:
@@ -22,17 +24,6 @@ if TYPE_CHECKING:
     from kefu.tools.tool import Tool
 
 OpenTalk = Callable[[ChatFlags, Hearing], Talk]
-
-INTERRUPTED = 130
-NOBODY_READS = 141
-_ENDED_BY = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: INTERRUPTED}
-_ONCE = {"ok": 0, "error": 1, "max_steps": 3, "interrupted": INTERRUPTED}
-
-
-class Questions(Protocol):
-    async def next(self) -> str | None:
-        """What was typed; None at the end. KeyboardInterrupt: Ctrl-C where nothing was."""
-        ...
 
 
 class Repl:
@@ -75,7 +66,7 @@ class Repl:
         """The exit code. Raises WrongUse when the chat cannot begin."""
         self._main = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        for number in _ENDED_BY:
+        for number in ENDED_BY:
             with contextlib.suppress(NotImplementedError):  # Windows
                 loop.add_signal_handler(number, self._signalled, number)
         try:
@@ -209,10 +200,9 @@ class Repl:
         if answered:
             self.answer = result.final_text
         if self._flags.once and not self._leaving:
-            budget = result.error is not None and result.error.code == "budget_exceeded"
-            self._code = 4 if budget else _ONCE[result.status]
-        elif not self._prompt and result.status in ("error", "max_steps"):
-            self._code = self._code or 1
+            self._code = code_once(result)
+        elif not self._prompt:
+            self._code = code_of_many(self._code, result)
 
     def say(self, text: str, style: str = "") -> None:
         self.screen.say(text, style)
@@ -251,7 +241,7 @@ class Repl:
             self._stopping = True
             if self._session.interrupt():
                 return
-        self._leave(number.name.lower(), _ENDED_BY[number])
+        self._leave(number.name.lower(), ENDED_BY[number])
         if self._main:
             self._main.cancel()
 
@@ -261,17 +251,14 @@ class Repl:
             self._session.interrupt()
 
     async def _approve(self, tool: Tool, given: str) -> bool:
-        from kefu.cli.clean import one_line
-
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             self.screen.say(f"kefu: nobody is there to allow {tool.name}", "yellow")
             return False
-        if self._prompt is None:
-            from kefu.cli.prompt import Prompt
+        from kefu.cli.prompt import Prompt
 
-            self._prompt = Prompt(COMMANDS, lambda: self._status)
+        asking = self._prompt or Prompt(COMMANDS, lambda: self._status)
         self.screen.say(f"→ {tool.name} {one_line(given, 400)}", "green")
-        allowed = await self._prompt.ask("Run it?")
+        allowed = await asking.ask("Run it?")
         if allowed is None:
             self._signalled(signal.SIGINT)
         return bool(allowed)
