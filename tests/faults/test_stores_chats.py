@@ -40,9 +40,8 @@ class Site:
     degraded: list[str]
 
     async def begin(self, client_id: str | None = None, text: str = "hello") -> Begun:
-        session = await self.direct.session(ONE)
         now = time.time()
-        session = session or Session(ONE, "title", "default", now, now)
+        session = Session(ONE, "title", "default", now, now)
         return await self.store.begin(session, Asked(text, client_id), now)
 
     async def texts(self) -> list[tuple[str, str]]:

@@ -144,7 +144,7 @@ class DynamoTurns(DynamoUpkeep):
         kept = await self._read(row)
         turn = items.turn_in(kept) if kept else first  # about to be written, or never to be
         if again := turn.met_again(now):
-            await self._give_back(turn, number, old)
+            await self._give_back(turn, number, old, now)
             return again
         lease = now + LEASE
         if kept:
@@ -163,9 +163,9 @@ class DynamoTurns(DynamoUpkeep):
             mine = await self._put_turn(replace(first, lease=lease), replace=False)
         turn = replace(turn, status="pending", lease=lease)
         if mine:
-            await self._count_one_less(first.session_id)
+            await self._give_number_back(first.session_id, number)
             return Begun(turn.message(now))
-        await self._give_back(turn, number, old)
+        await self._give_back(turn, number, old, now)
         return Begun(turn.message(now), busy_for=LEASE)  # somebody else was faster
 
     async def finish(

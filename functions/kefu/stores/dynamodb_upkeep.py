@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions import Ended, Retention, SessionId
+from kefu.sessions import LEASE, Ended, Retention, SessionId
 from kefu.stores import dynamodb_items as items
 from kefu.stores.dynamodb_table import Change, Row, Table, change, text, value_of
 from kefu.stores.turns import Turn, date_of, is_error
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from kefu.stores.dynamodb_table import Item, Values
+
+TOGETHER: Final = 2.0
+"""Seconds within which another turn is probably the same message, sent at the same time."""
 
 
 class DynamoUpkeep:
@@ -62,11 +64,9 @@ class DynamoUpkeep:
             prompt=ended.prompt_tokens,
             completion=ended.completion_tokens,
         )
-        today = asyncio.create_task(self._update(Row(items.DAYS, date_of(now)), day))
-        try:
-            there, item = await self._update(items.session_row(session_id), session)
-        finally:
-            await today
+        there, item = await self._update(items.session_row(session_id), session)
+        if there:
+            await self._update(Row(items.DAYS, date_of(now)), day)
         if there and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda client: self._renew(client, session_id, now))
         return there
@@ -115,10 +115,10 @@ class DynamoUpkeep:
         with contextlib.suppress(StoreUnavailable):
             await self._table.run(work)
 
-    async def _give_back(self, first: Turn, number: int, old: Item) -> None:
+    async def _give_back(self, first: Turn, number: int, old: Item, now: float) -> None:
         """A turn that was none but turn `first`: its session as it was, unless it has gone on."""
         status = items.text_in(old, "status")
-        if status == "pending":  # perhaps by the same message, sent at the same time
+        if items.time_in(old, "lease") > now + LEASE - TOGETHER:
             status = first.status
         restore = change(
             "SET #seq = :old, #status = :status, #lease = :lease ADD #turns :less",
@@ -129,13 +129,25 @@ class DynamoUpkeep:
             less=-1,
             seq=number + 1,
         )
-        done, _ = await self._update(items.session_row(first.session_id), restore)
-        if not done:
-            await self._count_one_less(first.session_id)
+        await self._restore(first.session_id, restore)
 
-    async def _count_one_less(self, session_id: SessionId) -> None:
-        less = change("ADD #turns :less", "attribute_exists(pk)", less=-1)
-        await self._update(items.session_row(session_id), less)
+    async def _give_number_back(self, session_id: SessionId, number: int) -> None:
+        """Of a turn that is begun again, and has one; its session stays `pending`."""
+        restore = change(
+            "SET #seq = :old ADD #turns :less",
+            "#seq = :seq",
+            old=number - 1,
+            less=-1,
+            seq=number + 1,
+        )
+        await self._restore(session_id, restore)
+
+    async def _restore(self, session_id: SessionId, restore: Change) -> None:
+        """When numbers have been given out since, only the count is mended, and a gap stays."""
+        row = items.session_row(session_id)
+        if not (await self._update(row, restore))[0]:
+            less = change("ADD #turns :less", "attribute_exists(pk)", less=-1)
+            await self._update(row, less)
 
     def _remove(self, client: DynamoDBClient, turn: Item) -> None:
         """A turn whose session was deleted while it ran."""

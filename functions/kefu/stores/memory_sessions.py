@@ -98,6 +98,7 @@ class MemorySessions:
                 raise KeyError(session.id)
             chat = _Chat(session)
         number = chat.by_client_id.get(asked.client_message_id or "")
+        self._use(chat, now)
         if number is None:
             turn = chat.new_turn(asked, now)
         else:
@@ -107,11 +108,13 @@ class MemorySessions:
             turn = replace(turn, status="pending", lease=now + LEASE, answer="")
         chat.turns[turn.question_id] = turn
         chat.status, chat.lease = turn.status, turn.lease
-        chat.session = replace(chat.session, updated_at=now)
-        self._chats.pop(session.id, None)
-        self._chats[session.id] = chat
-        self._forget(now)
         return Begun(turn.message(now))
+
+    def _use(self, chat: _Chat, now: float) -> None:
+        chat.session = replace(chat.session, updated_at=now)
+        self._chats.pop(chat.session.id, None)
+        self._chats[chat.session.id] = chat
+        self._forget(now)
 
     async def finish(
         self, session_id: SessionId, message_id: int, ended: Ended, now: float

@@ -55,31 +55,22 @@ class SqliteSessions(SqliteTurns):
         file.tidying.append(self._forget)
 
     async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        now = self._clock()
+        oldest = self._clock() - self._retention.session
+        session = call.session_id
 
         def work(db: sqlite3.Connection) -> None:
+            packed = pack(call, self._newest(db, session) if known is None else known)
+            place = (session, call.message_id, call.number, call.created_at)
+            texts = [(session, name, text) for name, text in packed.texts.items()]
             with writing(db):
-                self._record(db, call, known, now)
+                if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
+                    db.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?, ?)", texts)
 
         await self._file.run(work)
 
-    def _record(
-        self,
-        db: sqlite3.Connection,
-        call: CallRecord,
-        known: Sequence[StoredMessage] | None,
-        now: float,
-    ) -> None:
-        session = call.session_id
-        if known is None:
-            rows = db.execute(NEWEST, (session, FAR_ID, REFERRED // 2)).fetchall()
-            known = [m for row in rows for m in Turn(session, *row).messages(now)]
-        packed = pack(call, known)
-        place = (session, call.message_id, call.number, call.created_at)
-        oldest = now - self._retention.session
-        if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
-            texts = [(session, name, text) for name, text in packed.texts.items()]
-            db.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?, ?)", texts)
+    def _newest(self, db: sqlite3.Connection, session_id: SessionId) -> list[StoredMessage]:
+        rows = db.execute(NEWEST, (session_id, FAR_ID, REFERRED // 2)).fetchall()
+        return [m for row in rows for m in Turn(session_id, *row).messages(self._clock())]
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()

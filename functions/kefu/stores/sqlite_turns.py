@@ -94,6 +94,7 @@ class SqliteTurns:
         lease = now + LEASE
         if turn is not None:
             if again := turn.met_again(now):
+                db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             db.execute(_REOPEN, (lease, session.id, turn.question_id))

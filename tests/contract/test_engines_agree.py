@@ -1,0 +1,122 @@
+"""Whatever is done to chats, in whatever order: every engine tells of it what memory tells."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kefu.sessions import LEASE, Asked, Ended, Retention, Session, SessionId, Sessions, Wanted
+from kefu.stores.memory_sessions import MemorySessions
+from tests.contract.chats import DAY, body, call, response
+from tests.contract.engines import HandClock, SharedTable, opened
+
+IDS = [SessionId(f"{number:032x}") for number in range(3)]
+KEPT = Retention(session=3.137 * DAY, raw=1.037 * DAY)
+PAUSES = [3.0, 3.0, 7.0, LEASE, 700.0, 0.4 * DAY, 0.9 * DAY, 3.5 * DAY]
+WANTED = [Wanted(), Wanted(has_error=True), Wanted(status="pending"), Wanted(status="ok")]
+ENDS = [Ended("ok", "the answer {}", 7, 3), Ended("partial", "the ans {}", 5, 1), Ended("failed")]
+STEPS = ["begin"] * 6 + ["finish"] * 6 + ["record"] * 2 + ["look", "look", "rate", "list", "delete"]
+
+
+async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    client = dice.choice([None, "client 1", "client 2", "client 3"])
+    created = now if dice.random() < 0.7 else 0.0
+    session = Session(session_id, "title", "default", created, now)
+    try:
+        return await store.begin(session, Asked(f"a question {dice.random()}", client), now)
+    except KeyError:
+        return "no such session"
+
+
+async def finish(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    message_id, ended = 2 * dice.randrange(5) + 1, dice.choice(ENDS)
+    ended = replace(ended, text=ended.text.format(dice.random()))
+    return await store.finish(session_id, message_id, ended, now)
+
+
+async def record(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    known = await store.messages(session_id, now=now)
+    told = [{"role": one.role, "content": one.content} for one in known]
+    made = call(2 * dice.randrange(5) + 1, now, request=body([*told]), answer=response("yes"))
+    tell = known if dice.random() < 0.5 else None
+    await store.record(replace(made, session_id=session_id), tell)
+    return [await store.calls(one) for one in IDS]
+
+
+async def look(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    before, limit = dice.choice([None, None, 3, 4, 5]), dice.randrange(1, 9)
+    kept = await store.messages(session_id, before=before, limit=limit, now=now)
+    return kept, await store.session(session_id)
+
+
+async def rate(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    rating: Any = dice.choice(["up", "down", None])
+    return await store.rate(session_id, dice.choice(["client 1", "client 2", "x"]), rating)
+
+
+async def listed(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    page = await store.newest(dice.choice(WANTED), None, 10, now)
+    return page.rows, await store.days("2096-01-01", "2099-01-01")
+
+
+async def delete(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    await store.delete(session_id)
+    return await store.session(session_id)
+
+
+DOING = {
+    "begin": begin,
+    "finish": finish,
+    "record": record,
+    "look": look,
+    "rate": rate,
+    "list": listed,
+    "delete": delete,
+}
+
+
+async def tell_the_same(store: Sessions, clock: HandClock, seed: int, steps: int) -> None:
+    memory = MemorySessions(clock, KEPT)
+    dice = random.Random(seed)
+    done = []
+    for _ in range(steps):
+        clock.now += dice.choice(PAUSES[: 5 if dice.random() < 0.8 else 8])
+        name, session_id, luck = dice.choice(STEPS), dice.choice(IDS), dice.random()
+        told = [
+            await DOING[name](one, random.Random(luck), session_id, clock.now)
+            for one in (memory, store)
+        ]
+        done.append((clock.now, name, session_id[-1], luck))
+        assert told[1] == told[0], done[-12:]
+    for session_id in IDS:
+        await store.delete(session_id)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_sqlite_tells_what_memory_tells(seed: int, clock: HandClock, tmp_path: Path) -> None:
+    async with opened("sqlite", clock, str, tmp_path) as store:
+        await tell_the_same(store.sessions(KEPT), clock, seed, 150)
+
+
+@pytest.fixture
+async def table(
+    request: pytest.FixtureRequest,
+    dynamodb_local: str,
+    clock: HandClock,
+    aws_environment: dict[str, str],
+    shared_tables: dict[str, SharedTable],
+) -> AsyncIterator[Sessions]:
+    async with shared_tables["dynamodb_local"].lent(dynamodb_local, clock) as table:
+        yield table.sessions(KEPT)
+
+
+@pytest.mark.parametrize("seed", range(100, 103))
+async def test_dynamodb_tells_what_memory_tells(
+    seed: int, clock: HandClock, table: Sessions
+) -> None:
+    await tell_the_same(table, clock, seed, 100)
