@@ -36,7 +36,7 @@ export class Deadlines {
 
   cancel(limit: Limit): void {
     const running = this.#running.get(limit);
-    if (running === undefined) return;
+    if (!running) return;
     clearTimeout(running.timer);
     this.#running.delete(limit);
   }

@@ -19,7 +19,7 @@ export function outgoing(exchanges: readonly Exchange[]): readonly Message[] {
   const groups = exchanges.map(({ question, answer }, i): Message[] => {
     const asked: Message = { role: "user", content: wellFormed(question) };
     const isLast = i === exchanges.length - 1;
-    if (isLast || answer === "") return [asked];
+    if (isLast || !answer) return [asked];
     return [asked, { role: "assistant", content: wellFormed(answer) }];
   });
   const kept = newest(groups, (group) => group.length);

@@ -30,10 +30,10 @@ export class AnswerDecoder {
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
       const data = /^data(?:: ?(.*))?$/s.exec(line);
-      if (data !== null) {
+      if (data) {
         const before = this.#data === undefined ? "" : `${this.#data}\n`;
         this.#data = before + (data[1] ?? "");
-      } else if (line === "") {
+      } else if (!line) {
         if (this.#data !== undefined) arrivals.push(...arrivalsOf(this.#data));
         this.#data = undefined;
       }
@@ -58,7 +58,7 @@ function arrivalsOf(data: string): Arrival[] {
     return [BROKEN];
   }
   const error = own(event, "error");
-  if (error !== undefined && error !== null) {
+  if (error != null) {
     return [{ kind: "error", code: codeOf(own(error, "code")) }];
   }
   // A usage chunk has no choice; a first chunk often has only a role; reasoning is not shown.
@@ -67,7 +67,7 @@ function arrivalsOf(data: string): Arrival[] {
   const text = own(own(choice, "delta"), "content");
   const reason = own(choice, "finish_reason");
   const arrivals: Arrival[] = [];
-  if (typeof text === "string" && text !== "") arrivals.push({ kind: "text", text });
+  if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;
 }

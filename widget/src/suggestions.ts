@@ -11,13 +11,12 @@ export function readSuggestions(
   const written = listOf(value);
   const usable = written.flatMap((item) => {
     const text = typeof item === "string" ? item.trim() : "";
-    return text !== "" && text.length <= LONGEST_CHARS ? [text] : [];
+    return text && text.length <= LONGEST_CHARS ? [text] : [];
   });
   const suggestions = usable.slice(0, MOST);
   if (suggestions.length < written.length) {
     warn(
-      `data-suggestions: only ${suggestions.length} can be used. Write a JSON array of strings,` +
-        ` or texts with | between them: at most ${MOST}, each at most ${LONGEST_CHARS} characters.`,
+      `data-suggestions: a JSON array, or texts with | between them; at most ${MOST}, of ${LONGEST_CHARS} characters.`,
     );
   }
   return suggestions;
@@ -26,10 +25,10 @@ export function readSuggestions(
 /** The items as written; one that cannot be used stands for a list that cannot be read. */
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  if (value === undefined || value === null) return [];
+  if (value == null) return [];
   if (typeof value !== "string") return [undefined];
   const text = value.trim();
-  if (text === "") return [];
+  if (!text) return [];
   if (!text.startsWith("[")) return text.split("|");
   try {
     return JSON.parse(text) as unknown[];

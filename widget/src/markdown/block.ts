@@ -62,7 +62,7 @@ export class Markdown {
   /** No more text comes. */
   end(): void {
     this.#revert();
-    if (this.#line !== "") this.#complete();
+    if (this.#line) this.#complete();
   }
 
   #grow(text: string): void {
@@ -84,13 +84,13 @@ export class Markdown {
   #attempt(): void {
     const [path, leaf, blank] = [[...this.#path], this.#leaf, this.#blank];
     const ends: [at: Node, length: number, last: Node | undefined, text: string][] = [];
-    for (let at: Node | undefined = this.root; at !== undefined; at = at.kids.at(-1)) {
+    for (let at: Node | undefined = this.root; at; at = at.kids.at(-1)) {
       ends.push([at, at.kids.length, at.kids.at(-1), at.text]);
     }
     this.#undo = () => {
       for (const [at, length, last, text] of ends) {
         at.kids.length = length;
-        if (last !== undefined) at.kids[length - 1] = last;
+        if (last) at.kids[length - 1] = last;
         at.text = text;
       }
       [this.#path, this.#leaf, this.#blank] = [path, leaf, blank];
@@ -122,7 +122,7 @@ export class Markdown {
       rest = inside;
     }
     const isInside = depth === this.#path.length;
-    if (isInside && this.#leaf !== undefined && this.#goesOn(this.#leaf, rest)) return;
+    if (isInside && this.#leaf && this.#goesOn(this.#leaf, rest)) return;
     if (BLANK.test(rest)) this.#close(depth);
     else this.#begin(rest, depth, isInside, isWhole);
   }
@@ -154,9 +154,9 @@ export class Markdown {
     let para = this.#leaf?.kind === "p" ? this.#leaf : undefined;
     let table = this.#leaf?.kind === "table" && isInside ? this.#leaf : undefined;
     for (;;) {
-      const isDirect = para !== undefined && isInside;
+      const isDirect = para && isInside;
       if (indentation(rest) > 3) {
-        if (para !== undefined || table !== undefined) break;
+        if (para || table) break;
         append(this.#open(node("pre"), depth), rest.slice(4));
         this.#blank = "";
         return;
@@ -181,15 +181,15 @@ export class Markdown {
       if (BLANK.test(rest)) return;
     }
     rest = rest.slice(indentation(rest));
-    if (table !== undefined) addRow(table, rest);
-    else if (para === undefined) append(this.#open(node("p"), depth), rest);
+    if (table) addRow(table, rest);
+    else if (!para) append(this.#open(node("p"), depth), rest);
     else if (!isInside || !isWhole || !this.#columns(para, rest)) append(para, `\n${rest}`);
   }
 
   /** What is told by its first line alone. */
   #single(rest: string, depth: number, isWhole: boolean): boolean {
     const head = HEAD.exec(rest);
-    if (head !== null) {
+    if (head) {
       const text = rest.slice(head[0].length);
       const block = this.#open(node("h3", "", "", head[1]?.length), depth);
       append(block, isWhole ? text.replace(HEAD_END, "") : text);
@@ -202,15 +202,15 @@ export class Markdown {
       return true;
     }
     const [, indent, ticks, words] = FENCE.exec(rest) ?? [];
-    if (ticks === undefined) return false;
+    if (!ticks) return false;
     this.#open(node("pre", ticks, words?.trim(), indent?.length), depth);
     return true;
   }
 
   /** Opens the item that begins here, and its list; returns what stands in it. */
-  #item(rest: string, depth: number, isDirect: boolean): string | false {
+  #item(rest: string, depth: number, isDirect: boolean | undefined): string | false {
     const [, indent = "", mark = "", space = ""] = ITEM.exec(rest) ?? [];
-    if (mark === "") return false;
+    if (!mark) return false;
     const width = indent.length + mark.length;
     const isEmpty = BLANK.test(rest.slice(width));
     const first = Number.parseInt(mark, 10);
@@ -233,7 +233,7 @@ export class Markdown {
   /** The second line of a table: what was the end of a paragraph is its head. */
   #columns(para: Node, line: string): boolean {
     const run = para.kids.at(-1);
-    if (run === undefined || !line.includes("|") || !COLUMNS.test(line)) return false;
+    if (!run || !line.includes("|") || !COLUMNS.test(line)) return false;
     const start = run.text.lastIndexOf("\n");
     const head = run.text.slice(start + 1);
     if (cells(head).length !== cells(line).length) return false;
@@ -287,7 +287,7 @@ export function parse(text: string): Node {
 function within(block: Node, line: string): string | undefined {
   if (block.kind === "blockquote") {
     const mark = QUOTE.exec(line);
-    return mark === null ? undefined : line.slice(mark[0].length);
+    return mark ? line.slice(mark[0].length) : undefined;
   }
   if (block.kind !== "li") return line;
   if (BLANK.test(line)) return block.kids.length > 0 ? line.slice(block.size) : undefined;
@@ -295,7 +295,7 @@ function within(block: Node, line: string): string | undefined {
 }
 
 function isFence(leaf: Node | undefined): boolean {
-  return leaf?.kind === "pre" && leaf.text !== "";
+  return leaf?.kind === "pre" && !!leaf.text;
 }
 
 function indentation(line: string): number {
@@ -344,18 +344,14 @@ function addRow(table: Node, line: string): void {
 
 function cells(line: string): string[] {
   const texts = line.trim().split(/(?<!\\)\|/);
-  if (texts[0] === "") texts.shift();
-  if (texts.at(-1) === "") texts.pop();
+  if (!texts[0]) texts.shift();
+  if (!texts.at(-1)) texts.pop();
   return texts.map((text) => text.trim().replaceAll("\\|", "|"));
 }
 
 function lastBlock(root: Node): Node {
   let at = root;
-  for (
-    let last = at.kids.at(-1);
-    last !== undefined && last.kind !== "span";
-    last = at.kids.at(-1)
-  ) {
+  for (let last = at.kids.at(-1); last && last.kind !== "span"; last = at.kids.at(-1)) {
     at = last;
   }
   return at;

@@ -60,14 +60,14 @@ export function inline(source: string, isOpen: boolean): Node[] {
   const put = (written: string): void => void pieces.push(node("text", written));
   let from = 0;
   TOKENS.lastIndex = 0;
-  for (let found = TOKENS.exec(text); found !== null; found = TOKENS.exec(text)) {
+  for (let found = TOKENS.exec(text); found; found = TOKENS.exec(text)) {
     put(text.slice(from, found.index));
     from = TOKENS.lastIndex;
     const [all, quoted, , , end, ticks, marks, opens, closes, framed, br, bare] = found;
     const address = framed ?? trimmed(bare ?? "");
-    if (end !== undefined && !/\\| {2}/.test(end)) put("\n");
+    if (end && !/\\| {2}/.test(end)) put("\n");
     else if (end ?? br) pieces.push(node("br"));
-    else if (ticks !== undefined) {
+    else if (ticks) {
       const { length } = ticks;
       let stop = unclosed.has(length) ? -1 : closing(text, from, length);
       if (stop < 0) unclosed.add(length);
@@ -77,17 +77,17 @@ export function inline(source: string, isOpen: boolean): Node[] {
         pieces.push(node("code", code(text.slice(from, stop))));
         from = stop + length;
       }
-    } else if (marks !== undefined) {
+    } else if (marks) {
       pieces.push(mark(marks, text[found.index - 1] ?? " ", text[from] ?? " "));
-    } else if (opens !== undefined) {
+    } else if (opens) {
       brackets.push(pieces.length);
       put(opens);
-    } else if (closes !== undefined) {
+    } else if (closes) {
       from += link(text, from, pieces, brackets);
-    } else if (address !== "") {
+    } else if (address) {
       pieces.push(node("a", "", address, 0, [node("text", address)]));
-      if (framed === undefined) from = found.index + address.length;
-    } else put(quoted === undefined ? all : plain(all));
+      if (!framed) from = found.index + address.length;
+    } else put(quoted ? plain(all) : all);
     TOKENS.lastIndex = from;
   }
   put(text.slice(from));
@@ -103,7 +103,7 @@ function readable(text: string): string {
 
 function plain(text: string): string {
   return text.replace(QUOTED, (all, escaped?: string, name = "") => {
-    if (escaped !== undefined) return escaped;
+    if (escaped) return escaped;
     if (name[0] !== "#") return Object.hasOwn(ENTITIES, name) ? (ENTITIES[name] as string) : all;
     const code = Number(`0${name.slice(1)}`);
     return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : "\ufffd";
@@ -113,8 +113,8 @@ function plain(text: string): string {
 /** Marks of emphasis that may open (o) and close (c); an eager one (e) most likely will be closed. */
 function mark(sign: string, before: string, after: string): Node {
   const isWord = sign[0] === "_";
-  const mayOpen = after.trim() !== "" && !(MARK.test(after) && LETTER.test(before));
-  const mayClose = before.trim() !== "" && !(MARK.test(before) && LETTER.test(after));
+  const mayOpen = !!after.trim() && !(MARK.test(after) && LETTER.test(before));
+  const mayClose = !!before.trim() && !(MARK.test(before) && LETTER.test(after));
   const opens = mayOpen && !(isWord && LETTER.test(before));
   const closes = mayClose && !(isWord && LETTER.test(after));
   if (sign[0] === "~" && sign.length !== 2) return node("text", sign);
@@ -125,7 +125,7 @@ function mark(sign: string, before: string, after: string): Node {
 function closing(text: string, from: number, length: number): number {
   const ticks = /`+/g;
   ticks.lastIndex = from;
-  for (let found = ticks.exec(text); found !== null; found = ticks.exec(text)) {
+  for (let found = ticks.exec(text); found; found = ticks.exec(text)) {
     if (found[0].length === length) return found.index;
   }
   return -1;
@@ -133,7 +133,7 @@ function closing(text: string, from: number, length: number): number {
 
 function code(text: string): string {
   const line = text.replaceAll("\n", " ");
-  const isPadded = line[0] === " " && line.endsWith(" ") && line.trim() !== "";
+  const isPadded = line[0] === " " && line.endsWith(" ") && line.trim();
   return isPadded ? line.slice(1, -1) : line;
 }
 
@@ -153,7 +153,7 @@ function link(text: string, from: number, pieces: Node[], brackets: number[]): n
   TARGET.lastIndex = from;
   const found = at === undefined ? null : TARGET.exec(text);
   const address = plain(found?.[1] ?? found?.[2] ?? "");
-  if (at === undefined || found === null || !ALLOWED.test(address)) {
+  if (at === undefined || !found || !ALLOWED.test(address)) {
     pieces.push(node("text", "]"));
     return 0;
   }
@@ -182,7 +182,7 @@ function emphasis(pieces: readonly Node[], isOpen: boolean): Node[] {
   };
   for (const piece of pieces) {
     if (piece.info.includes("c") && piece.kind === "mark") {
-      for (let tries = openers.length - 1; tries >= 0 && piece.text !== ""; ) {
+      for (let tries = openers.length - 1; tries >= 0 && piece.text; ) {
         const opener = openers[tries] as Opener;
         if (tries < openers.length - 8) break;
         if (fits(opener.mark, piece)) {
@@ -190,19 +190,19 @@ function emphasis(pieces: readonly Node[], isOpen: boolean): Node[] {
           const size = Math.min(2, piece.text.length, opener.mark.text.length);
           wrap(opener, size);
           piece.text = piece.text.slice(size);
-          if (opener.mark.text !== "") continue;
+          if (opener.mark.text) continue;
           openers.pop();
         }
         tries -= 1;
       }
     }
-    if (piece.kind === "mark" && piece.info[0] === "o" && piece.text !== "") {
+    if (piece.kind === "mark" && piece.info[0] === "o" && piece.text) {
       openers.push({ mark: piece, at: done.length });
     }
     done.push(piece);
   }
   for (const opener of isOpen ? openers.reverse() : []) {
-    while (opener.mark.info.endsWith("e") && opener.mark.text !== "") {
+    while (opener.mark.info.endsWith("e") && opener.mark.text) {
       wrap(opener, Math.min(2, opener.mark.text.length));
     }
   }
@@ -221,7 +221,7 @@ function merged(nodes: readonly Node[]): Node[] {
     const last = kept.at(-1);
     if (each.kind !== "text" && each.kind !== "mark") kept.push(each);
     else if (last?.kind === "text") last.text += each.text;
-    else if (each.text !== "") kept.push(node("text", each.text));
+    else if (each.text) kept.push(node("text", each.text));
   }
   return kept;
 }

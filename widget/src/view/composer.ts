@@ -24,7 +24,7 @@ export class Composer {
   ) {
     this.#texts = texts;
     const submit = (): void => {
-      if (this.#input.value.trim() !== "") whenAllowed(() => this.#send(send));
+      if (this.#input.value.trim()) whenAllowed(() => this.#send(send));
     };
     this.#input = element("textarea", {
       rows: "1",
@@ -82,7 +82,7 @@ export class Composer {
 
   #refresh(): void {
     const isIdle = this.#busySince === undefined;
-    const isUseless = isIdle && this.#input.value.trim() === "";
+    const isUseless = isIdle && !this.#input.value.trim();
     // aria-disabled, not disabled: a disabled button would lose the focus to the page.
     this.#button.setAttribute("aria-disabled", String(isUseless));
   }

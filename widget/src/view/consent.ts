@@ -15,7 +15,7 @@ export class Consent {
 
   /** Without a `text` there is nothing to agree to. */
   constructor(texts: Texts, text: string | undefined, isGiven: boolean, given: () => void) {
-    this.#isGiven = isGiven || text === undefined;
+    this.#isGiven = isGiven || !text;
     this.#button = button(
       { class: "agree", "aria-describedby": "consent" },
       () => {

@@ -70,7 +70,7 @@ export class Prose {
     const shown = isAlike
       ? before
       : { parsed, ...this.#place(parsed, parent.parsed), kids: [], source: "" };
-    if (before === undefined) (parent.inner as Element).append(shown.node);
+    if (!before) (parent.inner as Element).append(shown.node);
     else if (shown !== before) before.node.replaceWith(shown.node);
     parent.kids[at] = shown;
     this.#show(shown, parsed, isOpen);
@@ -98,7 +98,7 @@ export class Prose {
     } else if (kind === "ol") node.setAttribute("start", `${size}`);
     else if (kind === "h3") node.className = `h${size}`;
     else if (kind[0] === "t") node.className = info;
-    else if (kind === "li" && info !== "") {
+    else if (kind === "li" && info) {
       node.className = "task";
       node.append(info === "done" ? "☑ " : "☐ ");
     }

@@ -5,9 +5,9 @@ export const COVERS_PAGE = "(max-width: 480px), (max-height: 480px)";
 
 const FOCUSABLE = "button, a[href], textarea, [tabindex='0']";
 
-export function fillScreen(page: Window, panel: HTMLElement, signal?: AbortSignal): void {
+export function fillScreen(page: Window, panel: HTMLElement, signal: AbortSignal): void {
   const covers = page.matchMedia(COVERS_PAGE);
-  const options = signal === undefined ? {} : { signal };
+  const options = { signal };
   const tell = (): void => panel.setAttribute("aria-modal", String(covers.matches));
   covers.addEventListener("change", tell, options);
   tell();
@@ -17,7 +17,7 @@ export function fillScreen(page: Window, panel: HTMLElement, signal?: AbortSigna
   const viewport = page.visualViewport;
   const fit = (): void => {
     // Zoomed in with two fingers, the visitor sees less of it, and means to.
-    if (viewport === null || viewport.scale !== 1) return;
+    if (viewport?.scale !== 1) return;
     panel.style.setProperty("--top", `${viewport.offsetTop}px`);
     panel.style.setProperty("--height", `${viewport.height}px`);
   };

@@ -3,6 +3,7 @@
 import type { Frame, Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer } from "../scripted-service.ts";
+import { pageWith } from "../site.ts";
 import { eventually, stage } from "./harness.ts";
 
 const it = stage();
@@ -104,6 +105,39 @@ test("read from the right, all of it is mirrored; where it stands, the tag decid
     await page.context().close();
   }
 }, 60_000);
+
+test("the launcher shows one icon: the chat's, and open an arrow (W10)", async () => {
+  const { launcher, panel, page } = await it.glance(
+    it.site.page("/", pageWith({ "data-api-url": it.service.url })),
+  );
+  /** Of each path that is drawn: its width, in heights. */
+  const drawn = (): Promise<number[]> =>
+    launcher.locator("path").evaluateAll((paths) =>
+      paths.flatMap((path) => {
+        const { width, height } = path.getBoundingClientRect();
+        return width > 0 && height > 0 ? [Math.round(width / height)] : [];
+      }),
+    );
+  const CHAT = [1];
+  const ARROW = [2];
+  expect(await drawn()).toEqual(CHAT);
+  await launcher.hover();
+  await panel.waitFor({ state: "attached" });
+  expect(await drawn()).toEqual(CHAT);
+  await launcher.click();
+  expect(await drawn()).toEqual(ARROW);
+  await page.keyboard.press("Escape");
+  expect(await drawn()).toEqual(CHAT);
+});
+
+test("an empty field begins where the language does, a written one where its words do (W9)", async () => {
+  const { input } = await it.visit({ "data-lang": "ar" });
+  const direction = (): Promise<string> =>
+    input.evaluate((node) => getComputedStyle(node).direction);
+  expect(await direction()).toBe("rtl");
+  await input.fill("Hello");
+  expect(await direction()).toBe("ltr");
+});
 
 /** Its middle and its width. */
 async function span(node: Locator): Promise<[middle: number, width: number]> {
