@@ -93,7 +93,8 @@ class Terminal:
 
     def over(self, result: TurnResult) -> None:
         self._settle()
-        if not self._live and result.final_text:
+        # On a terminal it was shown as it came, unless its tags were not where they belong.
+        if result.final_text and not (self._live and self._shown):
             self._write(clean(result.final_text).rstrip("\n") + "\n")
         self._text, self._shown = "", False
         if result.status == "interrupted":
@@ -107,13 +108,13 @@ class Terminal:
         self._settle()
         if self._text.strip() and not self._live:
             self._note(f"{self._text.strip()}\n", "dim")
-        self._text = ""
+        self._text, self._shown = "", False
         said = f"→ {one_line(action.tool, 64)} {one_line(action.input, _WIDTH)}"
         self._note(f"{said.rstrip()}\n", "green")
 
     def _observed(self, observation: Observation) -> None:
         self._settle()
-        self._text = ""
+        self._text, self._shown = "", False
         lines = clean(observation.content).rstrip("\n").split("\n")
         shown = "".join(f"  {clipped(line, _WIDTH)}\n" for line in lines[:_LINES])
         if len(lines) > _LINES:

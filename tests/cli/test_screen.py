@@ -1,0 +1,47 @@
+"""S8: every answer is seen once, whatever the model did with its tags."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from kefu.cli.screen import Terminal
+from kefu.tools import Tool
+from tests.fakes.spoken import rig
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+async def nothing(given: str) -> str:
+    return "nothing"
+
+
+ACTION = '<action tool="look">x</action>'
+ANSWERS = {
+    "plain": ["It is four."],
+    "in tags": ["<thought>hm</thought><final>It is four.</final>"],
+    "in an open thought": ["<thought>hm <final>It is four.</final>"],
+    "behind an action": [f"Let me look. {ACTION}", "<final>It is four."],
+    "behind an action, in an open thought": [f"Look. {ACTION}", "<thought>hm <final>It is four."],
+    "behind a mistake": ["<final></final>", "It is four."],
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("stream", [Tty, io.StringIO])
+async def test_s8_an_answer_is_on_standard_output_once(
+    name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    out, err = stream(), stream()
+    screen = Terminal(out, err, lambda: None)
+    deps = {"on_event": screen.hear, "on_piece": screen.piece}
+    talk = rig(*ANSWERS[name], tools=(Tool("look", "", nothing),), deps=deps)
+    screen.over(await talk.session.run_turn("what is 2 + 2?"))
+    assert out.getvalue().count("It is four.") == 1
+    if stream is io.StringIO:
+        assert out.getvalue() == "It is four.\n"
