@@ -40,12 +40,12 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE calls (
       session TEXT NOT NULL, message INTEGER NOT NULL, number INTEGER NOT NULL,
       created REAL NOT NULL, record BLOB NOT NULL, PRIMARY KEY (session, message, number)
-    );
+    ) WITHOUT ROWID;
     CREATE INDEX calls_created ON calls (created);
     CREATE TABLE texts (
       session TEXT NOT NULL, digest TEXT NOT NULL, text BLOB NOT NULL,
       PRIMARY KEY (session, digest)
-    );
+    ) WITHOUT ROWID;
     CREATE TABLE days (
       date TEXT PRIMARY KEY, turns INTEGER NOT NULL, errors INTEGER NOT NULL,
       prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL
