@@ -2,8 +2,9 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { pageWith } from "../site.ts";
 import { contrast, type Rgb } from "../wcag.ts";
-import { stage } from "./harness.ts";
+import { interest, stage } from "./harness.ts";
 
 const it = stage();
 
@@ -102,6 +103,29 @@ test("the accent of the tag, and of the page's own styles for both themes (W1, W
     for (const [ink, ground] of TEXTS) {
       expect(contrast(set[ink] as Rgb, set[ground] as Rgb)).toBeGreaterThanOrEqual(4.5);
     }
+  }
+});
+
+test("the launcher's icon stands out, before the chat is there and with it (W10)", async () => {
+  for (const theme of ["light", "dark"]) {
+    const html = pageWith({ "data-api-url": it.service.url, "data-theme": theme });
+    const { page, launcher } = await it.glance(it.site.page("/", html));
+    const shown = (): Promise<readonly Rgb[]> =>
+      launcher.evaluate((node) => {
+        const { color, backgroundColor } = getComputedStyle(node);
+        const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+        if (canvas === null) throw new Error("no canvas");
+        return [color, backgroundColor].map((colour) => {
+          canvas.fillStyle = colour;
+          canvas.fillRect(0, 0, 1, 1);
+          const [r = 0, g = 0, b = 0] = canvas.getImageData(0, 0, 1, 1).data;
+          return [r, g, b] as const;
+        });
+      });
+    const before = await shown();
+    await interest(page);
+    expect(await shown()).toEqual(before);
+    expect(contrast(before[0] as Rgb, before[1] as Rgb)).toBeGreaterThanOrEqual(4.5);
   }
 });
 

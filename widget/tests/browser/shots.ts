@@ -98,6 +98,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 for (const [name, state, lang, theme] of [
   ["phone-zh", "answered", "zh-CN", "light"],
   ["phone-en-dark", "table", "en", "dark"],
+  ["phone-ar", "answered", "ar", "light"],
 ] as const) {
   test(`docs: ${name}`, async () => {
     await shoot(await scene(state, lang, theme, true), DOCS, name);
@@ -146,6 +147,10 @@ test.runIf(OUT !== undefined)(
       ["zh-CN", "light", false],
       ["en", "dark", false],
       ["ar", "light", false],
+      ["ar", "dark", false],
+      ["ar", "light", true],
+      ["ar", "dark", true],
+      ["he", "light", false],
       ["zh-CN", "dark", true],
     ] as const) {
       for (const name of ALL) {
