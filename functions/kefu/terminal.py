@@ -80,8 +80,11 @@ class TerminalChat:
         self._open_logs: dict[SessionId, JsonlHistorySink] = {}
 
     async def warm(self) -> None:
-        """Raises RuntimeError where the local model does not come up."""
-        await self._upstream.warm()
+        """Raises WrongUse where the local model does not come up."""
+        try:
+            await self._upstream.warm()
+        except RuntimeError as error:
+            raise WrongUse(str(error)) from error
 
     async def aclose(self) -> None:
         await self._upstream.aclose()

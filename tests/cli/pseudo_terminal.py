@@ -107,7 +107,13 @@ class PseudoTerminal(Running):
         self.raw += part.decode("utf-8", "replace")
         return bool(part)
 
+    def hang_up(self) -> None:
+        """The window is closed."""
+        os.close(self._master)
+        self._master = -1
+
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        if self._master >= 0:
+            os.close(self._master)

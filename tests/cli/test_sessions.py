@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,22 @@ def test_a_session_is_exported_for_people_and_for_programs(kefu: Kefu, two: list
     prose = kefu("sessions", "export", two[1], "--format", "md").out
     assert prose.startswith(f"# {two[1]}\n\n**You** · ")
     assert "\x1b" not in prose
+
+
+def test_no_form_of_a_session_drives_a_terminal(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """T21: shown, listed, found or exported."""
+    upstream.script("*", answer("a\x1b]52;c;cm0=\x07b\x9b2Jc\u202ed"))
+    kefu("chat", "--once", "evil\x1b[2J\x9b2J\u202equestion")
+    name = kefu("sessions", "list").out.split()[0]
+    for arguments in (
+        ["list"],
+        ["show", name],
+        ["search", "question"],
+        *(["export", name, "--format", form] for form in ("jsonl", "json", "md", "txt")),
+    ):
+        ran = kefu("sessions", *arguments)
+        assert "question" in ran.out
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", ran.out)
 
 
 def test_an_older_log_is_taken_in_and_gone_on_with(

@@ -122,6 +122,50 @@ def test_a_signal_ends_the_session_in_its_log(
     assert logged(folder)[-1]["meta"]["reason"] == number.name.lower()
 
 
+@pytest.mark.parametrize("answering", [True, False])
+def test_a_closed_window_ends_the_session_in_its_log(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path, answering: bool
+) -> None:
+    """K5: in the middle of an answer, and at the prompt."""
+    upstream.script("*", stall_after(1) if answering else answer("piece0"))
+    with PseudoTerminal(["chat", "question"], environment, folder) as terminal:
+        terminal.until("piece0")
+        if not answering:
+            terminal.prompted()
+        terminal.hang_up()
+        # At the prompt the end of its input may be seen before the signal.
+        assert terminal.process.wait(20) in ((129,) if answering else (0, 129))
+    assert logged(folder)[-1]["type"] == "session_end"
+
+
+def test_a_session_is_gone_on_with_and_shown_again(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S9: its name stands above the prompt; the answers are drawn as they were."""
+    upstream.script("*", answer("# Title\n\n", "*first*"), answer("second"))
+    environment["NO_COLOR"] = ""
+    for arguments, said in (([], "one"), (["--continue"], "two")):
+        with PseudoTerminal(["chat", *arguments], environment, folder) as terminal:
+            terminal.until("Session sess_")
+            terminal.prompted()
+            terminal.type(f"{said}\r")
+            terminal.until("first" if said == "one" else "second")
+            terminal.prompted()
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+    (log,) = (folder / "history").iterdir()
+    with PseudoTerminal(["replay", str(log), "--speed", "0"], environment, folder) as terminal:
+        assert terminal.ended() == 0
+    shown = terminal.text.split("\n")
+    assert list(dict.fromkeys(line.strip() for line in shown if line.strip())) == [
+        "> one",
+        "Title",
+        "first",
+        "> two",
+        "second",
+    ]
+
+
 def test_nothing_the_model_says_drives_the_terminal(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kefu.cli.arguments import ChatFlags
 from kefu.cli.exits import INTERRUPTED
-from kefu.cli.pipes import forget_broken_pipe
+from kefu.cli.pipes import forget_broken_pipes
 from kefu.cli.reading import whole_input
 from kefu.cli.repl import OpenTalk, Repl
 from kefu.cli.talk import WrongUse
@@ -51,7 +51,7 @@ def chat(
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
-        forget_broken_pipe()
+        forget_broken_pipes()
 
 
 def _wrong(problem: str) -> int:

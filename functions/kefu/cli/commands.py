@@ -179,7 +179,7 @@ def _write(name: str, text: str) -> None:
     if not name:
         raise WrongUse("A file's name is missing.")
     try:
-        with Path(name).expanduser().open("x", encoding="utf-8") as file:
+        with Path(name).expanduser().open("x", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{name}: {getattr(error, 'strerror', None) or error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,9 @@ from kefu.events import (
     TurnStart,
     event_line,
 )
+
+# What JSON lets through, and a terminal or UTF-8 does not.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Form = Literal["jsonl", "json", "md", "txt"]
 
@@ -123,7 +127,8 @@ def _json(session_id: SessionId, log: Log) -> str:
         for message in said(log)
     ]
     whole = {"session_id": session_id, "model": start.model, "messages": messages}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(whole, ensure_ascii=False, indent=2)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def _prose(session_id: SessionId, log: Log, *, heading: bool) -> str:

@@ -1,4 +1,4 @@
-"""Standard output that nobody reads any more, as behind `| head -1`: no reason to complain."""
+"""Streams that nobody reads any more, as behind `| head -1` or in a closed window."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import sys
 
 
-def forget_broken_pipe() -> None:
-    """To be called at the end: Python flushes standard output then, and would say so."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def forget_broken_pipes() -> None:
+    """To be called at the end: Python flushes its streams then, and would complain."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -11,7 +11,7 @@ from typing import cast
 
 from kefu.cli.clean import clean, one_line
 from kefu.cli.logs import Form, Logs, found, moment, said, summary, written
-from kefu.cli.pipes import forget_broken_pipe
+from kefu.cli.pipes import forget_broken_pipes
 from kefu.errors import HistoryUnavailable
 from kefu.events import Event, SessionId, read_lines
 
@@ -41,7 +41,7 @@ def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], Sessi
     except BrokenPipeError:
         pass
     finally:
-        forget_broken_pipe()
+        forget_broken_pipes()
     return 0
 
 
@@ -86,7 +86,7 @@ def _export(logs: Logs, options: argparse.Namespace) -> None:
         print(clean(text) if options.format in ("md", "txt") else text, end="")
         return
     try:
-        with Path(options.output).open("x", encoding="utf-8") as file:
+        with Path(options.output).open("x", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:
         raise HistoryUnavailable(f"{options.output}: {error.strerror}") from error

@@ -50,7 +50,7 @@ class Talk(Protocol):
     def logs(self) -> Logs: ...
 
     async def warm(self) -> None:
-        """Let the model be ready. Raises RuntimeError when it cannot be."""
+        """Let the model be ready. Raises WrongUse when it cannot be."""
         ...
 
     def open(self, session_id: SessionId, resume_id: str | None = None) -> AgentSession:
