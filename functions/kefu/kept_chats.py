@@ -17,7 +17,7 @@ from kefu.hooks import HOOKS, BadOptions, Given, Hook, HookFactory
 from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.outcome import Writing
-from kefu.policy import prompt_policy
+from kefu.policy import known_windows, prompt_policy
 from kefu.recording import Recording
 from kefu.sessions import Retention, Sessions
 from kefu.settings import LONGCAT, ConfigurationError, Settings
@@ -54,6 +54,8 @@ def kept_chats(
             capture=settings.captured,
             redact=log.redactor,
             host=urlsplit(settings.upstream_url or LONGCAT).hostname or "",
+            model=model,
+            windows=known_windows(settings, model),
         ),
         processor=MessageProcessor(unfence=settings.unfence),
     )

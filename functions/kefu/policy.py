@@ -25,9 +25,7 @@ def prompt_policy(settings: Settings, model: str, say: Callable[[str], None]) ->
 def _trim(settings: Settings, model: str, say: Callable[[str], None]) -> TrimPolicy:
     if settings.trim in ("v1", "off"):
         return TrimPolicy(settings.trim, Budget(settings.trim_chars, reserve=0))
-    known = {local_model.NAME: local_model.CONTEXT_LENGTH}
-    if settings.context_length:
-        known[model] = settings.context_length
+    known = known_windows(settings, model)
     whole = Budget.for_model(model, cut_step=settings.cut_step, windows=known)
     room = max(1, min(whole.room, whole.limit - settings.max_output_tokens))
     limit = min(settings.max_prompt_tokens or room, room)
@@ -38,6 +36,14 @@ def _trim(settings: Settings, model: str, say: Callable[[str], None]) -> TrimPol
         )
     budget = whole._replace(limit=limit, reserve=0)
     return TrimPolicy(settings.trim, budget, message_counter(settings.counter))
+
+
+def known_windows(settings: Settings, model: str) -> dict[str, int]:
+    """Context lengths that are known better than by a model's name."""
+    known = {local_model.NAME: local_model.CONTEXT_LENGTH}
+    if settings.context_length:
+        known[model] = settings.context_length
+    return known
 
 
 def web_options(settings: Settings) -> WebOptions:

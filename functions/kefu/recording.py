@@ -7,6 +7,8 @@
 - `trimmed`: `{kept, dropped, reasons, tokens, limit, over_budget, fallback, left_out}`; `left_out`
   are the runs `[start, stop, reason]` of messages that stayed behind, by their positions in the
   whole conversation, the system message among them
+- `local`: `{prompt, window, strategy}`: tokens of the prompt by Kefu's own count, those that the
+  model takes, prompt and answer together, and what trims
 - `history`: how many older messages were read of the store, and how many the hooks let through
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request came
@@ -18,12 +20,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kefu.answer import Attempt
-from kefu.chat import Dialogue
+from kefu.chat import Dialogue, Question
 from kefu.completion import Collected
+from kefu.context import CALIBRATED, Budget
 from kefu.errors import ContextTooLong, KefuError
 from kefu.prompt import Prompt
 from kefu.sessions import CallRecord, SessionId
@@ -56,6 +59,10 @@ class Recording:
     """Takes secrets out of a text."""
     host: str
     """The upstream's; never a URL, which might hold more."""
+    model: str = ""
+    """Of questions that name none."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Tokens that models take, where that is known better than by their names."""
 
     def calls(
         self,
@@ -70,7 +77,9 @@ class Recording:
         too_long = error_object(ContextTooLong("The conversation is too long for the model."))
         for number, sent in enumerate(dialogue.too_long, 1):
             attempts = call.attempts[tried : sent.attempts]
-            meta = self._meta(sent.body, sent.prompt, attempts, happened.came, beside)
+            meta = self._meta(
+                sent.body, sent.prompt, dialogue.question, attempts, happened.came, beside
+            )
             yield CallRecord(
                 session_id=session_id,
                 message_id=message_id,
@@ -88,7 +97,9 @@ class Recording:
             )
             began, tried = sent.ended, sent.attempts
         attempts = call.attempts[tried:]
-        meta = self._meta(call.body, dialogue.prompt, attempts, happened.came, beside)
+        meta = self._meta(
+            call.body, dialogue.prompt, dialogue.question, attempts, happened.came, beside
+        )
         yield self._last(session_id, message_id, dialogue, happened, (meta, began, len(attempts)))
 
     def _last(
@@ -141,6 +152,7 @@ class Recording:
         self,
         body: bytes,
         prompt: Prompt,
+        question: Question,
         attempts: list[Attempt],
         came: float,
         beside: Mapping[str, object],
@@ -152,11 +164,22 @@ class Recording:
             "sha256": hashlib.sha256(body).hexdigest(),
             "attempts": [_attempt(attempt) for attempt in attempts],
             "trimmed": _trimmed(prompt),
+            "local": self._local(question, prompt),
             "timings": {"started": came, "first_event_ms": None, "chunk_count": 0},
         }
         if self.redact(text) != text:
             meta["redacted"] = True
         return meta
+
+    def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
+        model = question.model or self.model
+        trim = question.policy.trim if question.policy else None
+        window = Budget.for_model(model, windows=self.windows)
+        return {
+            "prompt": sum(map(CALIBRATED, prompt.messages)),
+            "window": window.limit if window.resolved else None,
+            "strategy": trim.strategy if trim else None,
+        }
 
     def _text(self, value: Mapping[str, object]) -> str:
         return self.redact(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -264,3 +264,18 @@ def test_p32_without_kept_chats_the_keys_are_still_shown(staged: Staged) -> None
     assert about["keeps_chats"] is False
     assert httpx.get(f"{stage.url}/admin/api/sessions", headers=headers).status_code == 404
     assert len(httpx.get(f"{stage.url}/admin/api/keys", headers=headers).json()["keys"]) == 1
+
+
+def test_p28_a_call_knows_its_prompt_by_kefus_own_count_and_the_models_window(
+    staged: Staged,
+) -> None:
+    """Also where the trim counts characters, as it does unless told otherwise."""
+    stage = staged(
+        1, environment={"ADMIN_TOKEN": TOKEN}, sessions="true", context_length=4000, trim_chars=200
+    )
+    session = said(stage, "你好，" * 20)["x-session-id"]
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    shown = httpx.get(f"{stage.url}/admin/api/sessions/{session}", headers=headers).json()
+    local = shown["calls"][0]["meta"]["local"]
+    assert (local["window"], local["strategy"]) == (4000, "v1")
+    assert 20 < local["prompt"] < 100
