@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
-WIDGET_SOURCES := $(shell find widget/src widget/build.mjs -type f 2>/dev/null)
+WIDGET_SOURCES := $(shell find widget/src widget/panel widget/build.mjs widget/panel.mjs -type f 2>/dev/null)
 NPM_CI := npm ci --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))

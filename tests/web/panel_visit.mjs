@@ -1,0 +1,133 @@
+// An operator in a real Chromium: does what a JSON of instructions says and tells what was seen.
+// Usage: node panel_visit.mjs INSTRUCTIONS
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { launchChromium } from "../../widget/tests/chromium.mjs";
+
+const asked = JSON.parse(process.argv[2]);
+const axe = readFileSync(
+  createRequire(new URL("../../widget/package.json", import.meta.url)).resolve("axe-core/axe.min.js"),
+  "utf8",
+);
+const seen = { errors: [], dialogs: [], foreign: [], axe: [] };
+const browser = await launchChromium();
+const context = await browser.newContext({
+  locale: "en-US",
+  timezoneId: "UTC",
+  viewport: { width: 1360, height: 900 },
+  permissions: ["clipboard-read", "clipboard-write"],
+  ...asked.context,
+});
+const page = await context.newPage();
+page.on("console", (message) => {
+  // A CSP violation is one; so is the browser's own line for an answer that is no 200.
+  if (message.type() === "error") seen.errors.push(message.text());
+});
+page.on("pageerror", (error) => seen.errors.push(String(error)));
+page.on("dialog", async (dialog) => {
+  seen.dialogs.push(dialog.message());
+  await dialog.dismiss();
+});
+page.on("request", (request) => {
+  if (!request.url().startsWith(`${asked.url}/admin`)) seen.foreign.push(request.url());
+});
+const content = page.locator(".content");
+
+/** Past the page's own policy, which allows no such script. */
+async function look(state) {
+  const session = await context.newCDPSession(page);
+  const run = async (expression) => {
+    const options = { expression, awaitPromise: true, returnByValue: true };
+    return (await session.send("Runtime.evaluate", options)).result.value;
+  };
+  await run(axe);
+  const results = await run("axe.run()");
+  for (const { id, nodes } of results.violations) {
+    for (const { html, failureSummary } of nodes) {
+      seen.axe.push(`${state}: ${id}: ${html} ${failureSummary}`);
+    }
+  }
+}
+
+const steps = {
+  async open(to) {
+    await page.goto(to);
+  },
+  async session(id) {
+    await page.goto(`${asked.url}/admin#s=${id}`);
+    await content.locator(".turn").first().waitFor();
+  },
+  async hash(hash) {
+    await page.goto(`${asked.url}/admin#${hash}`);
+    await content.locator("table").waitFor();
+  },
+  async texts([name, selector]) {
+    await page.locator(selector).first().waitFor();
+    seen[name] = await page.locator(selector).allTextContents();
+  },
+  async count([name, selector]) {
+    seen[name] = await page.locator(selector).count();
+  },
+  async click(selector) {
+    await page.locator(selector).first().click();
+  },
+  async press([selector, key]) {
+    await page.locator(selector).first().press(key);
+  },
+  async fill([selector, text]) {
+    await page.locator(selector).first().fill(text);
+  },
+  async gone(selector) {
+    await page.locator(selector).first().waitFor({ state: "detached" });
+  },
+  async hidden(selector) {
+    await page.locator(selector).first().waitFor({ state: "hidden" });
+  },
+  async wait(selector) {
+    await page.locator(selector).first().waitFor();
+  },
+  async clipboard(name) {
+    await page.waitForTimeout(100);
+    seen[name] = await page.evaluate(() => navigator.clipboard.readText());
+  },
+  async address(name) {
+    seen[name] = page.url();
+  },
+  async kept(name) {
+    seen[name] = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+  },
+  async focused(name) {
+    seen[name] = await page.evaluate(() => document.activeElement?.textContent);
+  },
+  async file(path) {
+    await page.locator("input[type=file]").setInputFiles(path);
+  },
+  async axe(state) {
+    await look(state);
+  },
+  async size([width, height]) {
+    await page.setViewportSize({ width, height });
+  },
+  async scheme(colorScheme) {
+    await page.emulateMedia({ colorScheme });
+  },
+  async overflow(name) {
+    seen[name] = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+  },
+  async shot(path) {
+    await page.screenshot({ path });
+  },
+};
+
+try {
+  for (const [step, argument] of asked.steps) await steps[step](argument);
+  console.log(JSON.stringify(seen));
+} catch (error) {
+  console.error(String(error), JSON.stringify({ ...seen, html: await page.locator("body").innerText() }));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,335 @@
+"""The panel's page in a real Chromium, before a service that keeps real chats: P27 to P32, T9."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from kefu.admin_tokens import AdminTokens
+from tests.fakes import behaviours as b
+from tests.fakes.stage import FAST, Stage, stage
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CORPUS = ROOT / "widget/tests/data/brs-kb.json"
+MESSAGE = 15000
+"""Characters of corpus in one message; the service takes 16,000."""
+
+
+class Kept(NamedTuple):
+    stage: Stage
+    long: str
+    """A chat that was trimmed, in which a key failed first."""
+    cut: str
+    hostile: str
+    corpus: list[str]
+    """What the hostile chat consists of."""
+
+
+def said(stage: Stage, text: str, headers: dict[str, str] | None = None) -> dict[str, str]:
+    given = headers or {}
+    body = {"message": text, **({"session_id": given["x-session-id"]} if given else {})}
+    sent = {"X-Session-Token": given["x-session-token"]} if given else {}
+    answer = httpx.post(f"{stage.url}/api/chat", json=body, headers=sent, timeout=20)
+    return {name: answer.headers[name] for name in ("x-session-id", "x-session-token")}
+
+
+def texts_of(corpus: list[str]) -> list[str]:
+    """In as few messages as it takes."""
+    texts = [""]
+    for payload in corpus:
+        if len(texts[-1]) + len(payload) > MESSAGE:
+            texts.append("")
+        texts[-1] += f"{payload}\n"
+    return texts
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Kept]:
+    settings: dict[str, Any] = {**FAST, "trim_chars": 360, "context_length": 8000}
+    with stage(
+        3,
+        **settings,
+        environment={"ADMIN_TOKEN": TOKEN},
+        cooldown=3600,
+        price_input=1,
+        price_output=2,
+        session_requests_per_minute=0,
+    ) as running:
+        running.script(
+            b.answer("It takes four days.", usage={"prompt_tokens": 41, "completion_tokens": 7})
+        )
+        long = said(running, "How long does a visa take? " + "I have asked before. " * 14)
+        running.script(b.status(429), b.answer("Bring your passport."))
+        long = said(running, "And what do I bring?", long)
+        running.script(b.stall_after(3), asking="<cut>")
+        cut = said(running, "<cut> please")
+        corpus: list[str] = json.loads(CORPUS.read_text())["payloads"]
+        texts = texts_of(corpus)
+        hostile: dict[str, str] = {}
+        for text in texts:
+            running.script(b.answer(text))
+            hostile = said(running, text, hostile)
+        name = "x-session-id"
+        yield Kept(running, long[name], cut[name], hostile[name], corpus)
+
+
+def link(kept: Kept) -> str:
+    ticket = AdminTokens(TOKEN).ticket(os.urandom(8).hex(), time.time())
+    return f"{kept.stage.url}/admin#ticket={ticket}"
+
+
+def visit(kept: Kept, *steps: tuple[str, Any], **context: Any) -> dict[str, Any]:
+    """What an operator sees who opens a link and goes on from there."""
+    node = shutil.which("node")
+    if node is None or not (ROOT / "widget/node_modules/playwright-core").is_dir():
+        pytest.skip("needs Node.js and the widget's tools: make setup")
+    if not any(map(shutil.which, (os.environ.get("CHROMIUM", ""), *CHROMIUMS))):
+        pytest.skip("needs Chromium: make parts")
+    asked = {"url": kept.stage.url, "steps": [["open", link(kept)], *steps], "context": context}
+    done = subprocess.run(
+        [node, str(Path(__file__).parent / "panel_visit.mjs"), json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    seen: dict[str, Any] = json.loads(done.stdout)
+    assert seen["dialogs"] == []
+    assert seen["foreign"] == []
+    return seen
+
+
+def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
+    last = "section.turn:last-of-type"
+    seen = visit(
+        kept,
+        ("texts", ["rows", ".rows a"]),
+        ("address", "address"),
+        ("kept", "kept"),
+        ("session", kept.long),
+        ("focused", "focused"),
+        ("texts", ["bubbles", ".bubble .text"]),
+        ("texts", ["why", f"{last} .why li"]),
+        ("texts", ["tries", f"{last} .tries li"]),
+        ("texts", ["facts", f"{last} .facts > div"]),
+        ("click", f"{last} [role=tab]:nth-child(1)"),
+        ("texts", ["request", f"{last} pre"]),
+        ("click", f"{last} .tabs button:has-text('curl')"),
+        ("clipboard", "curl"),
+        ("press", [f"{last} [role=tab]:nth-child(1)", "ArrowLeft"]),
+        ("texts", ["difference", f"{last} .diff"]),
+        ("press", [f"{last} [role=tab]:nth-child(4)", "ArrowLeft"]),
+        ("texts", ["error", f"{last} [role=tabpanel]"]),
+        ("press", [f"{last} [role=tab]:nth-child(3)", "ArrowLeft"]),
+        ("texts", ["response", f"{last} pre"]),
+        ("session", kept.cut),
+        ("texts", ["cut", ".why li"]),
+        ("texts", ["status", ".bubble .status"]),
+        ("axe", "cut"),
+    )
+    assert seen["errors"] == []
+    assert "ticket" not in seen["address"]
+    assert TOKEN not in seen["kept"]
+    assert [("1 error" in row, "partial" in row) for row in seen["rows"]] == [
+        (False, False),
+        (True, True),
+        (False, False),
+    ]
+    assert seen["focused"].startswith("How long does a visa take?")
+    assert [text[:12] for text in seen["bubbles"]] == [
+        "How long doe",
+        "It takes fou",
+        "And what do ",
+        "Bring your p",
+    ]
+    why = " ".join(seen["why"])
+    assert "1 key failed first (http_429); the next one answered." in why
+    assert "2 of the older messages were left out: no room." in why
+    assert [
+        outcome in text for outcome, text in zip(("http_429", "ok"), seen["tries"], strict=True)
+    ]
+    facts = " | ".join(seen["facts"])
+    for fact in ("Finished", "messages 1–2: no room", "360 characters", "8,000", "Cost"):
+        assert fact in facts, fact
+    assert json.loads(seen["request"][0])["messages"][-1]["content"] == "And what do I bring?"
+    assert '"Authorization: Bearer $API_KEY"' in seen["curl"]
+    assert not any(key in seen["curl"] for key in kept.stage.keys)
+    (difference,) = seen["difference"]
+    assert "1 message the same" in difference
+    assert "+ user" in difference
+    assert "− user" in difference
+    assert seen["error"] == ["There was none."]
+    assert "Bring your passport." in seen["response"][0]
+    assert "gateway_timeout" in " ".join(seen["cut"])
+    assert seen["status"] == ["partial", "partial"]
+    assert seen["axe"] == []
+
+
+def test_p29_copied_command_sends_the_very_bytes_again(kept: Kept, tmp_path: Path) -> None:
+    """Quotes and dollars in a visitor's text reach no shell."""
+    text = """it's "$HOME" `id` $(id) \\ '; echo no"""
+    session = said(kept.stage, text)["x-session-id"]
+    sent = kept.stage.upstream.journal[-1].raw_body
+    seen = visit(
+        kept,
+        ("session", session),
+        ("click", "[role=tab]"),
+        ("click", ".tabs button:has-text('curl')"),
+        ("clipboard", "curl"),
+    )
+    fake = tmp_path / "curl"
+    fake.write_text('#!/bin/sh\nfor last; do :; done\nprintf %s "$last"\nprintf "\\n%s" "$3 $4"')
+    fake.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.defpath}", "UPSTREAM_URL": "http://x", "API_KEY": "k"}
+    ran = subprocess.run(
+        ["sh", "-c", seen["curl"]], env=environment, capture_output=True, check=False
+    )
+    assert ran.stdout == sent + b"\n-H Authorization: Bearer k", ran.stderr
+
+
+def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
+    """Every payload, as the visitor's text, as the model's and as the session's title."""
+    bad = ".content :is(script, iframe, object, embed, img, base, form, style, link, [onclick])"
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("session", kept.hostile),
+        ("texts", ["texts", ".bubble .text"]),
+        ("count", ["made", bad]),
+        ("click", "section.turn:last-of-type [role=tab]:nth-child(4)"),
+        ("wait", ".diff"),
+        ("count", ["made_in_tabs", bad]),
+        ("count", ["links", ".content a"]),
+    )
+    assert seen["errors"] == []
+    assert (seen["made"], seen["made_in_tabs"], seen["links"]) == (0, 0, 0)
+    shown = "\n".join(seen["texts"])
+    # Lines of white space alone are put together by the service (P5).
+    plain = [p for p in kept.corpus if "\n" not in p and "\r" not in p and p == p.strip()]
+    assert len(plain) > 500
+    assert [payload for payload in plain if shown.count(payload) < 2] == []
+
+
+def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
+    doomed = said(kept.stage, "forget me")["x-session-id"]
+    exported = tmp_path / "export.jsonl"
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{kept.stage.url}/admin/api/sessions/{kept.long}/export?format=jsonl"
+    exported.write_text(httpx.get(url, headers=headers).text)
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("hash", "keys"),
+        ("texts", ["keys", "tbody tr"]),
+        ("axe", "keys"),
+        ("hash", "days"),
+        ("texts", ["days", "tbody tr"]),
+        ("count", ["bars", ".plot rect"]),
+        ("axe", "days"),
+        ("file", str(ROOT / "tests/golden/session.jsonl")),
+        ("wait", ".conversation .hint"),
+        ("texts", ["log", ".bubble .text, .call h3, .tool summary"]),
+        ("file", str(ROOT / "tests/cli/older.jsonl")),
+        ("texts", ["older", ".bubble .text"]),
+        ("file", str(exported)),
+        ("texts", ["exported", ".content .why li"]),
+        ("session", doomed),
+        ("click", "button.warn"),
+        ("axe", "dialog"),
+        ("click", "dialog .quiet"),
+        ("hidden", "dialog"),
+        ("click", "button.warn"),
+        ("click", "dialog .danger"),
+        ("gone", ".turn"),
+        ("wait", ".pick"),
+    )
+    assert seen["errors"] == []
+    assert seen["axe"] == []
+    assert sum("COOLDOWN" in key and "left" in key for key in seen["keys"]) >= 1
+    assert len(seen["days"]) == 1
+    assert seen["bars"] == 2
+    assert any("Call" in text for text in seen["log"])
+    assert any("1 key failed first" in text for text in seen["exported"])
+    status = httpx.get(f"{kept.stage.url}/admin/api/sessions/{doomed}", headers=headers).status_code
+    assert status == 404
+
+
+def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
+    once = link(kept)
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("click", "nav button:has-text('Lock')"),
+        ("wait", ".entrance"),
+        ("axe", "locked"),
+        ("open", "about:blank"),
+        ("open", once),
+        ("wait", ".rows a"),
+        ("click", "nav button:has-text('Lock')"),
+        ("open", "about:blank"),
+        ("open", once),
+        ("texts", ["refused", ".entrance .trouble"]),
+        ("fill", ["input[type=password]", TOKEN]),
+        ("click", ".entrance button"),
+        ("wait", ".rows a"),
+        ("kept", "kept"),
+    )
+    assert "once" in seen["refused"][0]
+    assert TOKEN not in seen["kept"]
+    assert seen["axe"] == []
+    # Chromium says so of every 401.
+    assert all("401" in error for error in seen["errors"])
+
+
+def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("axe", "list"),
+        ("texts", ["nav", "nav a"]),
+        ("session", kept.long),
+        ("axe", "session"),
+        ("scheme", "dark"),
+        ("axe", "dark"),
+        ("size", [390, 844]),
+        ("overflow", "overflow"),
+        ("axe", "phone"),
+        locale="zh-CN",
+    )
+    assert seen["errors"] == []
+    assert seen["axe"] == []
+    assert seen["overflow"] == 0
+    assert seen["nav"] == ["会话", "密钥", "统计"]
+
+
+def test_p32_the_page_holds_no_data_and_allows_nothing_else(kept: Kept) -> None:
+    page = httpx.get(f"{kept.stage.url}/admin")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    for part in (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; ",
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "trusted-types 'none'",
+    ):
+        assert part in policy
+    assert "unsafe" not in policy
+    for name, value in (
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+    ):
+        assert page.headers[name] == value
+    assert kept.long not in page.text
+    assert "access-control-allow-origin" not in page.headers

@@ -1,0 +1,78 @@
+/** The one place that makes requests. What lets in is kept by this tab alone. */
+
+import type { About, Day, Key, Row, Whole } from "./types.ts";
+
+const KEPT = "kefu-panel-pass";
+
+/** The service does not let this page in, or not any more. */
+export class ShutOut extends Error {}
+
+export class Api {
+  #pass = sessionStorage.getItem(KEPT) ?? "";
+
+  get hasPass(): boolean {
+    return this.#pass !== "";
+  }
+
+  /** Gives a ticket or the token for a pass, which is all that is kept. */
+  async enter(credential: string): Promise<void> {
+    const answer = await this.#send("enter", "POST", credential);
+    this.#pass = ((await answer.json()) as { pass: string }).pass;
+    sessionStorage.setItem(KEPT, this.#pass);
+  }
+
+  leave(): void {
+    this.#pass = "";
+    sessionStorage.removeItem(KEPT);
+  }
+
+  about(): Promise<About> {
+    return this.#get("about");
+  }
+
+  sessions(query: URLSearchParams): Promise<{ rows: Row[]; cursor: string | null }> {
+    return this.#get(`sessions?${query}`);
+  }
+
+  session(id: string, before?: number): Promise<Whole> {
+    return this.#get(`sessions/${encodeURIComponent(id)}${before ? `?before=${before}` : ""}`);
+  }
+
+  async keys(): Promise<Key[]> {
+    return (await this.#get<{ keys: Key[] }>("keys")).keys;
+  }
+
+  async days(since: string): Promise<Day[]> {
+    return (await this.#get<{ days: Day[] }>(`days?since=${since}`)).days;
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#send(`sessions/${encodeURIComponent(id)}`, "DELETE");
+  }
+
+  async exported(id: string, format: string): Promise<Blob> {
+    const path = `sessions/${encodeURIComponent(id)}/export?format=${format}`;
+    return (await this.#send(path)).blob();
+  }
+
+  async #get<T>(path: string): Promise<T> {
+    return (await (await this.#send(path)).json()) as T;
+  }
+
+  async #send(path: string, method = "GET", bearer = this.#pass): Promise<Response> {
+    const answer = await fetch(`admin/api/${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${bearer}` },
+      cache: "no-store",
+      credentials: "omit",
+    });
+    if (answer.ok) return answer;
+    const body = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
+    const message = body.error?.message ?? `HTTP ${answer.status}`;
+    if (answer.status === 401) {
+      this.leave();
+      throw new ShutOut(message);
+    }
+    throw new Error(message);
+  }
+}

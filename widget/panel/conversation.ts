@@ -1,0 +1,150 @@
+/** One conversation: what was said on one side, what it took on the other. */
+
+import { type Around, callCard, cost } from "./call.ts";
+import { copyButton } from "./copy.ts";
+import { button, el } from "./dom.ts";
+import { moment, money, t, whole } from "./texts.ts";
+import type { About, Call, Message, Whole } from "./types.ts";
+
+export interface Acts {
+  readonly about: About | undefined;
+  /** Absent for a file. */
+  readonly remove?: () => Promise<void>;
+  readonly exported?: (format: string) => Promise<Blob>;
+  readonly earlier?: () => Promise<void>;
+}
+
+export function conversation(kept: Whole, acts: Acts): HTMLElement {
+  const node = el("div", { class: "conversation" }, head(kept, acts));
+  if (!acts.remove) node.append(el("p", { class: "hint" }, t.logTitle));
+  if (kept.before && acts.earlier) {
+    node.append(button({ class: "pill" }, () => void acts.earlier?.(), t.earlier));
+  }
+  const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
+  for (const message of kept.messages) {
+    if (message.role !== "user") continue;
+    const answer = answers.get(message.id);
+    node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
+  }
+  return node;
+}
+
+function head(kept: Whole, acts: Acts): HTMLElement {
+  const { session, messages, calls } = kept;
+  const turns = messages.filter(({ role }) => role === "user").length;
+  const tokens = calls.reduce(
+    (sum, one) => sum + (one.prompt_tokens ?? 0) + (one.completion_tokens ?? 0),
+    0,
+  );
+  const prices = calls.map((one) => Number(cost(one, acts.about)) || 0);
+  const spent = prices.reduce((sum, one) => sum + one, 0);
+  const facts = [
+    moment(session.created_at),
+    t.turns(turns),
+    t.tokensN(whole(tokens)),
+    spent ? `${t.cost} ${money(spent)}` : "",
+  ];
+  const node = el(
+    "header",
+    { class: "head" },
+    el("h2", { tabindex: -1 }, session.title || session.id),
+    el("p", { class: "muted" }, facts.filter(Boolean).join(" · ")),
+    el("p", { class: "muted" }, el("code", {}, session.id)),
+  );
+  if (acts.remove) node.append(tools(kept, acts));
+  return node;
+}
+
+function tools(kept: Whole, acts: Acts): HTMLElement {
+  const { id } = kept.session;
+  const row = el(
+    "div",
+    { class: "tools" },
+    copyButton(t.copyLink, () => linkTo(id)),
+  );
+  for (const format of ["json", "jsonl", "md"]) {
+    const save = async () => {
+      const blob = await acts.exported?.(format);
+      if (blob) download(blob, `session-${id.slice(0, 8)}.${format}`);
+    };
+    row.append(button({ class: "quiet" }, save, `${t.export} ${format.toUpperCase()}`));
+  }
+  const sure = el("dialog", { "aria-label": t.remove });
+  const really = button(
+    { class: "danger" },
+    async () => {
+      sure.close();
+      await acts.remove?.();
+    },
+    t.remove,
+  );
+  sure.append(
+    el("p", {}, t.removeSure),
+    el(
+      "div",
+      { class: "tools" },
+      button({ class: "quiet", autofocus: true }, () => sure.close(), t.cancel),
+      really,
+    ),
+  );
+  row.append(
+    button({ class: "quiet warn" }, () => sure.showModal(), t.remove),
+    sure,
+  );
+  return row;
+}
+
+function linkTo(id: string): string {
+  return `${location.href.split("#")[0]}#s=${id}`;
+}
+
+function download(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = el("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
+  const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
+  const said = el("div", { class: "said" }, bubble(message), answer && bubble(answer));
+  const took = el("div", { class: "took" });
+  if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
+  for (const call of calls) {
+    const around: Around = {
+      messages: kept.messages,
+      previous: previousOf(call, kept.calls),
+      about: acts.about,
+      fromLog: !acts.remove,
+    };
+    took.append(callCard(call, around));
+  }
+  return el(
+    "section",
+    { class: "turn", id: `m-${message.id}`, "aria-label": `#${message.id}` },
+    said,
+    took,
+  );
+}
+
+function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
+  return calls.slice(0, calls.indexOf(call)).findLast(({ request }) => request !== null);
+}
+
+function bubble({ id, role, content, status, created_at, rating }: Message): HTMLElement {
+  const who = role === "user" ? t.visitor : t.assistant;
+  const wrong = status !== "ok" && (t.statusOf[status] ?? status);
+  const marks = [rating === "up" ? "👍" : rating === "down" ? "👎" : ""].filter(Boolean);
+  return el(
+    "div",
+    { class: `bubble ${role === "user" ? "user" : "assistant"}` },
+    // Isolated: no direction mark in a text may turn what stands around it (T32).
+    el("bdi", { class: "text" }, content),
+    el(
+      "p",
+      { class: "about" },
+      `#${id} ${who} · ${moment(created_at)} ${marks.join("")}`,
+      wrong && el("span", { class: "status" }, wrong),
+    ),
+  );
+}

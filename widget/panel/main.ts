@@ -1,0 +1,220 @@
+/** The panel: the way in, what stands beside what, and links into it (#s=…, #keys, #days). */
+
+import { Api, ShutOut } from "./api.ts";
+import { conversation } from "./conversation.ts";
+import { button, el } from "./dom.ts";
+import { List } from "./list.ts";
+import { readLog } from "./log.ts";
+import { daysView, keysView } from "./sums.ts";
+import { isChinese, t } from "./texts.ts";
+import type { About, Whole } from "./types.ts";
+
+const TICKET = "#ticket=";
+
+const api = new Api();
+const main = document.querySelector("main") as HTMLElement;
+const nav = document.querySelector("nav") as HTMLElement;
+const aside = el("aside", { "aria-label": t.sessions });
+const content = el("div", { class: "content" });
+const alertLine = el("p", { class: "trouble", role: "alert", hidden: true });
+const file = el("input", { type: "file", accept: ".jsonl,.json,.txt", hidden: true });
+const list = new List(api, failed);
+let about: About | undefined;
+/** Where one was before the way in had to be asked for. */
+let wanted = "";
+let shown = 0;
+
+function failed(error: unknown): void {
+  if (error instanceof ShutOut) {
+    locked();
+    return;
+  }
+  alertLine.textContent = error instanceof Error ? error.message : String(error);
+  alertLine.hidden = false;
+}
+
+/** Shows what comes last, whatever else is still under way. */
+async function show(make: () => Promise<HTMLElement>, focus = true): Promise<void> {
+  const turn = ++shown;
+  alertLine.hidden = true;
+  try {
+    const node = await make();
+    if (turn !== shown) return;
+    content.replaceChildren(node);
+    if (focus) node.querySelector<HTMLElement>("h2[tabindex]")?.focus({ preventScroll: true });
+  } catch (error) {
+    if (turn === shown) failed(error);
+  }
+}
+
+function route(): void {
+  const hash = location.hash.slice(1);
+  const id = hash.startsWith("s=") ? decodeURIComponent(hash.slice(2)) : "";
+  document.body.classList.toggle("one", hash !== "");
+  for (const link of nav.querySelectorAll("a")) {
+    const here = link.hash === location.hash || (link.hash === "#" && (id || hash === ""));
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  list.mark(id);
+  if (id) void show(() => opened(id));
+  else if (hash === "keys") void show(async () => keysView(await api.keys()));
+  else if (hash === "days") void show(async () => daysView(await api.days(monthAgo()), about));
+  else void show(async () => el("p", { class: "pick" }, about?.keeps_chats ? t.pick : t.noneKept));
+}
+
+function monthAgo(): string {
+  return new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
+}
+
+async function opened(id: string): Promise<HTMLElement> {
+  return sessionView(await api.session(id));
+}
+
+function sessionView(kept: Whole): HTMLElement {
+  const { id } = kept.session;
+  const before = kept.before;
+  return conversation(kept, {
+    about,
+    exported: (format) => api.exported(id, format),
+    async remove() {
+      try {
+        await api.remove(id);
+        location.hash = "";
+        list.load();
+      } catch (error) {
+        failed(error);
+      }
+    },
+    ...(before
+      ? {
+          earlier: () =>
+            show(async () => {
+              const older = await api.session(id, before);
+              const messages = [...older.messages, ...kept.messages];
+              return sessionView({ ...older, messages, calls: [...older.calls, ...kept.calls] });
+            }),
+        }
+      : {}),
+  });
+}
+
+async function openFile(chosen: File | undefined): Promise<void> {
+  if (!chosen) return;
+  const kept = readLog(await chosen.text());
+  if (!kept) return failed(new Error(t.badLog));
+  document.body.classList.add("one");
+  void show(async () => conversation(kept, { about: undefined }));
+}
+
+/** The way in. Logs can be read without it: they never leave this computer. */
+function locked(message = ""): void {
+  const token = el("input", {
+    type: "password",
+    name: "token",
+    autocomplete: "off",
+    required: true,
+  });
+  const form = el(
+    "form",
+    { class: "entrance" },
+    el("h2", {}, t.enterTitle),
+    el("p", { class: "muted" }, t.enterHow),
+    el("p", { class: "trouble", role: "alert", hidden: !message }, message),
+    el("label", {}, t.token, token),
+    el("button", { type: "submit", class: "accent" }, t.enter),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void enter(token.value.trim());
+  });
+  wanted = location.hash.startsWith(TICKET) ? "" : location.hash;
+  document.body.classList.add("locked");
+  main.replaceChildren(form);
+  token.focus();
+}
+
+async function enter(credential: string): Promise<void> {
+  try {
+    await api.enter(credential);
+    if (wanted) history.replaceState(null, "", wanted);
+    await start();
+  } catch (error) {
+    const known = error instanceof ShutOut ? t.enterFailed : "";
+    locked(known || (error instanceof Error ? error.message : String(error)));
+  }
+}
+
+async function start(): Promise<void> {
+  about = await api.about();
+  document.body.classList.remove("locked");
+  main.replaceChildren(aside, el("div", { class: "pane" }, alertLine, content));
+  if (about.keeps_chats) {
+    aside.replaceChildren(list.node);
+    list.load();
+  }
+  route();
+}
+
+function frame(): void {
+  document.title = t.title;
+  document.documentElement.lang = isChinese ? "zh-CN" : "en";
+  const choose = button({ class: "quiet" }, () => file.click(), t.openLog);
+  const leave = button(
+    { class: "quiet when-open" },
+    () => {
+      api.leave();
+      locked();
+    },
+    t.leave,
+  );
+  nav.setAttribute("aria-label", t.title);
+  nav.append(
+    el("a", { href: "#", class: "when-open" }, t.sessions),
+    el("a", { href: "#keys", class: "when-open" }, t.keys),
+    el("a", { href: "#days", class: "when-open" }, t.totals),
+    choose,
+    leave,
+    file,
+  );
+  file.addEventListener("change", () => {
+    void logAnywhere(file.files?.[0]);
+    file.value = "";
+  });
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    void logAnywhere(event.dataTransfer?.files[0]);
+  });
+}
+
+async function logAnywhere(chosen: File | undefined): Promise<void> {
+  if (!content.isConnected) main.replaceChildren(el("div", { class: "pane" }, alertLine, content));
+  await openFile(chosen);
+}
+
+async function begin(): Promise<void> {
+  frame();
+  if (location.hash.startsWith(TICKET)) return withTicket();
+  if (!api.hasPass) return locked();
+  try {
+    await start();
+  } catch (error) {
+    if (error instanceof ShutOut) locked();
+    else locked(error instanceof Error ? error.message : String(error));
+  }
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith(TICKET)) void withTicket();
+  else if (!document.body.classList.contains("locked")) route();
+});
+
+/** It leaves the address before anything else: it is not to stay in a history. */
+async function withTicket(): Promise<void> {
+  const ticket = location.hash.slice(TICKET.length);
+  history.replaceState(null, "", location.pathname);
+  await enter(ticket);
+}
+
+void begin();

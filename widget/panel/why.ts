@@ -1,0 +1,97 @@
+/** Why an answer was what it was, in sentences: what an operator with a complaint looks for. */
+
+import { percent, seconds, t } from "./texts.ts";
+import type { Call, Message } from "./types.ts";
+
+const SLOW = 3;
+const DRIFT = 0.15;
+
+export interface Finding {
+  readonly level: "bad" | "note";
+  readonly text: string;
+}
+
+export function findings(call: Call, messages: readonly Message[]): Finding[] {
+  const found: Finding[] = [];
+  const bad = (text: string) => found.push({ level: "bad", text });
+  const note = (text: string) => found.push({ level: "note", text });
+  tries(call, bad, note);
+  end(call, bad, note);
+  prompt(call, bad, note);
+  history(call, messages, note);
+  const usage = call.prompt_tokens;
+  const own = call.meta.local?.prompt;
+  if (usage && own && Math.abs(own - usage) / usage > DRIFT) {
+    note(t.why.drift(percent(Math.abs(own - usage) / usage)));
+  }
+  return found;
+}
+
+type Say = (text: string) => void;
+
+function tries(call: Call, bad: Say, note: Say): void {
+  const attempts = call.meta.attempts ?? [];
+  const failed = attempts.filter(({ outcome }) => outcome !== "ok");
+  const kinds = [...new Set(failed.map(({ outcome }) => outcome))].join(", ");
+  if (call.error?.code === "context_length_exceeded") note(t.why.tooLong);
+  else if (call.meta.attempts && attempts.length === 0) {
+    if (call.error) bad(t.why.noTry);
+  } else if (failed.length && failed.length === attempts.length) {
+    bad(t.why.allFailed(failed.length, kinds));
+  } else if (failed.length) note(t.why.rotated(failed.length, kinds));
+}
+
+function end(call: Call, bad: Say, note: Say): void {
+  const code = call.error?.code;
+  if (code === "client_gone") note(t.why.gone);
+  else if (code && code !== "context_length_exceeded") bad(t.why.failed(code));
+  if (call.finish_reason === "length") bad(t.why.length);
+  else if (call.finish_reason === "content_filter") bad(t.why.filter);
+  else if (!call.finish_reason && call.ttft !== null && code !== "client_gone") bad(t.why.cut);
+  if (call.ttft !== null && call.ttft > SLOW) note(t.why.slow(seconds(call.ttft)));
+}
+
+function prompt(call: Call, bad: Say, note: Say): void {
+  const trimmed = call.meta.trimmed;
+  if (!trimmed) return;
+  if (trimmed.dropped) note(t.why.dropped(trimmed.dropped, reasons(trimmed.reasons)));
+  if (trimmed.fallback) note(t.why.fallback(trimmed.fallback));
+  if (trimmed.over_budget) bad(t.why.over);
+}
+
+export function reasons(counts: Readonly<Record<string, number>>): string {
+  return Object.keys(counts)
+    .map((name) => t.reason[name] ?? name)
+    .join(", ");
+}
+
+/** What the model was never told of, whatever the trim did. */
+function history(call: Call, messages: readonly Message[], note: Say): void {
+  const read = call.meta.history?.read;
+  if (read === undefined) return;
+  const earlier = messages.filter(({ id }) => id < call.message_id);
+  const wrong = earlier.filter(({ status }) => status !== "ok");
+  const beyond = earlier.length - wrong.length - read;
+  if (beyond > 0) note(t.why.old(beyond));
+  if (wrong.length) note(t.why.unsent(wrong.length));
+}
+
+/**
+ * The messages that the trim left out, where their positions lead to them: hooks that change the
+ * history leave nothing to go by, and then it is `undefined`.
+ */
+export function leftOut(
+  call: Call,
+  messages: readonly Message[],
+): { ids: readonly number[]; reason: string }[] | undefined {
+  const { trimmed, history: told } = call.meta;
+  if (!trimmed || !told || told.read !== told.told) return undefined;
+  const before = messages.filter(({ id, status }) => id < call.message_id && status === "ok");
+  if (before.length < told.read) return undefined;
+  const ids = before.slice(before.length - told.read).map(({ id }) => id);
+  // The system message is number 0.
+  return trimmed.left_out.map(([start, stop, reason]) => ({
+    ids: ids.slice(start - 1, stop - 1),
+    reason,
+  }));
+}
