@@ -94,12 +94,10 @@ def _new_id() -> SessionId:
 
 
 def _sessions(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from kefu.cli.sessions import sessions
-    from kefu.stores.session_logs import SessionLogs
+    from kefu.stores.session_logs import logs_at
 
-    return sessions(options, SessionLogs(Path(options.log_dir)), _new_id)
+    return sessions(options, logs_at(options.log_dir), _new_id)
 
 
 def _replay(options: argparse.Namespace) -> int:

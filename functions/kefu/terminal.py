@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from kefu.answer import Patience
 from kefu.cli.arguments import ChatFlags
-from kefu.cli.logs import Logs, found
+from kefu.cli.logs import found
 from kefu.cli.talk import Hearing, WrongUse
 from kefu.context import message_counter
 from kefu.errors import HistoryUnavailable, TiktokenMissing, UnknownCounter
@@ -36,17 +36,14 @@ from kefu.settings import ConfigurationError, Settings, load
 from kefu.stores.jsonl import JsonlHistorySink
 from kefu.stores.legacy_xml import LegacyXmlSink
 from kefu.stores.memory import MemoryStore
-from kefu.stores.session_logs import SessionLogs
+from kefu.stores.session_logs import beside, logs_at, sink_at
+from kefu.stores.sqlite_history import SqliteHistorySink
 from kefu.stores.stream_sink import StreamSink
 from kefu.system_clock import SystemClock
 from kefu.tokens import counter as counter_of
 from kefu.tools import TOOLS, Tool, Workplace, tools_for
 from kefu.upstream.kefu_server import KefuServer
 from kefu.upstream.public_web import PublicWeb
-
-
-def session_logs(folder: str) -> Logs:
-    return SessionLogs(Path(folder))
 
 
 class TerminalChat:
@@ -65,7 +62,7 @@ class TerminalChat:
         if flags.server:
             self.notice = ""
         self.tools = _tools(flags, self._clock, chosen.kind)
-        self.logs = SessionLogs(Path(flags.log_dir))
+        self.logs = logs_at(flags.log_dir)
         self._relay = Relay(
             chosen.upstream,
             KeyPool(settings.keys if chosen.kind == "remote" and not flags.server else ("local",)),
@@ -77,7 +74,7 @@ class TerminalChat:
         )
         self._deps = _deps(flags, settings, self._relay, hearing, self.tools)
         self._options = _options(flags, settings, self.model)
-        self._open_logs: dict[SessionId, JsonlHistorySink] = {}
+        self._open_logs: dict[SessionId, JsonlHistorySink | SqliteHistorySink] = {}
 
     async def warm(self) -> None:
         """Raises WrongUse where the local model does not come up."""
@@ -105,8 +102,8 @@ class TerminalChat:
         deps = replace(self._deps, new_id=lambda: session_id, history_sinks=sinks)
         return create_agent_session(deps, replace(self._options, resumed=past))
 
-    def log_of(self, session_id: SessionId) -> Path | None:
-        return None if self._flags.no_log else self.logs.path(session_id)
+    def log_of(self, session_id: SessionId) -> str | None:
+        return None if self._flags.no_log else self.logs.place(session_id)
 
     def _past(self, new_id: SessionId, resume_id: str | None) -> Resumed | None:
         flags = self._flags
@@ -138,11 +135,11 @@ class TerminalChat:
         if flags.json:
             sinks.append(StreamSink(sys.stdout.buffer, self._hearing.gone))
         if not flags.no_log:
-            log = JsonlHistorySink(Path(flags.log_dir), session_id)
+            log = sink_at(flags.log_dir, session_id)
             self._open_logs[session_id] = log
             sinks.append(log)
             if flags.xml:
-                sinks.append(LegacyXmlSink(Path(flags.log_dir, "history.xml")))
+                sinks.append(LegacyXmlSink(beside(flags.log_dir, "history.xml")))
         return sinks
 
 

@@ -44,6 +44,33 @@ def test_sessions_are_listed_shown_and_found(kefu: Kefu, two: list[str]) -> None
     assert kefu("sessions", "search", "Atlantis") == (1, "", "")
 
 
+def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """From a database to JSON lines, and to a folder, and back: nothing changes."""
+    upstream.script("*", answer("Paris."), answer("Bern."))
+    at = ("--log-dir", "sqlite:///kept/kefu.sqlite3")
+    assert kefu("chat", *at, typed="Capital of France?\n").code == 0
+    assert kefu("chat", *at, "--continue", typed="Of Switzerland?\n").code == 0
+    assert not (folder / "history").exists()
+    (line,) = kefu("sessions", "list", *at).out.splitlines()
+    session = line.split()[0]
+    assert "  2 turns" in line
+    exported = kefu("sessions", "export", session, *at, "--output", "out.jsonl")
+    assert exported.code == 0
+    lines = (folder / "out.jsonl").read_bytes()
+    assert kefu("sessions", "import", "out.jsonl").out == f"history/{session}.jsonl\n"
+    assert (folder / "history" / f"{session}.jsonl").read_bytes() == lines
+    assert kefu("sessions", "import", *at, "out.jsonl").code == 1
+    assert kefu("sessions", "rm", *at, session).out == f"Removed: {session}\n"
+    assert kefu("sessions", "list", *at).out == ""
+    left = b"".join(file.read_bytes() for file in (folder / "kept").iterdir())
+    assert b"Switzerland" not in left
+    taken = kefu("sessions", "import", *at, "out.jsonl")
+    assert (taken.code, taken.out) == (0, f"{session} in kept/kefu.sqlite3\n")
+    assert kefu("sessions", "export", session, *at).out.encode() == lines
+
+
 def test_a_session_is_exported_and_taken_in_again_unchanged(
     kefu: Kefu, two: list[str], folder: Path
 ) -> None:

@@ -164,7 +164,10 @@ def _add_log(chat: argparse.ArgumentParser) -> None:
 
 def add_log_dir(group: argparse._ActionsContainer) -> None:
     group.add_argument(
-        "--log-dir", metavar="DIR", default=LOG_DIR, help="where sessions are kept (%(default)s)"
+        "--log-dir",
+        metavar="DIR",
+        default=LOG_DIR,
+        help="where sessions are kept: a folder, or sqlite:///FILE (%(default)s)",
     )
 
 

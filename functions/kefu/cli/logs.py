@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from kefu.errors import HistoryUnavailable
@@ -38,8 +37,8 @@ class Logs(Protocol):
 
     def read(self, session_id: SessionId) -> Log: ...
 
-    def keep(self, session_id: SessionId, events: Iterable[Event]) -> Path:
-        """A new log of these events. There must be none of this name."""
+    def keep(self, session_id: SessionId, events: Iterable[Event]) -> str:
+        """A new log of these events, and where it is. There must be none of this name."""
         ...
 
     def remove(self, session_id: SessionId) -> None:

@@ -105,15 +105,15 @@ def _import(logs: Logs, file: Path, new_id: Callable[[], SessionId]) -> None:
         raise HistoryUnavailable(f"{file} is no session's log")
     session_id = log.events[0].session_id
     try:
-        path = logs.keep(session_id, log.events)
+        kept = logs.keep(session_id, log.events)
     except HistoryUnavailable as error:
         if "is not the name" not in str(error):
             raise
         session_id = new_id()
-        path = logs.keep(session_id, _renamed(log.events, session_id))
+        kept = logs.keep(session_id, _renamed(log.events, session_id))
     for notice in log.notices:
         sys.stderr.write(f"kefu: {clean(notice)}\n")
-    print(path)
+    print(kept)
 
 
 def _renamed(events: tuple[Event, ...], session_id: SessionId) -> tuple[Event, ...]:

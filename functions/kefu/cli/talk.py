@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Talk(Protocol):
         """The session's last words; others may go on with it from now on."""
         ...
 
-    def log_of(self, session_id: SessionId) -> Path | None:
+    def log_of(self, session_id: SessionId) -> str | None:
         """Where the session is kept; None: nowhere."""
         ...
 

@@ -102,9 +102,14 @@ def _unavailable(path: Path, error: OSError) -> HistoryUnavailable:
 
 def log_path(folder: Path, session_id: str) -> Path:
     """Raises HistoryUnavailable for what is no session's name: it might lead elsewhere."""
+    return folder / f"{checked_id(session_id)}{_SUFFIX}"
+
+
+def checked_id(session_id: str) -> str:
+    """The same. Raises HistoryUnavailable for what is no session's name."""
     if not _SESSION_ID.fullmatch(session_id):
         raise HistoryUnavailable(f"{session_id[:80]!r} is not the name of a session")
-    return folder / f"{session_id}{_SUFFIX}"
+    return session_id
 
 
 def read_log(folder: Path, session_id: str) -> Log:

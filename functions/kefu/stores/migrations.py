@@ -51,6 +51,13 @@ MIGRATIONS: tuple[str, ...] = (
       prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL
     ) WITHOUT ROWID;
     """,
+    # 3: session logs of the terminal chat. `at`: Unix time of the event.
+    """
+    CREATE TABLE event_lines (
+      session TEXT NOT NULL, number INTEGER NOT NULL, line BLOB NOT NULL, at REAL NOT NULL,
+      PRIMARY KEY (session, number)
+    ) WITHOUT ROWID;
+    """,
 )
 
 

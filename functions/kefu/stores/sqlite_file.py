@@ -149,7 +149,7 @@ class SqliteFile:
         self._create()
         db = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         try:
-            _use_wal(db, self._busy_timeout)
+            use_wal(db, self._busy_timeout)
             db.execute(f"PRAGMA busy_timeout = {int(self._busy_timeout * 1000)}")
             _set_up(db)
             migrate(db)
@@ -201,7 +201,7 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
     return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
-def _use_wal(db: sqlite3.Connection, patience: float) -> None:
+def use_wal(db: sqlite3.Connection, patience: float) -> None:
     """Switch to WAL; the wait for other openers is ours, SQLite's does not always happen here."""
     pause, waited = 0.02, 0.0
     while True:
