@@ -108,7 +108,9 @@ async def test_d5_a_message_is_refused_in_time_then_at_once_then_taken_again(
     await eventually(back)
     begun = await site.begin(text="back")
     await site.store.finish(ONE, begun.message.id, Ended("ok", "yes"), time.time())
-    assert (await site.texts())[-2:] == [("back", "ok"), ("yes", "ok")]
+    # What was refused may have been saved late, before or after, and then has failed.
+    kept = [message for message in await site.texts() if message[0] != "hello"]
+    assert kept == [("back", "ok"), ("yes", "ok")]
 
 
 async def test_d5_a_table_that_throttles_refuses_messages(
