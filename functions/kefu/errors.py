@@ -22,6 +22,7 @@ UpstreamFault               what an `Upstream` raises; the relay turns it into o
 ├── CertificateRejected     TLS failed: no other key can help
 └── ConnectionLost          cut after the headers
 
+ClientGone                  nobody listens any more: nothing is answered
 VerifierUnavailable         the bot check's provider gave no verdict
 StoreUnavailable            a store did not answer, or not in time
 HistoryUnavailable          a history sink could not keep an event
@@ -173,6 +174,10 @@ class CertificateRejected(UpstreamFault):
 
 class ConnectionLost(UpstreamFault):
     """The connection ended without a proper end of the response."""
+
+
+class ClientGone(Exception):
+    """Nobody listens any more: the client has left, or has had its answer cancelled."""
 
 
 class VerifierUnavailable(Exception):

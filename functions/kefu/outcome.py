@@ -10,7 +10,7 @@ from functools import partial
 from kefu.answer import Clock
 from kefu.chat import Dialogue
 from kefu.completion import Chunk, Usage
-from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.errors import ClientGone, KefuError, UpstreamUnavailable
 from kefu.hooks.hook import Filter
 from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
@@ -21,7 +21,8 @@ from kefu.visible import Visible
 HEADERS_WAIT = 1.0
 """Seconds from the request on in which an answer that says nothing may still become a status."""
 
-GONE = {"message": "The client has gone.", "type": "client", "param": None, "code": "client_gone"}
+LEFT = (ClientGone, asyncio.CancelledError)
+"""What ends an answer for want of a listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Outcome:
     async def end(self, dialogue: Dialogue | None, error: BaseException | None) -> None:
         """Write down how the turn went, and wait a moment for that; the first word counts.
 
-        What is no KefuError is a client that has gone.
+        `error`: why there is no whole answer: a KefuError, ClientGone, or a fault of ours.
         """
         if not self._saving:
             self._visible.close()
@@ -106,9 +107,8 @@ class Outcome:
         usage = self._usage(dialogue) if dialogue else Usage(0, 0)
         if error is None and text:
             return Ended("ok", text, usage.prompt, usage.completion)
-        # An upstream's error without any text leaves nothing to keep; a visitor who stops does
-        # not make it a failure.
-        failed = not text and (error is None or isinstance(error, KefuError))
+        # An error without any text leaves nothing to keep; one who stops does not make it one.
+        failed = not text and not isinstance(error, LEFT)
         return Ended("failed" if failed else "partial", text, usage.prompt, usage.completion)
 
     def _usage(self, dialogue: Dialogue) -> Usage:
@@ -133,15 +133,28 @@ class Outcome:
             self._saving.append(begin(f"call {call.number} of {what}", record))
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
-        writing, message = self._writing, self.message
-        said: Mapping[str, object] | None = None
-        if error is not None:
-            said = error_object(error) if isinstance(error, KefuError) else GONE
         happened = Happened(
-            self._visible.came, self._visible.chunks, said, self._came, writing.clock.monotonic()
+            message=self.message,
+            answer=self._visible.came,
+            chunks=self._visible.chunks,
+            error=_said(error) if error is not None else None,
+            came=self._came,
+            ended=self._writing.clock.monotonic(),
+            beside=self.beside,
         )
-        of = (message.session_id, message.id)
-        return list(writing.recording.calls(*of, dialogue, happened, self.beside))
+        return list(self._writing.recording.calls(dialogue, happened))
+
+
+def _said(error: BaseException) -> Mapping[str, object]:
+    if isinstance(error, KefuError):
+        return error_object(error)
+    if isinstance(error, LEFT):
+        return error_object(KefuError("The client has gone.")) | {
+            "type": "client",
+            "code": "client_gone",
+        }
+    # Its text may say anything; the log has it.
+    return error_object(KefuError("Something went wrong on our side."))
 
 
 def _answers(message: StoredMessage, ended: Ended, now: float) -> Iterator[StoredMessage]:

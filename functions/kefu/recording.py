@@ -19,17 +19,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
-from kefu.answer import Attempt
+from kefu.answer import Attempt, Call
 from kefu.chat import Dialogue, Question
-from kefu.completion import Collected
+from kefu.completion import Collected, Completion
 from kefu.context import CALIBRATED, Budget
 from kefu.errors import ContextTooLong, KefuError
 from kefu.prompt import Prompt
-from kefu.sessions import CallRecord, SessionId
+from kefu.sessions import CallRecord, StoredMessage
 
 Capture = Literal["off", "errors", "all"]
 """Whose raw bodies are kept: of no call, of those that failed, of all."""
@@ -37,8 +37,10 @@ Capture = Literal["off", "errors", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """How a turn's last call went."""
+    """How a turn went, its last call above all."""
 
+    message: StoredMessage
+    """The visitor's."""
     answer: Collected
     """As it came, before any filter."""
     chunks: int
@@ -48,6 +50,19 @@ class Happened:
     """Unix time of the visitor's request."""
     ended: float
     """Monotonic."""
+    beside: Mapping[str, object]
+    """What goes into the `meta` of every call."""
+
+
+class _Sent(NamedTuple):
+    """One request, and since when it was the one to be sent (monotonic)."""
+
+    number: int
+    question: Question
+    body: bytes
+    prompt: Prompt
+    attempts: Sequence[Attempt]
+    began: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,76 +79,71 @@ class Recording:
     windows: Mapping[str, int] = field(default_factory=dict)
     """Tokens that models take, where that is known better than by their names."""
 
-    def calls(
-        self,
-        session_id: SessionId,
-        message_id: int,
-        dialogue: Dialogue,
-        happened: Happened,
-        beside: Mapping[str, object],
-    ) -> Iterator[CallRecord]:
-        """In the order they were made; `beside` goes into every `meta`."""
+    def calls(self, dialogue: Dialogue, happened: Happened) -> Iterator[CallRecord]:
+        """In the order they were made."""
         call, began, tried = dialogue.call, dialogue.call.started, 0
-        too_long = error_object(ContextTooLong("The conversation is too long for the model."))
-        for number, sent in enumerate(dialogue.too_long, 1):
-            attempts = call.attempts[tried : sent.attempts]
-            meta = self._meta(
-                sent.body, sent.prompt, dialogue.question, attempts, happened.came, beside
-            )
-            yield CallRecord(
-                session_id=session_id,
-                message_id=message_id,
-                number=number,
-                attempt=len(attempts),
-                created_at=happened.came + began - call.started,
-                request=self._request(sent.body, failed=True),
-                response=None,
-                meta=self._text(meta),
-                finish_reason=None,
-                stream_complete=False,
-                ttft=None,
-                duration=sent.ended - began,
-                error=self._text(too_long),
-            )
-            began, tried = sent.ended, sent.attempts
-        attempts = call.attempts[tried:]
-        meta = self._meta(
-            call.body, dialogue.prompt, dialogue.question, attempts, happened.came, beside
+        error = error_object(ContextTooLong("The conversation is too long for the model."))
+        for number, refused in enumerate(dialogue.too_long, 1):
+            attempts = call.attempts[tried : refused.attempts]
+            sent = _Sent(number, dialogue.question, refused.body, refused.prompt, attempts, began)
+            record = self._sent(sent, call.started, happened, failed=True)
+            yield replace(record, duration=refused.ended - began, error=self._text(error))
+            began, tried = refused.ended, refused.attempts
+        last = _Sent(
+            len(dialogue.too_long) + 1,
+            dialogue.question,
+            call.body,
+            dialogue.prompt,
+            call.attempts[tried:],
+            began,
         )
-        yield self._last(session_id, message_id, dialogue, happened, (meta, began, len(attempts)))
+        yield self._last(last, call, happened)
 
-    def _last(
+    def _sent(
         self,
-        session_id: SessionId,
-        message_id: int,
-        dialogue: Dialogue,
+        sent: _Sent,
+        started: float,
         happened: Happened,
-        known: tuple[dict[str, object], float, int],
+        *,
+        failed: bool,
+        first: float | None = None,
+        chunks: int = 0,
     ) -> CallRecord:
-        call, completion = dialogue.call, dialogue.call.completion
-        meta, began, tries = known
-        first = None if call.first_event_at is None else call.first_event_at - began
-        meta["timings"] = {
+        """A request without what came of it; `started`: when the visitor's came (monotonic)."""
+        timings = {
             "started": happened.came,
             "first_event_ms": None if first is None else round(first * 1000, 1),
-            "chunk_count": happened.chunks,
+            "chunk_count": chunks,
         }
+        return CallRecord(
+            session_id=happened.message.session_id,
+            message_id=happened.message.id,
+            number=sent.number,
+            attempt=len(sent.attempts),
+            created_at=happened.came + sent.began - started,
+            request=self._request(sent.body, failed=failed),
+            response=None,
+            meta=self._text({**self._meta(sent, happened), "timings": timings}),
+            finish_reason=None,
+            stream_complete=False,
+            ttft=first,
+            duration=0.0,
+            error=None,
+        )
+
+    def _last(self, sent: _Sent, call: Call, happened: Happened) -> CallRecord:
+        """The one that brought the answer, or the end of all hope for one."""
+        first = None if call.first_event_at is None else call.first_event_at - sent.began
         failed = happened.error is not None
         wanted = self.capture == "all" or (self.capture == "errors" and failed)
-        usage = completion.usage
-        return CallRecord(
-            session_id=session_id,
-            message_id=message_id,
-            number=len(dialogue.too_long) + 1,
-            attempt=tries,
-            created_at=happened.came + began - call.started,
-            request=self._request(call.body, failed=failed),
-            response=self._response(dialogue, happened) if wanted and happened.chunks else None,
-            meta=self._text(meta),
+        completion, usage = call.completion, call.completion.usage
+        chunks = happened.chunks
+        return replace(
+            self._sent(sent, call.started, happened, failed=failed, first=first, chunks=chunks),
+            response=self._response(completion, happened) if wanted and chunks else None,
             finish_reason=completion.finish_reason,
             stream_complete=completion.finish_reason is not None and not failed,
-            ttft=first,
-            duration=happened.ended - began,
+            duration=happened.ended - sent.began,
             error=self._text(happened.error) if happened.error is not None else None,
             prompt_tokens=usage.prompt if usage else None,
             completion_tokens=usage.completion if usage else None,
@@ -144,32 +154,22 @@ class Recording:
             return None
         return self.redact(body.decode()).encode()
 
-    def _response(self, dialogue: Dialogue, happened: Happened) -> str:
-        whole = happened.answer.response(dialogue.call.completion)
+    def _response(self, completion: Completion, happened: Happened) -> str:
+        whole = happened.answer.response(completion)
         return self._text({name: whole.get(name) for name in ("id", "model", "choices", "usage")})
 
-    def _meta(
-        self,
-        body: bytes,
-        prompt: Prompt,
-        question: Question,
-        attempts: list[Attempt],
-        came: float,
-        beside: Mapping[str, object],
-    ) -> dict[str, object]:
-        text = body.decode()
-        meta: dict[str, object] = {
-            **beside,
+    def _meta(self, sent: _Sent, happened: Happened) -> dict[str, object]:
+        text = sent.body.decode()
+        redacted = {"redacted": True} if self.redact(text) != text else {}
+        return {
+            **happened.beside,
             "host": self.host,
-            "sha256": hashlib.sha256(body).hexdigest(),
-            "attempts": [_attempt(attempt) for attempt in attempts],
-            "trimmed": _trimmed(prompt),
-            "local": self._local(question, prompt),
-            "timings": {"started": came, "first_event_ms": None, "chunk_count": 0},
+            "sha256": hashlib.sha256(sent.body).hexdigest(),
+            "attempts": [_attempt(attempt) for attempt in sent.attempts],
+            "trimmed": _trimmed(sent.prompt),
+            "local": self._local(sent.question, sent.prompt),
+            **redacted,
         }
-        if self.redact(text) != text:
-            meta["redacted"] = True
-        return meta
 
     def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
         model = question.model or self.model

@@ -201,7 +201,8 @@ def dialogue() -> Dialogue:
 
 
 def happened(error: dict[str, object] | None) -> Happened:
-    return Happened(Collected(), 3, error, came=5000.0, ended=104.0)
+    message = stored(7, "user")
+    return Happened(message, Collected(), 3, error, 5000.0, ended=104.0, beside={"request_id": "r"})
 
 
 @pytest.mark.parametrize("error", [None, {"code": "gateway_timeout"}])
@@ -210,7 +211,7 @@ def test_p10_every_request_to_a_model_is_a_call_of_its_own(
 ) -> None:
     """U9: the one that was too long, and the one that was cut for it. T18: no secret in either."""
     recording = Recording("all", lambda text: text.replace(SECRET, "[key]"), "api.example")
-    first, last = recording.calls(ONE, 7, dialogue(), happened(error), {"request_id": "r"})
+    first, last = recording.calls(dialogue(), happened(error))
     assert [(call.number, call.attempt) for call in (first, last)] == [(1, 1), (2, 2)]
     assert json.loads(first.error or "")["code"] == "context_length_exceeded"
     assert (first.created_at, first.duration) == (5000.0, 1.0)
@@ -240,6 +241,6 @@ def test_p33_raw_bodies_are_kept_as_wanted(
     capture: Any, error: dict[str, object] | None, bodies: list[bool]
 ) -> None:
     recording = Recording(capture, str, "h")
-    calls = list(recording.calls(ONE, 7, dialogue(), happened(error), {}))
+    calls = list(recording.calls(dialogue(), happened(error)))
     assert [call.request is not None for call in calls] == bodies
     assert (calls[1].response is not None) is bodies[1]

@@ -7,13 +7,9 @@ from typing import Protocol
 
 from kefu.admission import Admission
 from kefu.chat import Chat
-from kefu.errors import UpstreamUnavailable
+from kefu.errors import ClientGone, UpstreamUnavailable
 from kefu.verification import BotCheck
 from kefu.web.log import RequestLog
-
-
-class ClientGone(Exception):
-    """Nobody listens any more."""
 
 
 class Stoppable(Protocol):

@@ -12,10 +12,10 @@ from starlette.types import Receive, Scope, Send
 from kefu.admission import Reservation
 from kefu.chat import Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
-from kefu.errors import GatewayTimeout, KefuError
+from kefu.errors import ClientGone, GatewayTimeout, KefuError
 from kefu.sse import DONE, PING
 from kefu.verification import BotCheck, Proof
-from kefu.web.desk import ClientGone, Desk
+from kefu.web.desk import Desk
 from kefu.web.error_response import error_event, error_response
 from kefu.web.record import Record, record_of
 
