@@ -48,6 +48,11 @@ help: ## this list
 	$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --require-hashes -r requirements/peers.txt
 	@touch $@
 
+widget/bench/peers/node_modules/ready: widget/bench/peers/package.json widget/bench/peers/package-lock.json
+	@echo "Installing the chat component that the widget is measured against (about 10 MB, once) ..."
+	cd widget/bench/peers && $(NPM_CI)
+	@touch $@
+
 widget/node_modules/ready: widget/package.json widget/package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
@@ -117,7 +122,7 @@ ifeq ($(CHROMIUM),)
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
 endif
 
-peers: .venv-peers/ready ## install what `make bench` compares the context engine with
+peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with
 
 bench: setup ## measure; figures go to benchmarks/results/
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -12,6 +12,14 @@ from benchmarks.processes import ROOT
 from benchmarks.relay import Row
 
 SCRIPT = ROOT / "widget/bench/stream.mjs"
+DEEP_CHAT = ROOT / "widget/bench/peers/node_modules/deep-chat"
+INSTALL = "deep-chat is not installed; for its column: make peers"
+CASES = {
+    "widget": "stream",
+    "widget, 10,000 chunks": "long",
+    "widget, 1,000 messages before": "talk",
+    "deep-chat": "deep-chat",
+}
 
 
 class NoBrowser(Exception):
@@ -22,22 +30,34 @@ def widget(rounds: int, *, quick: bool) -> dict[str, Row]:
     node = shutil.which("node")
     if node is None:
         raise NoBrowser("The widget's bench needs Node.js and Chromium. Try: make parts")
-    row: Row = {}
+    rows: dict[str, Row] = {}
     for _ in range(rounds):
-        command = [node, str(SCRIPT), *(["--quick"] if quick else [])]
-        done = subprocess.run(
-            command, cwd=ROOT / "widget", capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise NoBrowser("The widget's bench needs Chromium. Try: make parts\n" + done.stderr)
-        for name, value in json.loads(done.stdout).items():
-            row.setdefault(name, []).append(float(value))
-    return {"widget": row}
+        for name, case in CASES.items():
+            if case == "deep-chat" and not DEEP_CHAT.exists():
+                continue
+            row = rows.setdefault(name, {})
+            for figure, value in _figures(node, case, quick=quick).items():
+                row.setdefault(figure, []).append(value)
+    return rows
+
+
+def _figures(node: str, case: str, *, quick: bool) -> dict[str, float]:
+    command = [node, str(SCRIPT), case, *(["--quick"] if quick else [])]
+    done = subprocess.run(command, cwd=ROOT / "widget", capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NoBrowser("The widget's bench needs Chromium. Try: make parts\n" + done.stderr)
+    return {name: float(value) for name, value in json.loads(done.stdout).items()}
 
 
 def table(rows: Mapping[str, Row]) -> str:
-    """One line a figure: the median of the runs."""
-    lines = ["the widget, an answer of 200 chunks a second".ljust(54)]
-    for row in rows.values():
-        lines += [f"{name:54}{median(values):12.2f}" for name, values in row.items()]
+    """One line a figure, one column a case: the median of the runs."""
+    titles = dict.fromkeys(figure for row in rows.values() for figure in row)
+    widths = [max(12, len(name) + 2) for name in rows]
+    lines = [" " * 50 + "".join(map(str.rjust, rows, widths))]
+    for title in titles:
+        values = (row.get(title) for row in rows.values())
+        cells = ("-" if v is None else f"{median(v):.2f}" for v in values)
+        lines.append(title.ljust(50) + "".join(map(str.rjust, cells, widths)))
+    if "deep-chat" not in rows:
+        lines.append(INSTALL)
     return "\n".join(line.rstrip() for line in lines)

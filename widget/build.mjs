@@ -24,10 +24,20 @@ const INTERNAL = `
   setBusy shown slept speak stallMs timeouts timer told wake whenGiven
 `;
 
+/** Custom properties of the stylesheets alone: a letter each. */
+const PROPERTIES =
+  "accent accent-ink control dark ink light line muted on-accent quiet shadow surface tint warm warm-line";
+
+function lettered(whole, name) {
+  const at = PROPERTIES.split(" ").indexOf(name);
+  return at < 0 ? whole : `--${String.fromCharCode(97 + at)}`;
+}
+
 /** Without the blanks that esbuild leaves inside of custom properties. */
 function tightened(css) {
   return css
     .trim()
+    .replace(/(?<![\w-])--([\w-]+)/g, lettered)
     .replace(/(--[\w-]+): /g, "$1:")
     .replace(/\s*([,/;])\s*/g, "$1")
     .replace(/\(\s+/g, "(")

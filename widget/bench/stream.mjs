@@ -1,9 +1,10 @@
 /**
+/**
  * The widget in a real Chromium (W16, W17): what a page pays before anybody wants to chat, what the
- * arrival of the chat costs, and a long answer: 10,000 characters of Markdown in 2,000 chunks at
- * 200 a second. Prints one JSON object of figures; needs the built widget.
+ * arrival of the chat costs, and answers, in chunks of five characters of Markdown. Prints one JSON
+ * object of figures; needs the built widget.
  *
- *   node bench/stream.mjs [--quick]
+ *   node bench/stream.mjs [--quick] [CASE]
  */
 
 import { readFile } from "node:fs/promises";
@@ -11,8 +12,22 @@ import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
-const CHUNKS = process.argv.includes("--quick") ? 400 : 2_000;
-const PER_SECOND = 200;
+const PEER = new URL("peers/node_modules/deep-chat/dist/deepChat.js", import.meta.url);
+
+const CASES = {
+  /** 10,000 characters. */
+  stream: { chunks: 2_000, quick: 400, perSecond: 200 },
+  long: { chunks: 10_000, quick: 2_000, perSecond: 400 },
+  /** After 1,000 messages of the same visit. */
+  talk: { chunks: 2_000, quick: 400, perSecond: 200, turns: 500 },
+  /** The same as `stream`, by the chat component that most sites take; see `make peers`. */
+  "deep-chat": { chunks: 2_000, quick: 400, perSecond: 200, isPeer: true },
+};
+const isQuick = process.argv.includes("--quick");
+const wanted = CASES[process.argv.slice(2).find((word) => word in CASES) ?? "stream"];
+const CHUNKS = isQuick ? wanted.quick : wanted.chunks;
+const PER_SECOND = wanted.perSecond;
+const TURNS = wanted.turns === undefined ? 0 : wanted.turns / (isQuick ? 5 : 1);
 const CHARACTERS = 5;
 
 const PASSAGE = `## What you need
@@ -41,12 +56,22 @@ for day in range(30):
 
 const page = (origin) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>
-<script src="/chat-widget.js" data-api-url="${origin}/api/chat" defer></script></body>`;
+${
+  wanted.isPeer
+    ? `<script type="module" src="/peer.js"></script><deep-chat connect='{"url":"/peer","stream":true}'
+ style="width:392px;height:640px"></deep-chat>`
+    : `<script src="/chat-widget.js" data-api-url="${origin}/api/chat" defer></script>`
+}</body></html>`;
 
 const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+const ours = {
+  text: (content) => event({ delta: { content } }),
+  end: `${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
+};
+const peers = { text: (text) => `data: ${JSON.stringify({ text })}\n\n`, end: "" };
 
 /** Sends by the clock: what is late goes out at once, as from a network. */
-function stream(response) {
+function stream(response, form) {
   const source = PASSAGE.repeat(Math.ceil((CHUNKS * CHARACTERS) / PASSAGE.length));
   const start = performance.now();
   let sent = 0;
@@ -55,21 +80,26 @@ function stream(response) {
     const due = Math.min(CHUNKS, ((performance.now() - start) * PER_SECOND) / 1_000);
     for (; sent < due; sent += 1) {
       const content = source.slice(sent * CHARACTERS, (sent + 1) * CHARACTERS);
-      response.write(event({ delta: { content } }));
+      response.write(form.text(content));
     }
     if (sent < CHUNKS) return;
     clearInterval(timer);
-    response.end(`${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`);
+    response.end(form.end);
   }, 5);
 }
 
 /** Paths of the widget that were asked for. */
 const asked = [];
+let isTalking = false;
 const server = createServer(async (request, response) => {
-  if (request.method === "POST") stream(response);
-  else if (/^\/chat-widget[\w.-]*\.js$/.test(request.url)) {
+  if (request.method === "POST" && isTalking) {
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.end(ours.text(PASSAGE.slice(0, 100)) + ours.end);
+  } else if (request.method === "POST") stream(response, wanted.isPeer ? peers : ours);
+  else if (/^\/(chat-widget[\w.-]*|peer)\.js$/.test(request.url)) {
     asked.push(request.url);
-    const script = await readFile(new URL(`.${request.url}`, WIDGET));
+    const path = request.url === "/peer.js" ? PEER : new URL(`.${request.url}`, WIDGET);
+    const script = await readFile(path);
     const headers = {
       "Content-Type": "text/javascript; charset=utf-8",
       "Access-Control-Allow-Origin": "*",
@@ -81,6 +111,23 @@ const server = createServer(async (request, response) => {
   }
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+/** Runs in the page: a conversation of so many turns, as fast as it goes. */
+async function talk(turns) {
+  for (let turn = 1; turn <= turns; turn += 1) {
+    await new Promise((resolve) => {
+      const end = globalThis.ChatWidget.on("message", ({ role }) => {
+        if (role === "user") return;
+        end();
+        setTimeout(resolve);
+      });
+      globalThis.ChatWidget.send(`Question ${turn}`);
+    });
+  }
+  return document.querySelector("kefu-chat").shadowRoot.querySelectorAll("*").length;
+}
+
+const INPUT = wanted.isPeer ? "deep-chat #text-input" : "kefu-chat textarea";
 
 /** Runs in the page, before anything else: tasks over 50 ms, and the gaps between frames. */
 function watch() {
@@ -118,35 +165,44 @@ try {
   await tab.goto(`http://127.0.0.1:${server.address().port}/`);
   // Before anything is looked for in the page: that takes script of its own.
   const load = await spent();
-  await tab.locator("kefu-chat .launcher").waitFor();
+  await tab.locator(wanted.isPeer ? INPUT : "kefu-chat .launcher").waitFor();
   await tab.waitForTimeout(500);
   const loadTask = await longest("tasks");
   const requests = asked.length;
   const before = await spent();
-  await tab.locator("kefu-chat .launcher").hover();
-  await tab.locator("kefu-chat .panel").waitFor({ state: "attached" });
+  if (!wanted.isPeer) {
+    await tab.locator("kefu-chat .launcher").hover();
+    await tab.locator("kefu-chat .panel").waitFor({ state: "attached" });
+  }
   const arrival = await spent();
   const arrivalTask = await longest("tasks");
-  await tab.locator("kefu-chat .launcher").click();
-  await tab.locator("kefu-chat textarea").waitFor();
+  if (!wanted.isPeer) await tab.locator("kefu-chat .launcher").click();
+  await tab.locator(INPUT).waitFor();
   await tab.waitForTimeout(500);
   const quietStart = await spent();
   await tab.waitForTimeout(1_000);
   const idle = (await spent()).task - quietStart.task;
+  isTalking = true;
+  const elements = TURNS === 0 ? undefined : await tab.evaluate(talk, TURNS);
+  isTalking = false;
+  const talkTask = await longest("tasks");
 
   await tab.evaluate(() => {
     globalThis.seen.tasks.length = 0;
     globalThis.seen.gaps.length = 0;
   });
-  await tab.locator("kefu-chat textarea").fill("hello");
+  await tab.locator(INPUT).click();
+  await tab.keyboard.type("hello");
   const marks = [await spent()];
-  await tab.locator("kefu-chat textarea").press("Enter");
+  await tab.keyboard.press("Enter");
   const seconds = CHUNKS / PER_SECOND;
   for (let quarter = 0; quarter < 4; quarter += 1) {
     await tab.waitForTimeout((seconds * 1_000) / 4);
     marks.push(await spent());
   }
-  await tab.locator('kefu-chat .act[aria-label="Send"]').waitFor();
+  // The peer does not show that an answer has ended.
+  if (wanted.isPeer) await tab.waitForTimeout(500);
+  else await tab.locator('kefu-chat .act[aria-label="Send"]').waitFor();
   const end = await spent();
   const quarters = [0, 1, 2, 3].map((at) => marks[at + 1].task - marks[at].task);
   const gaps = await tab.evaluate(() => globalThis.seen.gaps.toSorted((a, b) => a - b));
@@ -164,6 +220,10 @@ try {
     "median frame ms": gaps[Math.floor(gaps.length / 2)] ?? 0,
     "longest frame gap ms": gaps.at(-1) ?? 0,
     "last quarter / first": quarters[3] / quarters[0],
+    // Of the peer only the answer is comparable: it has no launcher.
+    ...(elements === undefined
+      ? {}
+      : { "elements after the talk": elements, "talk: longest task ms": talkTask }),
   };
   for (const [name, value] of Object.entries(figures)) figures[name] = Number(value.toFixed(3));
   console.log(JSON.stringify(figures));

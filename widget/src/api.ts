@@ -1,5 +1,6 @@
 /** The only place that makes requests. */
 
+import type { Rating } from "./conversation.ts";
 import type { Message } from "./history.ts";
 
 export interface Ask {
@@ -17,6 +18,8 @@ export interface Api {
   ask(ask: Ask, signal: AbortSignal): Promise<Reply>;
   /** Tells the service that nobody waits any more; outlives the page, and its result is not known. */
   cancel(messageId: string): void;
+  /** Tells what the visitor thinks of an answer; nobody learns whether that arrived. */
+  rate(messageId: string, rating: Rating): void;
 }
 
 /** No connection, a cut one, or an aborted one. */
@@ -25,8 +28,17 @@ export class ConnectionLost extends Error {}
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 export function httpApi(url: URL): Api {
-  const cancelUrl = new URL(url);
-  cancelUrl.pathname = `${url.pathname.replace(/\/$/, "")}/cancel`;
+  const tell = (name: string, body: object): void => {
+    const to = new URL(url);
+    to.pathname = `${url.pathname.replace(/\/$/, "")}/${name}`;
+    fetch(to, {
+      method: "POST",
+      headers: JSON_TYPE,
+      body: JSON.stringify(body),
+      credentials: "omit",
+      keepalive: true,
+    }).catch(ignore);
+  };
   return {
     async ask(ask, signal) {
       const response = await orLost(
@@ -52,15 +64,8 @@ export function httpApi(url: URL): Api {
       }
       return { ok: true, chunks: read(response.body) };
     },
-    cancel(messageId) {
-      fetch(cancelUrl, {
-        method: "POST",
-        headers: JSON_TYPE,
-        body: JSON.stringify({ client_message_id: messageId }),
-        credentials: "omit",
-        keepalive: true,
-      }).catch(ignore);
-    },
+    cancel: (messageId) => tell("cancel", { client_message_id: messageId }),
+    rate: (messageId, rating) => tell("feedback", { client_message_id: messageId, rating }),
   };
 }
 

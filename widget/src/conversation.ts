@@ -12,12 +12,16 @@ import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
 import { codeOfStatus, nextTry, retryAfterMs, type Trouble } from "./retry.ts";
 import { AnswerDecoder, type Arrival } from "./sse.ts";
 
+export type Rating = "up" | "down" | "none";
+
 export interface Turn extends Exchange {
-  /** `client_message_id`: the same in every try of this message. */
-  readonly id: string;
+  /** `client_message_id`: the same in every try of this message, another for another answer. */
+  id: string;
   readonly question: string;
   answer: string;
   ending: "open" | "whole" | "stopped" | Trouble;
+  /** What the visitor thinks of the answer, once they have said so. */
+  rating?: Rating;
 }
 
 /** Why the next request has not gone out yet. */
@@ -26,9 +30,10 @@ export type Waiting = "offline" | "rate_limit_exceeded";
 /** Who watches; told after the fact, in order. */
 export interface Audience {
   asked(turn: Turn): void;
-  /** The turn starts over: what was shown of its answer is void. */
+  /** The turn is asked once more; what is shown of its answer stays until another begins. */
   restarted(turn: Turn): void;
-  told(turn: Turn, text: string): void;
+  /** `isFirst`: it begins the answer, in place of what was shown. */
+  told(turn: Turn, text: string, isFirst: boolean): void;
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void;
 }
 
@@ -53,14 +58,17 @@ export class Conversation {
   #made = 0;
   #timeouts = 0;
   #waitMs = 0;
+  /** Whether text of this answer has come; until then an earlier one stays. */
+  #hasBegun = false;
+  /** The finished answer that another was asked for instead of. */
+  #former: Turn | undefined;
 
   /** `before`: the turns of an earlier page. None of them is asked again, unless by `retry`. */
   constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
     this.#around = around;
     this.#audience = audience;
     this.#turns = [...before];
-    const ending = before.at(-1)?.ending ?? "whole";
-    this.#state = ending === "whole" || ending === "stopped" ? "idle" : "disconnected";
+    this.#state = isFinished(before.at(-1)?.ending ?? "whole") ? "idle" : "disconnected";
   }
 
   get turns(): readonly Turn[] {
@@ -73,7 +81,7 @@ export class Conversation {
 
   /** Whether text of the answer is coming in, not only signs of life. */
   get isAnswering(): boolean {
-    return this.#state === "streaming" && this.#turns.at(-1)?.answer !== "";
+    return this.#state === "streaming" && this.#hasBegun;
   }
 
   /** Asks, unless there is nothing to ask or an answer is still under way. */
@@ -82,6 +90,7 @@ export class Conversation {
     if (question === "" || isBusy(this.#state)) return false;
     const turn: Turn = { id: this.#around.newId(), question, answer: "", ending: "open" };
     this.#turns.push(turn);
+    this.#former = undefined;
     this.#audience.asked(turn);
     this.#begin();
     return true;
@@ -91,10 +100,16 @@ export class Conversation {
   retry(): void {
     const turn = this.#turns.at(-1);
     if (turn === undefined || (this.#state !== "failed" && this.#state !== "disconnected")) return;
-    turn.answer = "";
-    turn.ending = "open";
-    this.#audience.restarted(turn);
-    this.#begin();
+    this.#restart(turn);
+  }
+
+  /** Asks for another answer to the last question, after one has ended well. */
+  again(): void {
+    const turn = this.#turns.at(-1);
+    if (turn === undefined || !isFinished(turn.ending)) return;
+    this.#former = { ...turn };
+    turn.id = this.#around.newId();
+    this.#restart(turn);
   }
 
   /** The visitor has read enough. What arrived stays. */
@@ -124,7 +139,14 @@ export class Conversation {
     if (this.#deadlines.slept()) this.#end("lost", "disconnected");
   }
 
+  #restart(turn: Turn): void {
+    turn.ending = "open";
+    this.#audience.restarted(turn);
+    this.#begin();
+  }
+
   #begin(): void {
+    this.#hasBegun = false;
     this.#made = 0;
     this.#timeouts = 0;
     this.#waitMs = 0;
@@ -176,7 +198,7 @@ export class Conversation {
 
   async #read(chunks: AsyncIterable<Uint8Array>, turn: Turn, signal: AbortSignal): Promise<void> {
     const decoder = new AnswerDecoder();
-    let isFinished = false;
+    let isComplete = false;
     for await (const bytes of chunks) {
       if (signal.aborted) return;
       // Bytes that waited while the tab slept say nothing about the line now.
@@ -184,8 +206,8 @@ export class Conversation {
       if (signal.aborted) return;
       this.#apply("byte");
       for (const arrival of decoder.decode(bytes)) {
-        if (arrival.kind === "finish") isFinished = true;
-        else if (arrival.kind === "done" && isFinished) this.#end("done", "whole");
+        if (arrival.kind === "finish") isComplete = true;
+        else if (arrival.kind === "done" && isComplete) this.#end("done", "whole");
         else this.#take(arrival, turn);
         if (signal.aborted) return;
       }
@@ -195,8 +217,15 @@ export class Conversation {
 
   #take(arrival: Arrival, turn: Turn): void {
     if (arrival.kind === "text") {
+      const isFirst = !this.#hasBegun;
+      if (isFirst) {
+        this.#hasBegun = true;
+        this.#former = undefined;
+        turn.answer = "";
+        delete turn.rating;
+      }
       turn.answer += arrival.text;
-      this.#audience.told(turn, arrival.text);
+      this.#audience.told(turn, arrival.text, isFirst);
     } else if (arrival.kind === "error") {
       this.#failed(arrival.code);
     } else {
@@ -212,10 +241,9 @@ export class Conversation {
       timeouts: this.#timeouts,
       retries: this.#around.retries,
     };
-    const wait =
-      this.#turns.at(-1)?.answer === ""
-        ? nextTry(trouble, retryAfter, attempts, this.#around.chance())
-        : undefined;
+    const wait = this.#hasBegun
+      ? undefined
+      : nextTry(trouble, retryAfter, attempts, this.#around.chance());
     if (wait === undefined) {
       this.#end("fail", trouble);
       return;
@@ -235,6 +263,13 @@ export class Conversation {
     const turn = this.#turns.at(-1);
     if (turn === undefined || !isBusy(this.#state)) return;
     turn.ending = ending;
+    // Stopped before there was anything to put in its place: the former answer holds.
+    if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);
     this.#apply(event);
   }
+}
+
+/** Whether the answer ended as it should, or where the visitor wanted. */
+export function isFinished(ending: Turn["ending"]): ending is "whole" | "stopped" {
+  return ending === "whole" || ending === "stopped";
 }

@@ -1,6 +1,6 @@
-/** The texts of a language: Chinese and English are here, any other is fetched when it is wanted. */
+/** The texts of a language: English is here, any other is fetched when it is wanted. */
 
-import { TEXTS, type Texts } from "./texts.ts";
+import { ENGLISH, type Texts } from "./texts.ts";
 
 declare global {
   /** Of the build: what the dictionaries together hash to, a part of their names. */
@@ -15,15 +15,13 @@ const LONGEST_WAIT_MS = 4_000;
  * and whoever pinned the widget by its hash still runs no other code.
  */
 export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
-  const { en } = TEXTS;
-  if (Object.hasOwn(TEXTS, language)) return TEXTS[language as keyof typeof TEXTS];
+  if (language === "en") return ENGLISH;
   try {
     const url = new URL(`chat-widget-${language}.${DICTIONARIES}.json`, folder);
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
     const response = await fetch(url, { credentials: "omit", signal });
-    if (!response.ok) return en;
-    return await response.json();
+    return response.ok ? await response.json() : ENGLISH;
   } catch {
-    return en;
+    return ENGLISH;
   }
 }

@@ -1,5 +1,6 @@
 /** `window.ChatWidget`: what the page's own scripts may do with the widget, and be told of. */
 
+import type { Rating } from "./conversation.ts";
 import type { Trouble } from "./retry.ts";
 
 /** The `detail` of each `chat-widget:…` event; `id` is the same for a question and its answer. */
@@ -13,6 +14,8 @@ export interface EventDetails {
   };
   /** Text as it arrives; an answer that is asked for again starts over. */
   readonly delta: { readonly id: string; readonly text: string };
+  /** What the visitor thinks of an answer; `none` takes it back. */
+  readonly feedback: { readonly id: string; readonly rating: Rating };
   readonly error: { readonly id: string; readonly code: Trouble };
 }
 

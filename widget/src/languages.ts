@@ -1,6 +1,6 @@
 /** Which languages the widget speaks. */
 
-/** Beside Chinese and English, which are inside: each has its dictionary in languages/. */
+/** Beside Chinese and English. All but English have a dictionary in languages/. */
 const OTHERS = /^(ja|ko|es|fr|de|pt|ru|ar|he|vi|id)$/;
 
 /** The first of the tags that the widget speaks; English where it speaks none. */

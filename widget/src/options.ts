@@ -17,6 +17,8 @@ export interface Options {
   readonly suggestions: readonly string[];
   /** What the visitor must agree to before anything is sent. */
   readonly consent: string | undefined;
+  /** Of the site's own words on privacy. */
+  readonly privacyUrl: string | undefined;
   /** Where the conversation is kept for the visitor's next page. */
   readonly persist: Persist;
   /** Open from the start, where the panel does not cover the page. */
@@ -45,6 +47,7 @@ export function readOptions(
     greeting: setting("greeting") ?? texts.greeting,
     suggestions: readSuggestions(settings.suggestions, warn),
     consent: setting("consent"),
+    privacyUrl: setting("privacyUrl"),
     persist: oneOf(["session", "local", "none"], setting("persist")),
     open: isOn(settings.open),
   };

@@ -8,7 +8,7 @@
 import type { Turn } from "./conversation.ts";
 import { newest } from "./history.ts";
 import { own } from "./own.ts";
-import { TEXTS } from "./texts.ts";
+import { ENGLISH } from "./texts.ts";
 
 export type Persist = "session" | "local" | "none";
 
@@ -91,13 +91,22 @@ function turnOf(value: unknown): Turn[] {
     return [];
   }
   const ending = own(value, "ending");
-  return [{ id, question, answer, ending: isEnding(ending) ? ending : "disconnected" }];
+  const rating = own(value, "rating");
+  return [
+    {
+      id,
+      question,
+      answer,
+      ending: isEnding(ending) ? ending : "disconnected",
+      ...((rating === "up" || rating === "down") && { rating }),
+    },
+  ];
 }
 
 function isEnding(value: unknown): value is Turn["ending"] {
   return (
     value === "whole" ||
     value === "stopped" ||
-    (typeof value === "string" && Object.hasOwn(TEXTS.en.troubles, value))
+    (typeof value === "string" && Object.hasOwn(ENGLISH.troubles, value))
   );
 }

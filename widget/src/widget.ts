@@ -1,7 +1,13 @@
 /** Puts the parts together: one conversation, one launcher, one panel, in one shadow tree. */
 
-import { httpApi } from "./api.ts";
-import { type Audience, Conversation, type Turn, type Waiting } from "./conversation.ts";
+import { type Api, httpApi } from "./api.ts";
+import {
+  type Audience,
+  Conversation,
+  type Rating,
+  type Turn,
+  type Waiting,
+} from "./conversation.ts";
 import type { EventDetails, EventName } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
@@ -20,6 +26,7 @@ import stylesheet from "./view/widget.css";
 export class Widget implements Audience {
   readonly #page: Window;
   readonly #texts: Texts;
+  readonly #api: Api;
   readonly #store: Store;
   readonly #conversation: Conversation;
   readonly #transcript: Transcript;
@@ -44,9 +51,10 @@ export class Widget implements Audience {
     this.#texts = texts;
     this.#store = new Store(options.apiUrl, () => areaOf(page, options.persist));
     const stored = this.#store.read();
+    this.#api = httpApi(options.apiUrl);
     this.#conversation = new Conversation(
       {
-        api: httpApi(options.apiUrl),
+        api: this.#api,
         ...options,
         isOnline: () => page.navigator.onLine,
         chance: Math.random,
@@ -56,17 +64,22 @@ export class Widget implements Audience {
       stored.turns,
     );
     // A button that goes away takes the focus with it.
-    this.#transcript = new Transcript(this.#texts, options.greeting, () =>
+    const ask = (act: () => void): void =>
       this.#consent.whenGiven(() => {
         this.#composer.focus();
-        this.#conversation.retry();
-      }),
-    );
+        act();
+      });
+    this.#transcript = new Transcript(this.#texts, options.greeting, {
+      retry: () => ask(() => this.#conversation.retry()),
+      again: () => ask(() => this.#conversation.again()),
+      rate: (turn, rating, done) =>
+        this.#consent.whenGiven(() => {
+          this.#rate(turn, rating);
+          done();
+        }),
+    });
     this.#suggestions = new Suggestions(this.#texts, options.suggestions, (text) =>
-      this.#consent.whenGiven(() => {
-        this.#composer.focus();
-        this.#conversation.send(text);
-      }),
+      ask(() => this.#conversation.send(text)),
     );
     const { consent } = options;
     this.#consent = new Consent(this.#texts, consent, stored.agreed === consent, () => {
@@ -87,6 +100,7 @@ export class Widget implements Audience {
       options.title,
       mark,
       parts.map(({ node }) => node),
+      options.privacyUrl,
       () => {
         this.close();
         this.#launcher.node.focus({ preventScroll: true });
@@ -97,8 +111,10 @@ export class Widget implements Audience {
       },
     );
     fillScreen(page, this.#panel.node, this.#gone.signal);
-    for (const turn of stored.turns) this.#transcript.restored(turn);
-    if (stored.turns.length > 0) this.#suggestions.remove();
+    if (stored.turns.length > 0) {
+      this.#transcript.restored(stored.turns);
+      this.#suggestions.remove();
+    }
     this.#mount();
     this.#listen();
     this.#showStatus();
@@ -161,8 +177,8 @@ export class Widget implements Audience {
     this.#transcript.restarted();
   }
 
-  told(turn: Turn, text: string): void {
-    this.#transcript.told(text);
+  told(turn: Turn, text: string, isFirst: boolean): void {
+    this.#transcript.told(text, isFirst);
     this.#showStatus();
     this.#announce("delta", { id: turn.id, text });
   }
@@ -171,7 +187,7 @@ export class Widget implements Audience {
     this.#composer.setBusy(isBusy(state));
     this.#showStatus();
     if (!isBusy(state)) {
-      this.#transcript.ended(turn);
+      this.#transcript.ended();
       this.#panel.speak(this.#endingOf(turn));
       this.#save();
       this.#announceEnd(turn);
@@ -182,6 +198,13 @@ export class Widget implements Audience {
     } else if (state === "awaiting-first-byte") {
       this.#transcript.notice(undefined);
     }
+  }
+
+  #rate(turn: Turn, rating: Rating): void {
+    turn.rating = rating;
+    this.#api.rate(turn.id, rating);
+    this.#save();
+    this.#announce("feedback", { id: turn.id, rating });
   }
 
   #announceEnd({ id, answer, ending }: Turn): void {

@@ -24,9 +24,20 @@ export interface Play {
 export interface Received {
   readonly at: number;
   readonly headers: IncomingMessage["headers"];
-  readonly body: { messages: { role: string; content: string }[]; client_message_id: string };
+  readonly body: {
+    messages: { role: string; content: string }[];
+    client_message_id: string;
+    message?: string;
+    session_id?: string;
+  };
   /** The client went before the play was over. */
   isAborted: boolean;
+}
+
+export interface KeptMessage {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+  readonly status: "ok" | "pending" | "failed" | "partial" | "interrupted";
 }
 
 export function chunk(text: string): string {
@@ -67,15 +78,21 @@ export function refusal(
 
 const CORS = {
   "Access-Control-Allow-Origin": "*",
-  "Access-Control-Allow-Headers": "content-type",
-  "Access-Control-Allow-Methods": "POST",
-  "Access-Control-Expose-Headers": "Retry-After",
+  "Access-Control-Allow-Headers": "content-type, x-session-token",
+  "Access-Control-Allow-Methods": "GET, POST, DELETE",
+  "Access-Control-Expose-Headers": "Retry-After, X-Session-Id, X-Session-Token",
 };
 
 export class ScriptedService {
   readonly received: Received[] = [];
   /** Message ids of the cancel requests that came. */
   readonly cancelled: string[] = [];
+  /** What the feedback requests said. */
+  readonly rated: unknown[] = [];
+  /** What the service keeps of the visitor's chat; undefined: it keeps no chats. */
+  kept: readonly KeptMessage[] | "gone" | undefined;
+  /** The requests for what is kept, each with its token. */
+  readonly looked: string[] = [];
   readonly #plays: Play[] = [];
   readonly #server: Server;
 
@@ -99,7 +116,23 @@ export class ScriptedService {
   script(...plays: readonly Play[]): void {
     this.received.length = 0;
     this.cancelled.length = 0;
+    this.rated.length = 0;
+    this.looked.length = 0;
+    this.kept = undefined;
     this.#plays.splice(0, this.#plays.length, ...plays);
+  }
+
+  #ofSession(request: IncomingMessage, response: ServerResponse): void {
+    this.looked.push(`${request.method} ${request.url} ${request.headers["x-session-token"]}`);
+    if (this.kept === undefined || this.kept === "gone") response.writeHead(404, CORS).end("{}");
+    else if (request.method === "DELETE") response.writeHead(204, CORS).end();
+    else if (request.url?.includes("/export?")) {
+      response.writeHead(200, { ...CORS, "Content-Type": "text/markdown" }).end("# A chat");
+    } else {
+      const messages = this.kept.map((message, at) => ({ id: at + 1, created_at: 0, ...message }));
+      response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
+      response.end(JSON.stringify({ messages, before: null }));
+    }
   }
 
   async stop(): Promise<void> {
@@ -112,9 +145,23 @@ export class ScriptedService {
       response.writeHead(204, CORS).end();
       return;
     }
+    if (request.url === "/health") {
+      response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
+      response.end(JSON.stringify({ status: "ok", sessions: this.kept !== undefined }));
+      return;
+    }
+    if (request.url?.startsWith("/api/sessions/")) {
+      this.#ofSession(request, response);
+      return;
+    }
     const body = JSON.parse(await textOf(request));
     if (request.url === "/api/chat/cancel") {
       this.cancelled.push(body.client_message_id);
+      response.writeHead(204, CORS).end();
+      return;
+    }
+    if (request.url === "/api/chat/feedback") {
+      this.rated.push(body);
       response.writeHead(204, CORS).end();
       return;
     }
@@ -130,6 +177,11 @@ export class ScriptedService {
     this.received.push(received);
     await perform(this.#plays.shift() ?? { status: 500, acts: [] }, response);
   }
+}
+
+/** The headers of an answer in a kept chat. */
+export function inSession(play: Play, id: string, token: string): Play {
+  return { ...play, headers: { ...play.headers, "X-Session-Id": id, "X-Session-Token": token } };
 }
 
 async function perform(play: Play, response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 /** A block of code: a head with its language and a Copy button, and lines that scroll sideways. */
 
 import type { Texts } from "../texts.ts";
-import { button, element } from "./dom.ts";
+import { button, element, say } from "./dom.ts";
 
 /** How long the button says that it has copied. */
 const COPIED_MS = 2_000;
@@ -12,14 +12,12 @@ export function codeCard(
   language: string,
 ): { node: HTMLElement; inner: HTMLElement } {
   const inner = element("code");
-  const pressed = async (): Promise<void> => {
-    if (!(await copy(inner.textContent ?? "", copier))) return;
-    copier.textContent = texts.copied;
-    setTimeout(() => {
-      copier.textContent = texts.copy;
-    }, COPIED_MS);
-  };
-  const copier = button({ class: "copy" }, pressed, texts.copy);
+  const copier = copyButton(
+    { class: "copy" },
+    texts.copied,
+    () => inner.textContent ?? "",
+    (node, isCopied) => node.replaceChildren(isCopied ? texts.copied : texts.copy),
+  );
   const node = element(
     "figure",
     { class: "code" },
@@ -33,8 +31,25 @@ export function codeCard(
   return { node, inner };
 }
 
+/** A button that copies; `show` draws it, for a moment as copied, and the panel says so aloud. */
+export function copyButton(
+  attributes: Readonly<Record<string, string>>,
+  copied: string,
+  text: () => string,
+  show: (node: HTMLElement, isCopied: boolean) => void,
+): HTMLButtonElement {
+  const node = button(attributes, async () => {
+    if (!(await copy(text(), node))) return;
+    say(node, copied);
+    show(node, true);
+    setTimeout(() => show(node, false), COPIED_MS);
+  });
+  show(node, false);
+  return node;
+}
+
 /** Whether the text went into the clipboard; pages on http have only the old way to it. */
-export async function copy(text: string, near: HTMLElement): Promise<boolean> {
+async function copy(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -15,9 +15,15 @@ export class Panel {
     title: string,
     mark: Node,
     parts: readonly HTMLElement[],
+    privacyUrl: string | undefined,
     closed: () => void,
     renewed: () => void,
   ) {
+    const footer = element("p", { class: "disclaimer" }, texts.disclaimer);
+    if (privacyUrl) {
+      const link = { href: privacyUrl, target: "_blank", rel: "noopener" };
+      footer.append(" · ", element("a", link, texts.privacy));
+    }
     this.node = element(
       "section",
       { class: "panel", part: "panel", id: "panel", role: "dialog", "aria-labelledby": "title" },
@@ -35,10 +41,11 @@ export class Panel {
         button({ class: "close", "aria-label": texts.close }, closed, icon("close")),
       ),
       ...parts,
-      element("p", { class: "disclaimer" }, texts.disclaimer),
+      footer,
       this.#spoken,
     );
     this.node.hidden = true;
+    this.node.addEventListener("say", (event) => this.speak((event as CustomEvent<string>).detail));
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !event.isComposing) closed();
     });

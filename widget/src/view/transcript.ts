@@ -5,15 +5,22 @@
  */
 
 import type { Turn } from "../conversation.ts";
+import { isFinished } from "../conversation.ts";
 import type { Texts } from "../texts.ts";
-import { element } from "./dom.ts";
+import { type Acts, actions } from "./actions.ts";
+import { button, element } from "./dom.ts";
 import { Prose } from "./markdown.ts";
 
 /** Nearer to the end than this counts as reading along. */
 const AT_END_PX = 48;
 
+export interface TranscriptActs extends Acts {
+  retry(): void;
+}
+
 interface Shown {
-  readonly question: HTMLElement;
+  readonly turn: Turn;
+  readonly node: HTMLElement;
   readonly answer: HTMLElement;
   prose: Prose | undefined;
 }
@@ -21,19 +28,20 @@ interface Shown {
 export class Transcript {
   readonly node: HTMLDivElement;
   readonly #texts: Texts;
-  readonly #retry: () => void;
+  readonly #acts: TranscriptActs;
+  readonly #greeting: HTMLElement;
   readonly #dots = element("span", { class: "dots", "aria-hidden": "true" });
-  #shown: Shown | undefined;
-  #trouble: HTMLElement | undefined;
+  #last: Shown | undefined;
   #pending = "";
   #frame = 0;
   #isFollowing = true;
   #top = 0;
 
-  constructor(texts: Texts, greeting: string, retry: () => void) {
+  constructor(texts: Texts, greeting: string, acts: TranscriptActs) {
     this.#texts = texts;
-    this.#retry = retry;
+    this.#acts = acts;
     this.#dots.append(element("i"), element("i"), element("i"));
+    this.#greeting = element("p", { class: "answer", dir: "auto" }, greeting);
     this.node = element(
       "div",
       {
@@ -44,15 +52,14 @@ export class Transcript {
         "aria-label": texts.messages,
         tabindex: "0",
       },
-      element("p", { class: "answer", dir: "auto" }, greeting),
+      this.#greeting,
     );
     this.node.addEventListener("scroll", () => this.#scrolled(), { passive: true });
   }
 
   asked(turn: Turn): void {
     // What went wrong before stays to be read, but only the last question can be asked again.
-    this.#trouble?.querySelector("button")?.remove();
-    this.#trouble = undefined;
+    this.#remove(".retry, .again");
     const question = element(
       "div",
       { class: "question", part: "question", dir: "auto" },
@@ -60,25 +67,27 @@ export class Transcript {
       turn.question,
     );
     const answer = element("div", { class: "answer", part: "answer", dir: "auto" });
-    this.node.append(question, answer);
-    this.#shown = { question, answer, prose: undefined };
+    const node = element("div", { class: "turn" }, question, answer);
+    this.#last = { turn, node, answer, prose: undefined };
+    this.node.append(node);
     this.#isFollowing = true;
     this.#wait(true);
   }
 
-  /** A turn of an earlier page, as it ended there. */
-  restored(turn: Turn): void {
-    this.asked(turn);
-    this.told(turn.answer);
-    this.ended(turn);
+  /** The turns of an earlier page, as they ended there. */
+  restored(turns: readonly Turn[]): void {
+    for (const turn of turns) {
+      this.asked(turn);
+      this.#pending = turn.answer;
+      this.ended();
+    }
   }
 
   /** Nothing was said yet: the greeting alone is left. */
   cleared(): void {
     this.#drop();
-    this.#shown = undefined;
-    this.#trouble = undefined;
-    this.node.replaceChildren(...[...this.node.children].slice(0, 1));
+    this.#last = undefined;
+    this.node.replaceChildren(this.#greeting);
     this.#isFollowing = true;
   }
 
@@ -87,16 +96,21 @@ export class Transcript {
     this.#follow();
   }
 
+  /** Another answer is waited for, below the one that is there. */
   restarted(): void {
-    this.#drop();
     this.#settle();
-    this.#shown?.answer.replaceChildren();
-    if (this.#shown) this.#shown.prose = undefined;
+    this.#isFollowing = true;
     this.#wait(true);
   }
 
-  told(text: string): void {
-    const isFirst = this.#isEmpty();
+  /** `isFirst`: the answer begins here, in place of one that was shown. */
+  told(text: string, isFirst: boolean): void {
+    const last = this.#last;
+    if (isFirst && last) {
+      last.answer.replaceChildren();
+      last.prose = undefined;
+      this.#pending = "";
+    }
     this.#pending += text;
     if (isFirst) this.#wait(false);
     this.#frame ||= requestAnimationFrame(() => this.#flush());
@@ -105,51 +119,53 @@ export class Transcript {
   /** Something is being waited for that the visitor should know of. */
   notice(text: string | undefined): void {
     this.#settle();
-    if (text !== undefined) this.#say(element("p", { class: "trouble" }, text));
-    this.#follow();
-  }
-
-  /** The turn has ended; frames may never come in a hidden tab, so nothing waits for one. */
-  ended(turn: Turn): void {
-    this.#flush();
-    this.#shown?.prose?.end();
-    this.#wait(false);
-    this.#settle();
-    if (turn.ending === "stopped") {
-      this.#say(element("p", { class: "quiet" }, this.#texts.stopped));
-    } else if (turn.ending !== "whole" && turn.ending !== "open") {
-      const line = element("p", { class: "trouble" }, this.#texts.troubles[turn.ending]);
-      if (turn.ending !== "invalid_request") line.append(this.#retryButton());
-      this.#say(line);
+    if (text !== undefined) {
+      this.#last?.node.append(element("p", { class: "trouble" }, text));
     }
     this.#follow();
   }
 
-  #retryButton(): HTMLButtonElement {
-    const button = element("button", { type: "button", class: "retry" }, this.#texts.retry);
-    button.addEventListener("click", () => this.#retry());
-    return button;
-  }
-
-  #say(line: HTMLElement): void {
-    this.#trouble = line;
-    this.node.append(line);
-  }
-
-  #settle(): void {
-    this.#trouble?.remove();
-    this.#trouble = undefined;
-  }
-
-  #wait(isWaiting: boolean): void {
-    if (isWaiting) this.#shown?.answer.append(this.#dots);
-    else this.#dots.remove();
-    this.#shown?.answer.classList.toggle("empty", !isWaiting && this.#isEmpty());
+  /** The turn has ended; frames may never come in a hidden tab, so nothing waits for one. */
+  ended(): void {
+    this.#flush();
+    this.#wait(false);
+    this.#settle();
+    if (this.#last) this.#close(this.#last);
     this.#follow();
   }
 
-  #isEmpty(): boolean {
-    return this.#pending === "" && this.#shown?.prose === undefined;
+  /** Says how the turn ended, and offers what can be done. */
+  #close({ turn, node, prose }: Shown): void {
+    prose?.end();
+    const { ending } = turn;
+    if (isFinished(ending)) {
+      if (ending === "stopped") node.append(element("p", { class: "quiet" }, this.#texts.stopped));
+      if (turn.answer !== "") node.append(actions(this.#texts, turn, this.#acts));
+    } else if (ending !== "open") {
+      const line = element("p", { class: "trouble" }, this.#texts.troubles[ending]);
+      if (ending !== "invalid_request") {
+        line.append(button({ class: "retry" }, () => this.#acts.retry(), this.#texts.retry));
+      }
+      node.append(line);
+    }
+  }
+
+  #settle(): void {
+    this.#remove(".trouble, .quiet, .actions");
+  }
+
+  /** Of the last turn. */
+  #remove(selector: string): void {
+    for (const gone of this.#last?.node.querySelectorAll(selector) ?? []) gone.remove();
+  }
+
+  #wait(isWaiting: boolean): void {
+    const last = this.#last;
+    if (isWaiting) last?.answer.append(this.#dots);
+    else this.#dots.remove();
+    const isEmpty = this.#pending === "" && last?.prose === undefined;
+    last?.answer.classList.toggle("empty", !isWaiting && isEmpty);
+    this.#follow();
   }
 
   #drop(): void {
@@ -161,10 +177,10 @@ export class Transcript {
   #flush(): void {
     const text = this.#pending;
     this.#drop();
-    const shown = this.#shown;
-    if (text === "" || shown === undefined) return;
-    shown.prose ??= new Prose(shown.answer, this.#texts);
-    shown.prose.feed(text);
+    const last = this.#last;
+    if (text === "" || last === undefined) return;
+    last.prose ??= new Prose(last.answer, this.#texts);
+    last.prose.feed(text);
     this.#follow();
   }
 

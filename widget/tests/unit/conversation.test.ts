@@ -39,10 +39,10 @@ class Watch implements Audience {
     this.shown = "";
   }
   restarted(): void {
-    this.shown = "";
+    // What is shown stays until the answer begins anew.
   }
-  told(_turn: Turn, text: string): void {
-    this.shown += text;
+  told(_turn: Turn, text: string, isFirst: boolean): void {
+    this.shown = isFirst ? text : this.shown + text;
   }
   moved(state: State, _turn: Turn, waiting: string | undefined): void {
     if (this.states.at(-1) !== state) this.states.push(state);
@@ -251,6 +251,104 @@ test("asking again repeats the question under the same id and drops the half ans
   expect([watch.turn?.answer, watch.shown]).toEqual(["whole", "whole"]);
   const [first, second] = service.received.map(({ body }) => body);
   expect(second).toEqual(first);
+});
+
+test("another answer is asked for under a new id, without the old one, which stays until it begins (W8)", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  service.script(answer(["old"]), {
+    acts: [{ send: PING }, { until: held }, { send: chunk("new") + finish() + DONE }],
+  });
+  const { ask, conversation, watch } = trial();
+  const turn = await ask("why");
+  const { id } = turn;
+  turn.rating = "up";
+  conversation.again();
+  await watch.until((state) => state === "streaming");
+  expect([turn.answer, watch.shown, turn.ending, turn.rating]).toEqual([
+    "old",
+    "old",
+    "open",
+    "up",
+  ]);
+  release();
+  await watch.until((state) => state === "idle");
+  expect([turn.answer, watch.shown, turn.ending, turn.rating]).toEqual([
+    "new",
+    "new",
+    "whole",
+    undefined,
+  ]);
+  expect(conversation.turns).toEqual([turn]);
+  const [first, second] = service.received.map(({ body }) => body);
+  expect(second?.messages).toEqual(first?.messages);
+  expect([first?.client_message_id, second?.client_message_id]).toEqual([id, turn.id]);
+  expect(turn.id).not.toBe(id);
+});
+
+test("another answer that is stopped before it began leaves the old one as it was (W8)", async () => {
+  service.script(answer(["old"]), { acts: [{ send: PING }, "silence"] });
+  const { ask, conversation, watch } = trial();
+  const turn = await ask("why");
+  const before = { ...turn };
+  conversation.again();
+  const { id } = turn;
+  await watch.until((state) => state === "streaming");
+  conversation.stop();
+  expect(turn).toEqual(before);
+  await pause(60);
+  expect(service.cancelled).toEqual([id]);
+});
+
+test("another answer that is stopped in the middle keeps what came (W7, W8)", async () => {
+  service.script(answer(["old"]), { acts: [{ send: chunk("ne") }, "silence"] });
+  const { ask, conversation, watch } = trial();
+  const turn = await ask("why");
+  conversation.again();
+  await watch.until((state) => state === "streaming");
+  await pause(30);
+  conversation.stop();
+  expect([turn.answer, turn.ending]).toEqual(["ne", "stopped"]);
+});
+
+test("another answer that fails leaves the old one to be read, and retry asks under its own id (W5, W8)", async () => {
+  service.script(
+    answer(["old"]),
+    refusal(503, "upstream_service_unavailable"),
+    refusal(503, "upstream_service_unavailable"),
+    answer(["new"]),
+  );
+  const { ask, conversation, watch } = trial();
+  const turn = await ask("why");
+  conversation.again();
+  for (let left = 2; left > 0; left -= 1) {
+    await watch.until((state) => state === "failed");
+    expect([turn.answer, watch.shown, turn.ending]).toEqual([
+      "old",
+      "old",
+      "upstream_service_unavailable",
+    ]);
+    conversation.retry();
+  }
+  await watch.until((state) => state === "idle");
+  expect([turn.answer, watch.shown, turn.ending]).toEqual(["new", "new", "whole"]);
+  const ids = service.received.map(({ body }) => body.client_message_id);
+  expect(new Set(ids.slice(1))).toEqual(new Set([turn.id]));
+  expect(ids[0]).not.toBe(turn.id);
+});
+
+test("another answer is not asked for while one is under way, after a failure, or of nothing (W8)", async () => {
+  service.script({ acts: [{ send: chunk("a") }, { wait: 60 }] });
+  const { conversation, watch } = trial();
+  conversation.again();
+  conversation.send("why");
+  conversation.again();
+  await watch.until((state) => state === "failed");
+  conversation.again();
+  await pause(60);
+  expect(service.received).toHaveLength(1);
 });
 
 test("after a failure the next question still carries the one before (W5)", async () => {

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
+import CHINESE from "../../src/languages/zh-CN.ts";
 import { languageOf } from "../../src/languages.ts";
 import { type Options, readOptions } from "../../src/options.ts";
 import { isUsable, lookOf } from "../../src/settings.ts";
-import { TEXTS } from "../../src/texts.ts";
 
 const API = new URL("https://api.example/api/chat");
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 /** As the loader puts them together. */
 function read(attributes: object, config?: unknown): Options {
   const settings = { __proto__: null, ...(config as object), ...attributes };
-  return readOptions(API, settings, TEXTS["zh-CN"], warn);
+  return readOptions(API, settings, CHINESE, warn);
 }
 
 test("options: the defaults (W1)", () => {

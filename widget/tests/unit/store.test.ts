@@ -64,6 +64,15 @@ test("store: one key, with a version and the address of the service in it (W1)",
   expect(storeOn(area, new URL("https://other.example/api/chat")).read()).toEqual(EMPTY);
 });
 
+test("store: what the visitor thinks of an answer is kept; of what is no rating nothing is (W8)", () => {
+  const turns = [
+    { ...turn(1), rating: "up" },
+    { ...turn(2), rating: "none" },
+    { ...turn(3), rating: 7 },
+  ];
+  expect(holding(JSON.stringify({ turns })).read().turns).toEqual([turns[0], turn(2), turn(3)]);
+});
+
 const STRANGE = [
   "",
   "{",

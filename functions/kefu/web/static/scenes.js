@@ -82,7 +82,7 @@ function serve(plays) {
     const { signal } = options;
     // A dictionary of the widget is no question.
     if (/chat-widget-[^/]+\.json$/.test(url)) return real(url, options);
-    if (String(url).endsWith("/cancel")) return Promise.resolve(new Response(null));
+    if (/\/(cancel|feedback)$/.test(url)) return Promise.resolve(new Response(null));
     const play = left.shift();
     if (play !== undefined) return Promise.resolve(play(signal));
     return new Promise((_, refuse) => {

@@ -1,0 +1,206 @@
+/** What a visitor may do with an answer: copy it, ask for another, say whether it helped. */
+
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer, chunk, PING, refusal } from "../scripted-service.ts";
+import { eventually, pause, stage } from "./harness.ts";
+
+const it = stage();
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+const SOURCE = "**Yes**, see:\n\n- [one](https://example.com)\n\n```js\nlet a = 1;\n```\n";
+
+function action(page: Page, name: string): Locator {
+  return page.locator("kefu-chat .actions").getByRole("button", { name, exact: true });
+}
+
+function said(page: Page): Promise<string | null> {
+  return page.locator("kefu-chat [role=status]").textContent();
+}
+
+test("Copy takes the answer's Markdown source, and says so aloud; of code, too (W8, W11)", async () => {
+  it.service.script(answer([SOURCE.slice(0, 9), SOURCE.slice(9)]));
+  const { page, send, idle, answers, errors } = await it.visit({}, CLIPBOARD);
+  await send("hello");
+  await idle();
+  expect(await said(page)).toBe("The answer is complete");
+  await action(page, "Copy").click();
+  await eventually(() => said(page), "Copied");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(SOURCE);
+  expect(await page.locator("kefu-chat .icon-check").count()).toBe(1);
+  await page.locator("kefu-chat .icon-copy").waitFor();
+  await page.locator("kefu-chat [role=status]").evaluate((node) => {
+    node.textContent = "";
+  });
+  await answers.locator("figcaption button").click();
+  await eventually(() => said(page), "Copied");
+  expect(errors).toEqual([]);
+});
+
+test("another answer: the old one stays until it begins, Stop keeps what came of it (W8)", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  it.service.script(answer(["The **old** one."]), {
+    acts: [{ send: PING }, { until: held }, { send: chunk("A ne") }, "silence"],
+  });
+  const { page, send, idle, act, answers, input, errors } = await it.visit({
+    "data-stall-timeout": "60",
+  });
+  await send("hello");
+  await idle();
+  await action(page, "Answer again").click();
+  await page.locator("kefu-chat .dots").waitFor();
+  expect(await answers.allInnerTexts()).toEqual([expect.stringMatching(/^The old one\./)]);
+  expect(await page.locator("kefu-chat .actions").count()).toBe(0);
+  expect(await input.evaluate((node: HTMLElement) => node.matches(":focus"))).toBe(true);
+  release();
+  await eventually(() => answers.allInnerTexts(), ["A ne"]);
+  await pause(600);
+  await act.click();
+  await idle();
+  expect(await answers.allInnerTexts()).toEqual(["A ne"]);
+  const [first, second] = it.service.received.map(({ body }) => body);
+  expect(second?.messages).toEqual(first?.messages);
+  expect(second?.client_message_id).not.toBe(first?.client_message_id);
+  expect(await page.locator("kefu-chat .question").count()).toBe(1);
+  expect(errors).toEqual([]);
+});
+
+test("another answer that fails: the old one stays, with one line that says so (W8)", async () => {
+  it.service.script(
+    answer(["The old one."]),
+    refusal(503, "upstream_service_unavailable"),
+    answer(["The new one."]),
+  );
+  const { page, send, idle, answers, trouble, retry } = await it.visit();
+  await send("hello");
+  await idle();
+  await action(page, "Answer again").click();
+  await trouble.waitFor();
+  expect(await answers.allInnerTexts()).toEqual(["The old one."]);
+  await retry.click();
+  await eventually(() => answers.allInnerTexts(), ["The new one."]);
+  await action(page, "Answer again").waitFor();
+});
+
+test("only the last answer can be asked for again; of one that failed there is nothing to do (W8)", async () => {
+  it.service.script(answer(["one"]), answer(["two"]), { acts: [{ send: chunk("thr") }] });
+  const { page, send, idle, trouble } = await it.visit();
+  for (const question of ["1", "2"]) {
+    await send(question);
+    await idle();
+  }
+  expect(await page.locator("kefu-chat .actions").count()).toBe(2);
+  expect(await page.locator("kefu-chat .again").count()).toBe(1);
+  await page.reload();
+  await eventually(() => page.locator("kefu-chat .actions").count(), 2);
+  expect(await page.locator("kefu-chat .again").count()).toBe(1);
+  await send("3");
+  await trouble.waitFor();
+  expect(await page.locator("kefu-chat .actions").count()).toBe(2);
+  expect(await page.locator("kefu-chat .again").count()).toBe(0);
+});
+
+test("a thumb is pressed, told to page and service, kept for the next page, and taken back (W8, W12)", async () => {
+  it.service.script(answer(["one"]));
+  const { page, send, idle, errors } = await it.visit();
+  await page.evaluate(() => {
+    const told: unknown[] = [];
+    Object.assign(globalThis, { told });
+    const { ChatWidget } = window as unknown as {
+      ChatWidget: { on(name: string, fn: (detail: unknown) => void): void };
+    };
+    ChatWidget.on("feedback", (detail) => told.push(detail));
+    document.addEventListener("chat-widget:feedback", (event) =>
+      told.push((event as CustomEvent).detail),
+    );
+  });
+  await send("hello");
+  await idle();
+  const id = it.service.received[0]?.body.client_message_id;
+  const pressed = (): Promise<(string | null)[]> =>
+    Promise.all(
+      ["Helpful", "Not helpful"].map((name) => action(page, name).getAttribute("aria-pressed")),
+    );
+  expect(await pressed()).toEqual(["false", "false"]);
+  await action(page, "Helpful").click();
+  expect(await pressed()).toEqual(["true", "false"]);
+  await action(page, "Not helpful").click();
+  expect(await pressed()).toEqual(["false", "true"]);
+  const rated = (...ratings: string[]) =>
+    ratings.map((rating) => ({ client_message_id: id, rating }));
+  await eventually(() => it.service.rated, rated("up", "down"));
+  const told = await page.evaluate(() => (globalThis as unknown as { told: unknown[] }).told);
+  expect(told).toEqual(["up", "up", "down", "down"].map((rating) => ({ id, rating })));
+  await page.reload();
+  await action(page, "Helpful").waitFor();
+  expect(await pressed()).toEqual(["false", "true"]);
+  await action(page, "Not helpful").click();
+  expect(await pressed()).toEqual(["false", "false"]);
+  await eventually(() => it.service.rated, rated("up", "down", "none"));
+  expect(errors).toEqual([]);
+});
+
+test("a rating that cannot be sent is still told to the page, in silence (W8)", async () => {
+  it.service.script(answer(["one"]));
+  const { page, send, idle, trouble } = await it.visit();
+  await send("hello");
+  await idle();
+  await page.route("**/api/chat/feedback", (route) => route.abort());
+  const told = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        document.addEventListener("chat-widget:feedback", (event) =>
+          resolve((event as CustomEvent).detail),
+        );
+      }),
+  );
+  await action(page, "Not helpful").click();
+  expect(await told).toMatchObject({ rating: "down" });
+  await pause(100);
+  expect(await trouble.count()).toBe(0);
+});
+
+test("by keyboard: each of the four is reached with Tab and works with Enter and Space (W11)", async () => {
+  it.service.script(answer(["old"]), answer(["new"]));
+  const { page, send, idle, answers } = await it.visit({}, CLIPBOARD);
+  await send("hello");
+  await idle();
+  await page.locator("kefu-chat .log").focus();
+  const reached: (string | null | undefined)[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    await page.keyboard.press("Tab");
+    reached.push(
+      await page.evaluate(() =>
+        document.activeElement?.shadowRoot?.activeElement?.getAttribute("aria-label"),
+      ),
+    );
+  }
+  expect(reached).toEqual(["Copy", "Answer again", "Helpful", "Not helpful"]);
+  await page.keyboard.press("Space");
+  expect(await action(page, "Not helpful").getAttribute("aria-pressed")).toBe("true");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Enter");
+  await eventually(() => answers.allInnerTexts(), ["new"]);
+});
+
+for (const hasTouch of [true, false]) {
+  test(`the buttons are ${hasTouch ? "44 px for a finger" : "small for a mouse"}, inside the panel (W10)`, async () => {
+    it.service.script(answer(["one"]));
+    const { page, send, idle, launcher, panel } = await it.visit(
+      {},
+      hasTouch ? { hasTouch, viewport: { width: 360, height: 740 } } : {},
+    );
+    if (hasTouch) await launcher.click();
+    await send("hello");
+    await idle();
+    const around = await panel.boundingBox();
+    for (const button of await page.locator("kefu-chat .actions button").all()) {
+      const box = await button.boundingBox();
+      expect([box?.width, box?.height]).toEqual(hasTouch ? [44, 44] : [36, 36]);
+      expect(box?.x).toBeGreaterThanOrEqual(around?.x ?? 0);
+    }
+  });
+}
