@@ -234,8 +234,11 @@ async def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> N
                 await writer.drain()
                 await asyncio.sleep(0.02)
         except OSError:
+            left.set()
+        finally:
             writer.close()
 
+    left = asyncio.Event()
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
@@ -243,3 +246,5 @@ async def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(OSError, match="no whole answer within"):
             await PublicWeb(lambda _: True).get(f"http://127.0.0.1:{port}/", LIMIT)
         assert time.monotonic() - started < 5
+        async with asyncio.timeout(5):
+            await left.wait()  # or the server's socket would be left open
