@@ -117,6 +117,9 @@ const steps = {
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
   },
+  async top(selector) {
+    await page.locator(selector).first().evaluate((node) => node.scrollIntoView());
+  },
   async shot(path) {
     await page.screenshot({ path });
   },

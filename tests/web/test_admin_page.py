@@ -120,6 +120,7 @@ def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
         ("kept", "kept"),
         ("session", kept.long),
         ("focused", "focused"),
+        ("texts", ["place", "nav [aria-current]"]),
         ("texts", ["bubbles", ".bubble .text"]),
         ("texts", ["why", f"{last} .why li"]),
         ("texts", ["tries", f"{last} .tries li"]),
@@ -148,6 +149,7 @@ def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
         (False, False),
     ]
     assert seen["focused"].startswith("How long does a visa take?")
+    assert seen["place"] == ["Sessions"]
     assert [text[:12] for text in seen["bubbles"]] == [
         "How long doe",
         "It takes fou",

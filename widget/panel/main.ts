@@ -51,9 +51,9 @@ function route(): void {
   const hash = location.hash.slice(1);
   const id = hash.startsWith("s=") ? decodeURIComponent(hash.slice(2)) : "";
   document.body.classList.toggle("one", hash !== "");
+  const here = id || hash === "" ? "#" : `#${hash}`;
   for (const link of nav.querySelectorAll("a")) {
-    const here = link.hash === location.hash || (link.hash === "#" && (id || hash === ""));
-    if (here) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("href") === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   list.mark(id);
@@ -103,6 +103,9 @@ async function openFile(chosen: File | undefined): Promise<void> {
   if (!chosen) return;
   const kept = readLog(await chosen.text());
   if (!kept) return failed(new Error(t.badLog));
+  // So that a click on the session that was shown before is a way back to it.
+  history.replaceState(null, "", "#log");
+  list.mark("");
   document.body.classList.add("one");
   void show(async () => conversation(kept, { about: undefined }));
 }

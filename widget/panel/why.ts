@@ -5,6 +5,8 @@ import type { Call, Message } from "./types.ts";
 
 const SLOW = 3;
 const DRIFT = 0.15;
+/** Tokens: below it, what a chat format adds to every message weighs too much. */
+const ENOUGH = 500;
 
 export interface Finding {
   readonly level: "bad" | "note";
@@ -21,7 +23,7 @@ export function findings(call: Call, messages: readonly Message[]): Finding[] {
   history(call, messages, note);
   const usage = call.prompt_tokens;
   const own = call.meta.local?.prompt;
-  if (usage && own && Math.abs(own - usage) / usage > DRIFT) {
+  if (usage && usage >= ENOUGH && own && Math.abs(own - usage) / usage > DRIFT) {
     note(t.why.drift(percent(Math.abs(own - usage) / usage)));
   }
   return found;

@@ -1,0 +1,156 @@
+/** What the panel works out by itself: differences, reasons, logs, a command line. */
+
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test, vi } from "vitest";
+import { changes, fields, messagesOf } from "../../panel/diff.ts";
+import { readLog } from "../../panel/log.ts";
+import type { Call, Message } from "../../panel/types.ts";
+
+type Why = typeof import("../../panel/why.ts");
+let why: Why;
+
+beforeAll(async () => {
+  vi.stubGlobal("navigator", { language: "en" });
+  why = await import("../../panel/why.ts");
+});
+
+const CALL: Call = {
+  message_id: 5,
+  number: 1,
+  created_at: 0,
+  finish_reason: "stop",
+  stream_complete: true,
+  ttft: 0.2,
+  duration: 1,
+  prompt_tokens: 100,
+  completion_tokens: 10,
+  request: null,
+  response: null,
+  meta: { attempts: [{ key: "a", outcome: "ok", ms: 200 }] },
+  error: null,
+};
+
+function said(id: number, status = "ok"): Message {
+  return { id, role: id % 2 ? "user" : "assistant", content: `${id}`, status, created_at: 0 };
+}
+
+function texts(call: Call, messages: Message[] = []): string[] {
+  return why.findings(call, messages).map(({ text }) => text);
+}
+
+const told = (...contents: string[]) => contents.map((content) => ({ role: "user", content }));
+
+test("a window that slid shows what went, what stayed and what came (P29)", () => {
+  const runs = changes(told("system", "a", "b", "c"), told("system", "c", "d"));
+  expect(runs.map(({ kind, messages }) => [kind, messages.map((one) => one.content)])).toEqual([
+    ["same", ["system"]],
+    ["gone", ["a", "b"]],
+    ["same", ["c"]],
+    ["new", ["d"]],
+  ]);
+});
+
+test("the same text in another role is another message", () => {
+  const [before, after] = [[{ role: "user", content: "x" }], [{ role: "system", content: "x" }]];
+  expect(changes(before, after).map(({ kind }) => kind)).toEqual(["gone", "new"]);
+  expect(changes([], [])).toEqual([]);
+});
+
+test("other fields that differ are named, the messages are not", () => {
+  const [before, after] = [
+    { model: "a", temperature: 0.5, messages: [1] },
+    { model: "a", temperature: 1, n: 1, messages: [] },
+  ];
+  expect(fields(before, after)).toEqual([
+    ["temperature", "0.5", "1"],
+    ["n", "–", "1"],
+  ]);
+  expect(messagesOf(before)).toEqual([{ role: "", content: '""' }]);
+  expect(messagesOf(undefined)).toEqual([]);
+});
+
+test("a call that went well needs no explanation", () => {
+  expect(texts(CALL)).toEqual([]);
+});
+
+test.each<[string, Partial<Call>, RegExp]>([
+  ["length", { finish_reason: "length" }, /longest allowed/],
+  ["filter", { finish_reason: "content_filter" }, /content filter/],
+  ["cut", { finish_reason: null }, /not whole/],
+  ["slow", { ttft: 4.2 }, /4.2 s/],
+  ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /resting/],
+  ["left", { error: { code: "client_gone" }, finish_reason: null }, /pressed Stop/],
+  ["too long", { error: { code: "context_length_exceeded" } }, /too long/],
+  [
+    "drift",
+    { prompt_tokens: 1000, meta: { local: { prompt: 500, window: null, strategy: "v1" } } },
+    /50 %/,
+  ],
+])("%s is said (P28)", (_, changed, sentence) => {
+  expect(texts({ ...CALL, ...changed }).join(" ")).toMatch(sentence);
+});
+
+test("what is out of the history's reach is told apart from what was trimmed (P28)", () => {
+  const messages = [said(1), said(2), said(3, "failed"), said(5), said(6), said(7)];
+  const call = { ...CALL, message_id: 7, meta: { history: { read: 2, told: 2 } } };
+  expect(texts(call, messages)).toEqual([
+    "2 earlier messages are beyond KEFU_MAX_HISTORY_TURNS and were not read.",
+    "1 earlier messages went wrong and are not told to the model.",
+  ]);
+});
+
+test("positions that were left out lead to messages, unless hooks changed the history", () => {
+  const messages = [said(1), said(2), said(3), said(4), said(5)];
+  const trimmed = {
+    ...{ kept: 3, dropped: 2, reasons: { budget: 2 }, tokens: 1, limit: 1 },
+    ...{ over_budget: false, fallback: "" },
+    left_out: [[1, 3, "budget"] as const],
+  };
+  const history = { read: 4, told: 4 };
+  const found = why.leftOut({ ...CALL, meta: { trimmed, history } }, messages);
+  expect(found).toEqual([{ ids: [1, 2], reason: "budget" }]);
+  const hooked = { ...CALL, meta: { trimmed, history: { read: 4, told: 3 } } };
+  expect(why.leftOut(hooked, messages)).toBeUndefined();
+});
+
+const golden = (name: string) =>
+  readFileSync(new URL(`../../../tests/${name}`, import.meta.url), "utf8");
+
+test("a terminal session's log reads as a conversation, old form and new (P31)", () => {
+  const old = readLog(golden("cli/older.jsonl"));
+  expect(old?.messages.map(({ id, content, status }) => [id, content, status])).toEqual([
+    [1, "帮我读 README", "ok"],
+    [2, "README 摘要...", "ok"],
+  ]);
+  expect(old?.calls[0]?.tools).toEqual([
+    { tool: "read", input: "/repo/README.md", output: "(文件片段)", ok: true },
+  ]);
+  expect(old?.calls[0]?.prompt_tokens).toBe(120);
+  const log = readLog(golden("golden/session.jsonl"));
+  expect(log?.messages.length).toBeGreaterThan(1);
+  expect(log?.calls.length).toBeGreaterThan(1);
+});
+
+test("a torn last line is left out, unknown lines too, and what is no log is refused", () => {
+  const whole = golden("cli/older.jsonl");
+  const lines = whole.trimEnd().split("\n").length;
+  for (let cut = whole.length; cut > whole.length - 120; cut--) {
+    expect(readLog(whole.slice(0, cut))?.messages.length).toBe(2);
+  }
+  expect(lines).toBeGreaterThan(3);
+  expect(readLog(`{"type":"new","turn":1}\n${whole}`)?.messages.length).toBe(2);
+  for (const none of ["", "hello", "[]", "null", '{"a":1}', '{"type":"message"}']) {
+    expect(readLog(none)).toBeUndefined();
+  }
+});
+
+test("only api.ts makes requests and keeps anything; nothing makes markup of text (P32)", () => {
+  const names = ["main", "list", "call", "conversation", "sums", "dom", "log", "copy", "why"];
+  for (const name of names) {
+    const code = readFileSync(new URL(`../../panel/${name}.ts`, import.meta.url), "utf8");
+    expect(code, name).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\("on/,
+    );
+    expect(code, name).not.toMatch(/\bfetch\(|XMLHttpRequest|sessionStorage|localStorage|cookie/);
+  }
+});
