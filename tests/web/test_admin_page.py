@@ -316,6 +316,41 @@ def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     assert seen["nav"] == ["会话", "密钥", "统计"]
 
 
+def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: Kept) -> None:
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("press", [".rows a", "ArrowDown"]),
+        ("focused", "second"),
+        ("click", "input[name=has_error]"),
+        ("click", ".filters .accent"),
+        ("wait", ".rows li:only-child"),
+        ("texts", ["wrong", ".rows strong"]),
+        ("fill", ["input[name=since]", "2001-01-01"]),
+        ("fill", ["input[name=until]", "2001-01-02"]),
+        ("click", ".filters .accent"),
+        ("texts", ["none", ".loading:has-text('No sessions')"]),
+        ("fill", ["input[name=id]", kept.long]),
+        ("click", ".filters .accent"),
+        ("texts", ["by_id", ".content h2"]),
+        ("open", f"{kept.stage.url}/admin#s=%"),
+        ("texts", ["unknown", ".pane .trouble"]),
+        ("click", "nav button:has-text('Lock')"),
+        ("open", "about:blank"),
+        ("open", f"{kept.stage.url}/admin#s={kept.long}"),
+        ("fill", ["input[type=password]", TOKEN]),
+        ("click", ".entrance button"),
+        ("texts", ["linked", ".content h2"]),
+    )
+    assert seen["wrong"] == ["<cut> please"]
+    assert seen["second"].startswith("<cut> please")
+    assert "No sessions" in seen["none"][0]
+    assert "no such session" in seen["unknown"][0]
+    assert seen["by_id"] == seen["linked"]
+    assert seen["linked"][0].startswith("How long does a visa take?")
+    assert all("404" in error for error in seen["errors"])
+
+
 def test_p32_the_page_holds_no_data_and_allows_nothing_else(kept: Kept) -> None:
     page = httpx.get(f"{kept.stage.url}/admin")
     assert page.status_code == 200

@@ -49,7 +49,7 @@ async function show(make: () => Promise<HTMLElement>, focus = true): Promise<voi
 
 function route(): void {
   const hash = location.hash.slice(1);
-  const id = hash.startsWith("s=") ? decodeURIComponent(hash.slice(2)) : "";
+  const id = new URLSearchParams(hash).get("s") ?? "";
   document.body.classList.toggle("one", hash !== "");
   const here = id || hash === "" ? "#" : `#${hash}`;
   for (const link of nav.querySelectorAll("a")) {
