@@ -4,6 +4,7 @@ import { type Api, httpApi } from "./api.ts";
 import {
   type Audience,
   Conversation,
+  isFinished,
   type Rating,
   type Turn,
   type Waiting,
@@ -188,6 +189,7 @@ export class Widget implements Audience {
     this.#showStatus();
     if (!isBusy(state)) {
       this.#transcript.ended();
+      if (!this.isOpen && isFinished(turn.ending)) this.#launcher.unread();
       this.#panel.speak(this.#endingOf(turn));
       this.#save();
       this.#announceEnd(turn);
@@ -208,7 +210,7 @@ export class Widget implements Audience {
   }
 
   #announceEnd({ id, answer, ending }: Turn): void {
-    if (ending === "whole" || ending === "stopped") {
+    if (isFinished(ending)) {
       this.#announce("message", { id, role: "assistant", text: answer });
     } else if (ending !== "open") {
       this.#announce("error", { id, code: ending });

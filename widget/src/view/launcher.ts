@@ -16,7 +16,14 @@ export class Launcher {
     this.show(false);
   }
 
+  /** An answer has ended, and nobody was there to see it. */
+  unread(): void {
+    this.node.classList.add("unread");
+    this.node.setAttribute("aria-label", `${this.#texts.open}: ${this.#texts.answered}`);
+  }
+
   show(isOpen: boolean): void {
+    this.node.classList.remove("unread");
     this.node.setAttribute("aria-expanded", String(isOpen));
     this.node.setAttribute("aria-label", isOpen ? this.#texts.close : this.#texts.open);
   }

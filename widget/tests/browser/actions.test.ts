@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, PING, refusal } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, PING, refusal } from "../scripted-service.ts";
 import { eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -204,3 +204,29 @@ for (const hasTouch of [true, false]) {
     }
   });
 }
+
+test("an answer that ends behind a closed panel leaves a badge, until it is looked at (W8, W11)", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  it.service.script({
+    acts: [{ send: chunk("Ye") }, { until: held }, { send: chunk("s") + finish() + DONE }],
+  });
+  const { page, send, launcher, answers, errors } = await it.visit({ "data-stall-timeout": "60" });
+  const badge = (): Promise<string> =>
+    launcher.evaluate((node) => getComputedStyle(node, "::after").content);
+  await send("hello");
+  await eventually(() => answers.innerText(), "Ye");
+  await launcher.click();
+  expect(await badge()).toBe("none");
+  release();
+  await eventually(badge, '"1"');
+  expect(await launcher.getAttribute("aria-label")).toBe("Open chat: The answer is complete");
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await launcher.click();
+  expect(await badge()).toBe("none");
+  expect(await launcher.getAttribute("aria-label")).toBe("Close chat");
+  expect(await answers.innerText()).toBe("Yes");
+  expect(errors).toEqual([]);
+});

@@ -131,6 +131,7 @@ const ALL = [
   "awaiting",
   "streaming",
   "answered",
+  "unread",
   "table",
   "code",
   "stopped",

@@ -23,6 +23,7 @@ const STATES = [
   ["awaiting", "Waiting for the first word", "等待回答"],
   ["streaming", "Answering", "正在回答"],
   ["answered", "Answered", "回答完毕"],
+  ["unread", "Answered behind the closed panel", "关闭后收到回答"],
   ["table", "A table", "表格"],
   ["code", "Code", "代码"],
   ["stopped", "Stopped by the visitor", "访客停止"],

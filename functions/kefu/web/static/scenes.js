@@ -165,6 +165,20 @@ export const SCENES = {
       await ask(draft, false);
     },
   }),
+  unread: scene({
+    plays: (words) => [
+      (signal) =>
+        new Promise((answer) => {
+          // Not before the visitor has closed the panel.
+          setTimeout(() => answer(streamed(whole(words.answer), signal)), 300);
+        }),
+    ],
+    act: async ({ question }) => {
+      await ask(question);
+      (await seen(".panel .close")).click();
+      await seen(".unread");
+    },
+  }),
   table: scene({
     plays: ({ table }) => [() => streamed(whole(table))],
     act: ({ question }) => ask(question).then(() => seen(".icon-send")),
