@@ -202,7 +202,12 @@ async def test_u25_work_is_linear_in_the_events_however_they_are_cut(
         texts = [f"word{number} " for number in range(count)]
         whole = b"".join(b.answer(*texts).parts)
         stream = b.raw(whole, packet_size=packet)
-        spent.append(await work(shared, f"{question}{count}", stream, "".join(texts)))
+        # The best of several: load on the machine only ever adds to it.
+        runs = [
+            await work(shared, f"{question}{count}.{run}", stream, "".join(texts))
+            for run in range(3)
+        ]
+        spent.append(min(runs))
     # The clock ticks every 10 ms.
     assert spent[1] < 2.3 * spent[0] + 0.05
 

@@ -21,6 +21,9 @@ from tests.fakes.upstream import ScriptedUpstream
 
 PASS = "X-Verification-Pass"
 
+PATIENT = {**FAST, "first_byte_budget": 10, "try_timeout": 5}
+"""boto3 may still be loading."""
+
 
 async def with_service(
     aws: AwsKeys, ask: Callable[[Stage, SiteVerify], Any], **settings: Any
@@ -33,7 +36,7 @@ async def with_service(
             "bot_check_secret_from": "ssm:/kefu/bot-check-secret",
         }
         service = Service(
-            upstream.base_url, environment=aws.environment, **{**FAST, **check, **settings}
+            upstream.base_url, environment=aws.environment, **{**PATIENT, **check, **settings}
         )
         with service as running:
             upstream.script("*", b.answer("Hello."), b.answer("Hello."))
