@@ -6,7 +6,7 @@ export interface Tag {
 export interface Made {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly manifest: Tag & { readonly loader: Tag };
-  readonly sizes: Readonly<Record<"loader" | "chat" | "all", Buffer>>;
+  readonly sizes: Readonly<Record<"loader" | "chat" | "kept" | "all", Buffer>>;
 }
 
 export function made(): Promise<Made>;

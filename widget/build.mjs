@@ -12,17 +12,28 @@ import { minify } from "terser";
 
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
 const SOURCES = new URL("src/", import.meta.url);
-const LIMITS = { loader: 1.5 * 1024, "loader and chat": 16 * 1024, all: 15 * 1024 };
+const LIMITS = { loader: 1.5 * 1024, "loader and chat": 16 * 1024, all: 15 * 1024, kept: 3 * 1024 };
 
 /**
  * Names that stay inside: of no element, attribute or stored or sent JSON, and never written as a
  * string. Whoever adds one has made sure of that.
  */
 const INTERNAL = `
-  api asked attempts chance cleared due feed firstByteMs inner isAnswering isOnline kids leave made
-  moved newId notice offerBelow parsed prose restarted restored retries retryAfter retryAfterMs
-  setBusy shown slept speak stallMs timeouts timer told wake whenGiven
-`;
+  api asked attempts chance chunks cleared consent due ended feed firstByteMs inner isAnswering
+  isOnline kids leave made moved newId notice offerBelow online parsed privacyUrl prose rate
+  restarted restored retries retryAfter retryAfterMs setBusy shown slept speak stallMs state timeouts
+  timer told unread wake whenGiven
+`.trim();
+
+/** The same for those of the texts; the dictionaries are written with the letters that these get. */
+const WORDS = `
+  agree answered answering copied disclaimer greeting newChat offline privacy ready retry
+  sendingWaits stopped thinking troubles you
+`.trim();
+
+const letters = Object.fromEntries(
+  WORDS.split(/\s+/).map((word, at) => [word, String.fromCharCode(71 + at)]),
+);
 
 /** Custom properties of the stylesheets alone: a letter each. */
 const PROPERTIES =
@@ -31,6 +42,24 @@ const PROPERTIES =
 function lettered(whole, name) {
   const at = PROPERTIES.split(" ").indexOf(name);
   return at < 0 ? whole : `--${String.fromCharCode(97 + at)}`;
+}
+
+/** States and limits, which only ever meet each other: a number each. */
+const STATES = [
+  "awaiting-first-byte",
+  "first-byte",
+  "back-off",
+  "connecting",
+  "streaming",
+  "stall",
+];
+
+function numbered(code) {
+  return STATES.reduce(
+    (text, name, at) =>
+      text.replaceAll(new RegExp(`"${name}"|\\b${name}(?=:\\[?[{"])`, "g"), `"${at}"`),
+    code,
+  );
 }
 
 /** Without the blanks that esbuild leaves inside of custom properties. */
@@ -56,26 +85,35 @@ const stylesheets = {
 };
 
 /** A script as short as it gets. `known`: what the build alone knows, by the name in the source. */
-async function scriptOf(entry, known) {
+async function scriptOf(entry, known, format = "iife") {
   const { outputFiles } = await build({
     entryPoints: [new URL(entry, SOURCES).pathname],
     bundle: true,
     write: false,
-    format: "iife",
+    format,
     minify: true,
     charset: "utf8",
     target: "es2022",
     legalComments: "none",
     // Without its "use strict": classes are strict by themselves.
     tsconfigRaw: "{}",
-    mangleProps: new RegExp(`^(?:${INTERNAL.trim().split(/\s+/).join("|")})$`),
+    mangleProps: new RegExp(`^(?:${`${INTERNAL} ${WORDS}`.split(/\s+/).join("|")})$`),
+    mangleCache: { ...letters },
     define: Object.fromEntries(
       Object.entries(known).map(([name, value]) => [name, JSON.stringify(value)]),
     ),
     plugins: [stylesheets],
   });
-  const { code } = await minify(outputFiles[0].text, {
-    compress: { ecma: 2022, passes: 3, hoist_funs: true, unsafe: true, pure_getters: true },
+  const { code } = await minify(numbered(outputFiles[0].text), {
+    module: format === "esm",
+    compress: {
+      ecma: 2022,
+      unsafe_arrows: true,
+      passes: 3,
+      hoist_funs: true,
+      unsafe: true,
+      pure_getters: true,
+    },
     format: { ecma: 2022 },
   });
   // Pages in GBK take a script without a charset for GBK, but for a byte order mark.
@@ -94,12 +132,20 @@ async function defaultOf(source) {
   return (await import(`data:text/javascript;base64,${code}`)).default;
 }
 
+function abridged(texts) {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [letters[name] ?? name, text]),
+  );
+}
+
 /** JSON by language. */
 async function dictionaries() {
   const folder = new URL("languages/", SOURCES);
   const names = (await readdir(folder)).sort();
   const texts = await Promise.all(names.map((name) => defaultOf(new URL(name, folder))));
-  return new Map(texts.map((text, at) => [names[at].split(".")[0], JSON.stringify(text)]));
+  return new Map(
+    texts.map((text, at) => [names[at].split(".")[0], JSON.stringify(abridged(text))]),
+  );
 }
 
 const hash = (content, algorithm) => createHash(algorithm).update(content).digest();
@@ -119,13 +165,16 @@ export const packed = (content) =>
 /** Every file by its name, and what the tags need. The same sources give the same bytes. */
 export async function made() {
   const texts = await dictionaries();
-  const DICTIONARIES = short([...texts.values()].join("\n"));
-  const chat = await scriptOf("arrive.ts", { DICTIONARIES });
+  const kept = await scriptOf("keep.ts", {}, "esm");
+  // One for all that is fetched by name only when it is wanted.
+  const DICTIONARIES = short([...texts.values(), kept].join("\n"));
+  const known = { DICTIONARIES, KEPT_INTEGRITY: integrityOf(kept, "sha256") };
+  const chat = await scriptOf("arrive.ts", known);
   const CHAT_FILE = `chat-widget-chat.${short(chat)}.js`;
   // Long enough for a second preimage, and half as long as the other in a file of this size.
   const CHAT_INTEGRITY = integrityOf(chat, "sha256");
   const loader = await scriptOf("embed.ts", { CHAT_FILE, CHAT_INTEGRITY });
-  const all = await scriptOf("all.ts", { DICTIONARIES });
+  const all = await scriptOf("all.ts", known);
   const [loaderFile, allFile] = [
     `chat-widget.${short(loader)}.js`,
     `chat-widget.all.${short(all)}.js`,
@@ -134,6 +183,7 @@ export async function made() {
     ["chat-widget.js", loader],
     [loaderFile, loader],
     [CHAT_FILE, chat],
+    [`chat-widget-kept.${DICTIONARIES}.js`, kept],
     ["chat-widget.all.js", all],
     [allFile, all],
   ]);
@@ -146,7 +196,7 @@ export async function made() {
     integrity: integrityOf(all, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader, "sha384") },
   };
-  return { files, manifest, sizes: { loader, chat, all } };
+  return { files, manifest, sizes: { loader, chat, kept, all } };
 }
 
 /** Anew, without what an earlier build has left. */
@@ -171,10 +221,10 @@ function tag({ file, integrity }) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const { files, manifest, sizes } = await made();
   await write(files, manifest);
-  const { loader, chat, all } = Object.fromEntries(
+  const { loader, chat, kept, all } = Object.fromEntries(
     Object.entries(sizes).map(([name, code]) => [name, packed(code).length]),
   );
-  const found = { loader, "loader and chat": loader + chat, all };
+  const found = { loader, "loader and chat": loader + chat, all, kept };
   for (const [name, limit] of Object.entries(LIMITS)) {
     console.log(`${name}: ${found[name]} bytes with brotli, of ${limit}`);
     if (found[name] > limit) {

@@ -1,7 +1,8 @@
-/** The only place that makes requests. */
+/** The requests of a conversation. */
 
 import type { Rating } from "./conversation.ts";
 import type { Message } from "./history.ts";
+import type { Send } from "./sender.ts";
 
 export interface Ask {
   readonly messages: readonly Message[];
@@ -25,44 +26,37 @@ export interface Api {
 /** No connection, a cut one, or an aborted one. */
 export class ConnectionLost extends Error {}
 
-const JSON_TYPE = { "Content-Type": "application/json" };
+const POST = {
+  method: "POST",
+  headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+  credentials: "omit",
+  cache: "no-store",
+} as const;
 
-export function httpApi(url: URL): Api {
+export function httpApi(url: URL, send: Send): Api {
   const tell = (name: string, body: object): void => {
     const to = new URL(url);
     to.pathname = `${url.pathname.replace(/\/$/, "")}/${name}`;
-    fetch(to, {
-      method: "POST",
-      headers: JSON_TYPE,
-      body: JSON.stringify(body),
-      credentials: "omit",
-      keepalive: true,
-    }).catch(ignore);
+    send(to, { ...POST, body: JSON.stringify(body), keepalive: true }).catch(ignore);
   };
   return {
     async ask(ask, signal) {
-      const response = await orLost(
-        fetch(url, {
-          method: "POST",
-          headers: { ...JSON_TYPE, Accept: "text/event-stream" },
-          body: JSON.stringify(ask),
-          credentials: "omit",
-          cache: "no-store",
-          signal,
-        }),
-      );
-      const type = response.headers.get("Content-Type") ?? "";
+      const response = await orLost(send(url, { ...POST, body: JSON.stringify(ask), signal }));
+      const { status, headers, body } = response;
       if (
-        response.status !== 200 ||
-        response.body === null ||
-        !/^text\/event-stream\b/.test(type)
+        status !== 200 ||
+        !body ||
+        !headers.get("Content-Type")?.startsWith("text/event-stream")
       ) {
-        await response.body?.cancel().catch(ignore);
+        await body?.cancel().catch(ignore);
         // A 200 that is no stream comes from something in between: a captive portal, a proxy.
-        const status = response.status === 200 ? 502 : response.status;
-        return { ok: false, status, retryAfter: response.headers.get("Retry-After") };
+        return {
+          ok: false,
+          status: status === 200 ? 502 : status,
+          retryAfter: headers.get("Retry-After"),
+        };
       }
-      return { ok: true, chunks: read(response.body) };
+      return { ok: true, chunks: read(body) };
     },
     cancel: (messageId) => tell("cancel", { client_message_id: messageId }),
     rate: (messageId, rating) => tell("feedback", { client_message_id: messageId, rating }),

@@ -1,30 +1,37 @@
 /** Makes a widget of what the loader drew. */
 
+import { httpApi } from "./api.ts";
 import { textsOf } from "./dictionaries.ts";
 import { ACTS } from "./handle.ts";
 import { languageOf } from "./languages.ts";
 import { readOptions } from "./options.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
+import { sender } from "./sender.ts";
 import { isRtl } from "./settings.ts";
+import { areaOf, Store } from "./store.ts";
 import { Widget } from "./widget.ts";
 
 /** Takes the seat that waits for it; there is none if the page has had enough of the widget. */
 export async function arrive(): Promise<void> {
   const host = document.querySelector<Host>(HOST_TAG);
   if (!host?.kefu) return;
-  const [launcher, handle, calls, settings, apiUrl, folder] = host.kefu;
+  const [launcher, handle, calls, settings, address, script] = host.kefu;
   delete host.kefu;
   // The script that brought it.
   host.replaceChildren();
   const wanted = [settings.lang, document.documentElement.lang, ...navigator.languages];
-  const texts = await textsOf(languageOf(wanted), folder);
-  if (!host.isConnected) return;
+  const texts = await textsOf(languageOf(wanted), script?.src);
   launcher.setCustomValidity("");
   host.lang = texts.lang;
   host.dir = isRtl(texts.lang) ? "rtl" : "ltr";
   const warn = (complaint: string): void => console.warn(`Chat widget: ${complaint}`);
-  const options = readOptions(new URL(apiUrl), settings, texts, warn);
-  const widget = new Widget(window, host, launcher, texts, options);
+  const apiUrl = new URL(address);
+  const options = readOptions(settings, texts, warn);
+  const store = new Store(apiUrl, () => areaOf(window, options.persist));
+  const send = await sender(script, host, apiUrl, store);
+  if (!host.isConnected) return;
+  const api = httpApi(apiUrl, send);
+  const widget = new Widget(window, host, launcher, texts, options, store, api);
   const { destroy } = handle;
   handle.destroy = () => {
     widget.destroy();

@@ -8,20 +8,29 @@ declare global {
 }
 
 /** A visitor who asked does not wait longer for words; English is better than nothing. */
-const LONGEST_WAIT_MS = 4_000;
+export const LONGEST_WAIT_MS = 4_000;
 
 /**
  * They are data and only ever become text, so that no more than `connect-src` has to allow them,
  * and whoever pinned the widget by its hash still runs no other code.
  */
 export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
-  if (language === "en") return ENGLISH;
+  return language === "en"
+    ? ENGLISH
+    : jsonOf(`chat-widget-${language}.${DICTIONARIES}.json`, folder, ENGLISH);
+}
+
+/** What is read there, or `otherwise`, if that cannot be had soon. */
+export async function jsonOf<T>(
+  name: string,
+  base: URL | string | undefined,
+  otherwise: T,
+): Promise<T> {
   try {
-    const url = new URL(`chat-widget-${language}.${DICTIONARIES}.json`, folder);
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
-    const response = await fetch(url, { credentials: "omit", signal });
-    return response.ok ? await response.json() : ENGLISH;
+    const response = await fetch(new URL(name, base), { credentials: "omit", signal });
+    return response.ok ? await response.json() : otherwise;
   } catch {
-    return ENGLISH;
+    return otherwise;
   }
 }

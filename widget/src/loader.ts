@@ -84,7 +84,7 @@ export function start(bring: Bring): void {
       send();
     };
   }
-  host.kefu = [launcher, handle, calls, settings, address.href, script?.src];
+  host.kefu = [launcher, handle, calls, settings, address.href, script];
 
   launcher.className = "launcher";
   // TypeScript does not know that a list of tokens can be assigned a text.

@@ -6,7 +6,6 @@ import { readSuggestions } from "./suggestions.ts";
 import type { Texts } from "./texts.ts";
 
 export interface Options {
-  readonly apiUrl: URL;
   /** Automatic requests for one message, beside the first. */
   readonly retries: number;
   readonly firstByteMs: number;
@@ -32,14 +31,12 @@ const LONGEST_SECONDS = 600;
 
 /** `warn` is told of what the owner should look at. */
 export function readOptions(
-  apiUrl: URL,
   settings: Settings,
   texts: Texts,
   warn: (complaint: string) => void,
 ): Options {
   const setting = (name: string): string | undefined => textOf(settings[name]);
   return {
-    apiUrl,
     retries: /^[0-5]$/.test(setting("retry") ?? "") ? Number(setting("retry")) : RETRIES,
     firstByteMs: milliseconds(setting("firstByteTimeout"), FIRST_BYTE_SECONDS),
     stallMs: milliseconds(setting("stallTimeout"), STALL_SECONDS),

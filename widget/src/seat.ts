@@ -13,8 +13,8 @@ export type Seat = readonly [
   calls: Call[],
   settings: Settings,
   apiUrl: string,
-  /** Where the widget's files are. */
-  folder: string | undefined,
+  /** Which the page embeds; the widget's files are beside it. */
+  script: HTMLScriptElement | null,
 ];
 
 /** The element that both know, as long as it waits for the chat. */

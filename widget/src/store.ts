@@ -17,6 +17,8 @@ export interface Stored {
   readonly agreed: string | undefined;
   readonly isOpen: boolean;
   readonly turns: readonly Turn[];
+  /** Of the chat that the service keeps; understood where kept chats are. */
+  readonly session: unknown;
 }
 
 export type Area = Pick<Storage, "getItem" | "setItem">;
@@ -47,6 +49,7 @@ export class Store {
     return {
       agreed: typeof agreed === "string" ? agreed : undefined,
       isOpen: own(value, "isOpen") === true,
+      session: own(value, "session"),
       turns: bounded(Array.isArray(turns) ? turns.flatMap(turnOf) : []),
     };
   }

@@ -15,9 +15,7 @@ export function readSuggestions(
   });
   const suggestions = usable.slice(0, MOST);
   if (suggestions.length < written.length) {
-    warn(
-      `data-suggestions: a JSON array, or texts with | between them; at most ${MOST}, of ${LONGEST_CHARS} characters.`,
-    );
+    warn(`data-suggestions: up to ${MOST} texts of ${LONGEST_CHARS} characters`);
   }
   return suggestions;
 }

@@ -19,7 +19,6 @@ export interface Texts {
   readonly retry: string;
   readonly you: string;
   readonly ready: string;
-  readonly connecting: string;
   readonly thinking: string;
   readonly answering: string;
   readonly answered: string;
@@ -57,7 +56,6 @@ export const ENGLISH: Texts = {
   retry: "Retry",
   you: "You: ",
   ready: "AI assistant, here to help",
-  connecting: "Connecting…",
   thinking: "Thinking…",
   answering: "Answering…",
   answered: "The answer is complete",

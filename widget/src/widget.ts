@@ -1,6 +1,6 @@
 /** Puts the parts together: one conversation, one launcher, one panel, in one shadow tree. */
 
-import { type Api, httpApi } from "./api.ts";
+import type { Api } from "./api.ts";
 import {
   type Audience,
   Conversation,
@@ -12,7 +12,7 @@ import {
 import type { EventDetails, EventName } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
 import type { Options } from "./options.ts";
-import { areaOf, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 import type { Texts } from "./texts.ts";
 import answerStyles from "./view/answer.css";
 import { Composer } from "./view/composer.ts";
@@ -46,16 +46,18 @@ export class Widget implements Audience {
     launcher: HTMLButtonElement,
     texts: Texts,
     options: Options,
+    store: Store,
+    api: Api,
   ) {
     this.#page = page;
     this.#host = host;
     this.#texts = texts;
-    this.#store = new Store(options.apiUrl, () => areaOf(page, options.persist));
-    const stored = this.#store.read();
-    this.#api = httpApi(options.apiUrl);
+    this.#store = store;
+    const stored = store.read();
+    this.#api = api;
     this.#conversation = new Conversation(
       {
-        api: this.#api,
+        api,
         ...options,
         isOnline: () => page.navigator.onLine,
         chance: Math.random,
@@ -294,9 +296,8 @@ export class Widget implements Audience {
 
 /** crypto.randomUUID is there on secure pages only; a page on http may embed the widget too. */
 function uuid(): string {
-  // Each 1 and 0 becomes any digit, the 8 one from 8 to b.
-  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
-    const [chance = 0] = crypto.getRandomValues(new Uint8Array(1));
-    return (+digit ^ ((chance & 15) >> (+digit / 4))).toString(16);
-  });
+  const url = URL.createObjectURL(new Blob());
+  URL.revokeObjectURL(url);
+  // Its end is one: as random, and the same everywhere.
+  return url.slice(-36);
 }

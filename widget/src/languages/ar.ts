@@ -16,7 +16,6 @@ export default {
   retry: "إعادة المحاولة",
   you: "أنت: ",
   ready: "مساعد ذكي في خدمتك",
-  connecting: "جارٍ الاتصال…",
   thinking: "جارٍ التفكير…",
   answering: "جارٍ الرد…",
   answered: "اكتملت الإجابة",

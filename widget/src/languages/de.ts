@@ -16,7 +16,6 @@ export default {
   retry: "Erneut versuchen",
   you: "Sie: ",
   ready: "KI-Assistent, gern für Sie da",
-  connecting: "Verbindung wird aufgebaut …",
   thinking: "Denkt nach …",
   answering: "Antwortet …",
   answered: "Die Antwort ist vollständig",

@@ -16,7 +16,6 @@ export default {
   retry: "Reintentar",
   you: "Tú: ",
   ready: "Asistente de IA, a tu disposición",
-  connecting: "Conectando…",
   thinking: "Pensando…",
   answering: "Respondiendo…",
   answered: "La respuesta está completa",

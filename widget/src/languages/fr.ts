@@ -16,7 +16,6 @@ export default {
   retry: "Réessayer",
   you: "Vous : ",
   ready: "Assistant IA, à votre service",
-  connecting: "Connexion…",
   thinking: "Réflexion en cours…",
   answering: "Réponse en cours…",
   answered: "La réponse est terminée",

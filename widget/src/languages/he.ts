@@ -16,7 +16,6 @@ export default {
   retry: "ניסיון חוזר",
   you: "את/ה: ",
   ready: "עוזר בינה מלאכותית לשירותך",
-  connecting: "מתחבר…",
   thinking: "חושב…",
   answering: "עונה…",
   answered: "התשובה הושלמה",

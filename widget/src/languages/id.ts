@@ -16,7 +16,6 @@ export default {
   retry: "Coba lagi",
   you: "Anda: ",
   ready: "Asisten AI, siap membantu",
-  connecting: "Menghubungkan…",
   thinking: "Sedang berpikir…",
   answering: "Sedang menjawab…",
   answered: "Jawaban selesai",

@@ -16,7 +16,6 @@ export default {
   retry: "再試行",
   you: "あなた：",
   ready: "AI アシスタントがお答えします",
-  connecting: "接続しています…",
   thinking: "考えています…",
   answering: "回答しています…",
   answered: "回答が終わりました",

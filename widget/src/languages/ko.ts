@@ -16,7 +16,6 @@ export default {
   retry: "다시 시도",
   you: "나: ",
   ready: "AI 도우미가 답해 드립니다",
-  connecting: "연결 중…",
   thinking: "생각 중…",
   answering: "답변 중…",
   answered: "답변이 끝났습니다",

@@ -16,7 +16,6 @@ export default {
   retry: "Tentar novamente",
   you: "Você: ",
   ready: "Assistente de IA, pronto para ajudar",
-  connecting: "Conectando…",
   thinking: "Pensando…",
   answering: "Respondendo…",
   answered: "A resposta está completa",

@@ -16,7 +16,6 @@ export default {
   retry: "Повторить",
   you: "Вы: ",
   ready: "ИИ-помощник, всегда на связи",
-  connecting: "Подключение…",
   thinking: "Думает…",
   answering: "Отвечает…",
   answered: "Ответ завершён",

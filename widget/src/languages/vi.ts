@@ -16,7 +16,6 @@ export default {
   retry: "Thử lại",
   you: "Bạn: ",
   ready: "Trợ lý AI, luôn sẵn sàng giúp bạn",
-  connecting: "Đang kết nối…",
   thinking: "Đang suy nghĩ…",
   answering: "Đang trả lời…",
   answered: "Đã trả lời xong",

@@ -16,7 +16,6 @@ export default {
   retry: "重试",
   you: "您：",
   ready: "AI 助手，随时为您解答",
-  connecting: "正在连接…",
   thinking: "正在思考…",
   answering: "正在回答…",
   answered: "回答完毕",

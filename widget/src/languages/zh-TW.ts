@@ -16,7 +16,6 @@ export default {
   retry: "重試",
   you: "您：",
   ready: "AI 助理，隨時為您解答",
-  connecting: "正在連線…",
   thinking: "正在思考…",
   answering: "正在回答…",
   answered: "回答完畢",

@@ -71,7 +71,7 @@ function trial(
   const watch = new Watch();
   const conversation = new Conversation(
     {
-      api: httpApi(new URL(service.url)),
+      api: httpApi(new URL(service.url), fetch),
       retries: settings.retries ?? 3,
       firstByteMs: 150,
       stallMs: 250,

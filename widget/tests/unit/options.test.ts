@@ -4,8 +4,6 @@ import { languageOf } from "../../src/languages.ts";
 import { type Options, readOptions } from "../../src/options.ts";
 import { isUsable, lookOf } from "../../src/settings.ts";
 
-const API = new URL("https://api.example/api/chat");
-
 const complaints: string[] = [];
 const warn = (complaint: string): void => {
   complaints.push(complaint);
@@ -18,12 +16,11 @@ beforeEach(() => {
 /** As the loader puts them together. */
 function read(attributes: object, config?: unknown): Options {
   const settings = { __proto__: null, ...(config as object), ...attributes };
-  return readOptions(API, settings, CHINESE, warn);
+  return readOptions(settings, CHINESE, warn);
 }
 
 test("options: the defaults (W1)", () => {
   expect(read({})).toEqual({
-    apiUrl: API,
     retries: 3,
     firstByteMs: 5_000,
     stallMs: 10_000,

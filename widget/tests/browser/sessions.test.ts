@@ -1,0 +1,301 @@
+/** A chat that the service keeps: what is sent, what is shown after a reload, and what can be done. */
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer, chunk, inSession, type Play, refusal } from "../scripted-service.ts";
+import { pageWith } from "../site.ts";
+import { eventually, pause, stage } from "./harness.ts";
+
+const it = stage();
+const mine = (play: Play, token = "t1", id = "s1"): Play => inSession(play, id, token);
+const sent = () =>
+  it.service.received.map(({ body, headers }) => [
+    body.message,
+    body.session_id,
+    headers["x-session-token"],
+  ]);
+const stored = (page: Page): Promise<string> =>
+  page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+
+/** Plays, in a service that keeps chats. */
+function keeping(...plays: readonly Play[]): void {
+  it.service.script(...plays);
+  it.service.kept = [];
+}
+
+test("one message at a time goes out, with the session and the newest token in a header (P34, P35)", async () => {
+  keeping(mine(answer(["one"])), mine(answer(["two"]), "t2"), mine(answer(["three"]), "t3"));
+  const { send, idle, answers, errors } = await it.visit();
+  for (const question of ["first", "second", "third"]) {
+    await send(question);
+    await idle();
+  }
+  expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+  expect(sent()).toEqual([
+    ["first", undefined, undefined],
+    ["second", "s1", "t1"],
+    ["third", "s1", "t2"],
+  ]);
+  expect(it.service.received[1]?.body).not.toHaveProperty("messages");
+  expect(errors).toEqual([]);
+});
+
+for (const [persist, keeps] of [
+  ["session", true],
+  ["local", true],
+  ["none", false],
+] as const) {
+  test(`data-persist=${persist}: the session is ${keeps ? "kept" : "forgotten"} on the next page (P35)`, async () => {
+    keeping(mine(answer(["one"])), mine(answer(["two"])));
+    const { page, send, idle, input } = await it.visit({ "data-persist": persist });
+    await send("first");
+    await idle();
+    expect((await stored(page)).includes("t1")).toBe(keeps);
+    await page.reload();
+    await input.waitFor();
+    await send("second");
+    await idle();
+    expect(sent()[1]).toEqual(["second", keeps ? "s1" : undefined, keeps ? "t1" : undefined]);
+  });
+}
+
+test("after a reload the service's word counts: what was cut here is whole, what was asked elsewhere is there (P14)", async () => {
+  keeping(mine({ acts: [{ send: chunk("half") }, { wait: 50 }, "reset"] }));
+  const { page, send, trouble, answers, idle, errors } = await it.visit();
+  await send("first");
+  await trouble.waitFor();
+  it.service.kept = [
+    { role: "user", content: "first", status: "ok" },
+    { role: "assistant", content: "half and **half**", status: "ok" },
+    { role: "user", content: "from the phone", status: "ok" },
+    { role: "assistant", content: "yes", status: "ok" },
+  ];
+  await page.reload();
+  await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
+  expect(it.service.looked).toEqual(["GET /api/sessions/s1/messages?limit=100 t1"]);
+  expect(await trouble.count()).toBe(0);
+  await idle();
+  await page.reload();
+  await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
+  expect(errors.filter((text) => !text.includes("ERR_CONNECTION_RESET"))).toEqual([]);
+});
+
+test("before anybody is interested nothing is asked; what the service cannot say leaves what is known here", async () => {
+  keeping(mine(answer(["one"])));
+  const { page, send, idle, answers, launcher } = await it.visit({ "data-open": "false" });
+  await launcher.click();
+  await send("first");
+  await idle();
+  await launcher.click();
+  it.service.kept = "gone";
+  await page.reload();
+  await launcher.waitFor();
+  await pause(300);
+  expect(it.service.looked).toEqual([]);
+  await launcher.click();
+  await eventually(() => it.service.looked.length, 1);
+  await pause(100);
+  expect(await answers.allInnerTexts()).toEqual(["one"]);
+});
+
+test("a retry is the same message of the same session (P17)", async () => {
+  keeping(mine(refusal(503, "upstream_service_unavailable")), mine(answer(["one"])));
+  const { send, retry, answers } = await it.visit();
+  await send("first");
+  await retry.click();
+  await eventually(() => answers.innerText(), "one");
+  expect(sent()).toEqual([
+    ["first", undefined, undefined],
+    ["first", "s1", "t1"],
+  ]);
+  const ids = it.service.received.map(({ body }) => body.client_message_id);
+  expect(new Set(ids).size).toBe(1);
+});
+
+test("409: waits as long as the service says and asks again, within data-retry (D9)", async () => {
+  const busy = mine(refusal(409, "session_busy", { "Retry-After": "1" }));
+  keeping(busy, mine(answer(["one"])), busy, busy);
+  const { send, idle, answers, trouble } = await it.visit({ "data-retry": "1" });
+  await send("first");
+  await idle();
+  expect(await answers.innerText()).toBe("one");
+  const [first, second] = it.service.received;
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  await send("second");
+  await eventually(() => it.service.received.length, 4);
+  await idle();
+  expect(await trouble.innerText()).toContain("wait a moment");
+});
+
+test("404: the chat is gone, and what was written begins a new one (P3)", async () => {
+  keeping(
+    mine(answer(["one"])),
+    refusal(404, "session_not_found"),
+    mine(answer(["two"]), "t9", "s9"),
+    mine(answer(["three"]), "t9", "s9"),
+  );
+  const { send, idle, answers } = await it.visit();
+  for (const question of ["first", "second", "third"]) {
+    await send(question);
+    await idle();
+  }
+  expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+  expect(sent().slice(1)).toEqual([
+    ["second", "s1", "t1"],
+    ["second", undefined, undefined],
+    ["third", "s9", "t9"],
+  ]);
+});
+
+test("of a kept chat no other answer is asked for: it would be one more message; thumbs name the session (P17)", async () => {
+  keeping(mine(answer(["one"])));
+  const { page, send, idle } = await it.visit();
+  await send("first");
+  await idle();
+  expect(await page.locator("kefu-chat .again").isVisible()).toBe(false);
+  await page.locator("kefu-chat .up").click();
+  await eventually(
+    () => it.service.rated,
+    [
+      {
+        client_message_id: it.service.received[0]?.body.client_message_id,
+        rating: "up",
+        session_id: "s1",
+      },
+    ],
+  );
+});
+
+test("a chat is deleted after a second click, here and there (P36)", async () => {
+  keeping(mine(answer(["one"])), mine(answer(["two"]), "t2", "s2"));
+  const { page, send, idle, answers, input, errors } = await it.visit();
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  expect(await button("Delete chat").isVisible()).toBe(false);
+  await send("first");
+  await idle();
+  await button("Delete chat").dblclick();
+  await input.focus();
+  expect(it.service.looked).toEqual([]);
+  await button("Delete chat").click();
+  await eventually(() => page.locator("kefu-chat [role=status]").textContent(), "Delete for good?");
+  await pause(600);
+  await button("Delete for good?").click();
+  await eventually(() => answers.count(), 0);
+  expect(it.service.looked).toEqual(["DELETE /api/sessions/s1 t1"]);
+  expect(await stored(page)).not.toMatch(/first|one|s1|t1/);
+  expect(await input.evaluate((node: HTMLElement) => node.matches(":focus"))).toBe(true);
+  expect(await button("Delete chat").isVisible()).toBe(false);
+  await send("second");
+  await idle();
+  expect(sent()[1]).toEqual(["second", undefined, undefined]);
+  expect(errors).toEqual([]);
+});
+
+test("a chat that could not be deleted stays, and the visitor is told (P36)", async () => {
+  keeping(mine(answer(["one"])));
+  const { page, send, idle, answers } = await it.visit();
+  await send("first");
+  await idle();
+  await page.route("**/api/sessions/**", (route) => route.abort());
+  await page.getByRole("button", { name: "Delete chat" }).click();
+  await pause(600);
+  await page.getByRole("button", { name: "Delete for good?" }).click();
+  await eventually(
+    () => page.locator("kefu-chat .disclaimer").innerText(),
+    expect.stringContaining("That did not work"),
+  );
+  expect(await answers.allInnerTexts()).toEqual(["one"]);
+});
+
+test("a chat is taken along as a file (P36)", async () => {
+  keeping(mine(answer(["one"])));
+  const { page, send, idle } = await it.visit();
+  await send("first");
+  await idle();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download chat" }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe("chat.md");
+  expect(await readFile(await file.path(), "utf8")).toBe("# A chat");
+  expect(it.service.looked).toEqual(["GET /api/sessions/s1/export?format=md t1"]);
+});
+
+test("New chat begins another session and leaves the old one alone (W8)", async () => {
+  keeping(mine(answer(["one"])), mine(answer(["two"]), "t2", "s2"));
+  const { page, send, idle } = await it.visit();
+  await send("first");
+  await idle();
+  await page.getByRole("button", { name: "New chat" }).click();
+  await send("second");
+  await idle();
+  expect(sent()[1]).toEqual(["second", undefined, undefined]);
+  expect(it.service.looked).toEqual([]);
+});
+
+for (const form of ["chat-widget.js", "chat-widget.all.js"]) {
+  test(`${form} fetches what keeps chats for a service that does, and for no other (W2)`, async () => {
+    const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "en" });
+    for (const keeps of [false, true]) {
+      it.service.script(mine(answer(["one"])));
+      if (keeps) it.service.kept = [];
+      const { page, send, idle } = await it.visit({}, {}, html.replace("chat-widget.js", form));
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      await send("first");
+      await idle();
+      expect(asked.filter((path) => path === "/health")).toHaveLength(1);
+      expect(asked.some((path) => path.startsWith("/chat-widget-kept."))).toBe(keeps);
+      expect("message" in (it.service.received[0]?.body ?? {})).toBe(keeps);
+    }
+  });
+}
+
+for (const [what, spoil] of [
+  ["that is not, byte for byte, the one of this build", "changed"],
+  ["that cannot be fetched", "away"],
+] as const) {
+  test(`a file ${what} is not run: the chat goes on without it (T28)`, async () => {
+    keeping(answer(["one"]));
+    const { page, send, idle, answers } = await it.visit();
+    await page.route(/widget-kept/, async (route) => {
+      if (spoil === "away") return route.abort();
+      const response = await route.fetch();
+      return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+    });
+    await send("first");
+    await idle();
+    expect(await answers.innerText()).toBe("one");
+    expect(it.service.received[0]?.body.messages.at(-1)?.content).toBe("first");
+    expect(await page.title()).toBe("A shop");
+  });
+}
+
+test("a nonce alone is enough for that file, with Trusted Types too (W14)", async () => {
+  keeping(mine(answer(["one"])));
+  const policy =
+    `default-src 'none'; script-src 'nonce-r4nd0m'; style-src 'self'; ` +
+    `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'`;
+  const tag = { "data-api-url": it.service.url, "data-open": "", "data-lang": "en" };
+  const html = pageWith(tag).replace("<script ", '<script nonce="r4nd0m" ');
+  const { send, idle } = await it.open(it.site.page("/nonce", html, `, ${policy}`));
+  await send("first");
+  await idle();
+  expect(sent()).toEqual([["first", undefined, undefined]]);
+});
+
+test("axe finds nothing in a kept chat (W11)", async () => {
+  keeping(mine(answer(["one"])));
+  const { page, send, idle } = await it.visit({}, { bypassCSP: true });
+  await send("first");
+  await idle();
+  await page.getByRole("button", { name: "Delete chat" }).waitFor();
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };
+    return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+  expect(found).toEqual([]);
+});

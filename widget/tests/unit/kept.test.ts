@@ -1,0 +1,107 @@
+/** A chat that the service keeps, and what this browser knows of it. */
+
+import { expect, test } from "vitest";
+import type { Turn } from "../../src/conversation.ts";
+import { merged, sessionOf, turnsOf } from "../../src/kept.ts";
+
+const local = (question: string, answer = "yes", ending: Turn["ending"] = "whole"): Turn => ({
+  id: `id of ${question}`,
+  question,
+  answer,
+  ending,
+});
+const kept = (question: string, answer = "yes", ending: Turn["ending"] = "whole"): Turn => ({
+  ...local(question, answer, ending),
+  id: "",
+});
+
+test("kept: messages become turns, each with how it ended (P14, P16)", () => {
+  const message = (role: string, content: unknown, status: string) => ({ role, content, status });
+  const messages = [
+    message("assistant", "of a question on the page before", "ok"),
+    message("user", "a", "ok"),
+    message("assistant", "b", "ok"),
+    message("user", "c", "failed"),
+    message("user", "d", "partial"),
+    message("assistant", "hal", "partial"),
+    message("user", "e", "interrupted"),
+    message("user", 7, "ok"),
+    message("user", "f", "pending"),
+  ];
+  expect(turnsOf({ messages, before: null })).toEqual([
+    kept("a", "b"),
+    kept("c", "", "upstream_service_unavailable"),
+    kept("d", "hal", "stopped"),
+    kept("e", "", "disconnected"),
+    kept("f", "", "disconnected"),
+  ]);
+});
+
+for (const value of [undefined, null, 7, {}, { messages: 7 }, { messages: [null, 7, {}] }]) {
+  test(`kept: ${JSON.stringify(value)} is no history, and nothing is thrown (W10)`, () => {
+    expect(turnsOf(value)).toEqual([]);
+  });
+}
+
+test("kept: a session is two texts, or none (W10)", () => {
+  expect(sessionOf({ id: "a", token: "b", more: 1 })).toEqual({ id: "a", token: "b" });
+  for (const value of [undefined, null, "a", { id: "a" }, { id: 1, token: "b" }]) {
+    expect(sessionOf(value)).toBeUndefined();
+  }
+});
+
+const MERGED: readonly (readonly [string, readonly Turn[], readonly Turn[], readonly Turn[]])[] = [
+  ["nothing here: all is the service's", [kept("a"), kept("b")], [], [kept("a"), kept("b")]],
+  ["nothing there: all is here", [], [local("a")], [local("a")]],
+  [
+    "the same: ids of here",
+    [kept("a"), kept("b")],
+    [local("a"), local("b")],
+    [local("a"), local("b")],
+  ],
+  [
+    "white space does not count",
+    [kept("a b\n\nc")],
+    [local("a  b\n\n\n\nc")],
+    [local("a  b\n\n\n\nc")],
+  ],
+  ["it went on elsewhere", [kept("a"), kept("b")], [local("a")], [local("a"), kept("b")]],
+  [
+    "the last never arrived",
+    [kept("a")],
+    [local("a"), local("b", "", "unreachable")],
+    [local("a"), local("b", "", "unreachable")],
+  ],
+  ["it began elsewhere", [kept("a"), kept("b")], [local("b")], [kept("a"), local("b")]],
+  ["what is here is older", [kept("b")], [local("a"), local("b")], [local("a"), local("b")]],
+  [
+    "the whole answer is there",
+    [kept("a", "half and half")],
+    [local("a", "half", "disconnected")],
+    [local("a", "half and half")],
+  ],
+  [
+    "cut off: why is known here",
+    [kept("a", "half", "stopped")],
+    [local("a", "half", "disconnected")],
+    [local("a", "half", "disconnected")],
+  ],
+  [
+    "one question twice: each its answer",
+    [kept("a", "1"), kept("a", "2")],
+    [local("a", "1"), { ...local("a", "2"), id: "other" }],
+    [local("a", "1"), { ...local("a", "2"), id: "other" }],
+  ],
+];
+
+for (const [what, there, here, both] of MERGED) {
+  test(`kept: ${what} (P17)`, () => {
+    expect(merged(there, here)).toEqual(both);
+  });
+}
+
+test("kept: a rating of here stays", () => {
+  expect(merged([kept("a")], [{ ...local("a"), rating: "up" }])).toEqual([
+    { ...local("a"), rating: "up" },
+  ]);
+});
