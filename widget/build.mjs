@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
+import { built } from "./names.mjs";
 
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
 const SOURCES = new URL("src/", import.meta.url);
@@ -35,15 +36,6 @@ const letters = Object.fromEntries(
   WORDS.split(/\s+/).map((word, at) => [word, String.fromCharCode(71 + at)]),
 );
 
-/** Custom properties of the stylesheets alone: a letter each. */
-const PROPERTIES =
-  "accent accent-ink control dark ink light line muted on-accent quiet shadow surface tint warm warm-line";
-
-function lettered(whole, name) {
-  const at = PROPERTIES.split(" ").indexOf(name);
-  return at < 0 ? whole : `--${String.fromCharCode(97 + at)}`;
-}
-
 /** States and limits, which only ever meet each other: a number each. */
 const STATES = [
   "awaiting-first-byte",
@@ -66,7 +58,7 @@ function numbered(code) {
 function tightened(css) {
   return css
     .trim()
-    .replace(/(?<![\w-])--([\w-]+)/g, lettered)
+    .replace(/(?<![\w-])--([\w-]+)/g, (_, name) => `--${built(name)}`)
     .replace(/(--[\w-]+): /g, "$1:")
     .replace(/\s*([,/;])\s*/g, "$1")
     .replace(/\(\s+/g, "(")

@@ -33,6 +33,7 @@ READ = '<thought>let me see</thought><action tool="read">README.md</action>'
 
 
 async def test_s15_an_action_is_run_written_back_and_followed_by_the_answer() -> None:
+    """S13, S14: behind the start of the session and of the turn."""
     talk = rig(READ, "<final>A chat widget.</final>", tools=(TOOL,))
     result = await talk.session.run_turn("What is it?")
     assert (result.final_text, result.status) == ("A chat widget.", "ok")

@@ -83,6 +83,7 @@ function serve(plays) {
     // A dictionary of the widget is no question.
     if (/chat-widget-[^/]+\.json$/.test(url)) return real(url, options);
     if (/\/(cancel|feedback)$/.test(url)) return Promise.resolve(new Response(null));
+    if (/\/health$/.test(url)) return Promise.resolve(Response.json({ sessions: false }));
     const play = left.shift();
     if (play !== undefined) return Promise.resolve(play(signal));
     return new Promise((_, refuse) => {

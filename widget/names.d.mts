@@ -1,0 +1,1 @@
+export function built(name: string): string;
