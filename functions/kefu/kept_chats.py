@@ -23,6 +23,7 @@ from kefu.sessions import Retention, Sessions
 from kefu.settings import LONGCAT, ConfigurationError, Settings
 from kefu.turn import Ways
 from kefu.turns import Signer, Turns
+from kefu.upstream import local_model
 from kefu.web.log import RequestLog
 
 Table = Mapping[str, object]
@@ -53,7 +54,7 @@ def kept_chats(
         recording=Recording(
             capture=settings.captured,
             redact=log.redactor,
-            host=urlsplit(settings.upstream_url or LONGCAT).hostname or "",
+            host=_host(settings),
             model=model,
             windows=known_windows(settings, model),
         ),
@@ -70,6 +71,12 @@ def kept_chats(
         store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
     )
     return Turns(ways, signer, secrets.token_bytes)
+
+
+def _host(settings: Settings) -> str:
+    if settings.wants_local_model:
+        return "127.0.0.1"
+    return urlsplit(settings.upstream_url or LONGCAT).hostname or ""
 
 
 def _file(name: str) -> Table:
@@ -123,9 +130,15 @@ def _config(
     if table.get("api_type", "openai") != "openai":
         _wrong(f"configs.{name}", "api_type must be openai")
     own_model = cast(str, table.get("model", model))
-    own = {"system_prompt": table.get("system_prompt", settings.system_prompt)}
+    own = {"system_prompt": table.get("system_prompt", _prompt(settings))}
     policy = prompt_policy(settings.model_copy(update=own), own_model, say)
     return Config(name, own_model, temperature, max_tokens, policy)
+
+
+def _prompt(settings: Settings) -> str:
+    # The small local model answers in odd languages when it is told who it is in Chinese.
+    local = local_model.SYSTEM_PROMPT if settings.wants_local_model else ""
+    return settings.system_prompt or local
 
 
 def _hooks(settings: Settings, file: Table, summarize: Summarize) -> list[Hook]:

@@ -19,6 +19,7 @@ from kefu.errors import HostUnreachable
 from kefu.upstream.client import HttpUpstream
 
 NAME = "SmolLM2-135M-Instruct"
+SYSTEM_PROMPT = "You are a helpful AI assistant."
 NOTICE = (
     f"These answers come from {NAME}, a very small model on this computer, so that you can try "
     "Kefu without an account. Set LONGCAT_API_KEYS for a real one."
