@@ -7,9 +7,7 @@ is stored, but which tickets were used.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
+from kefu.signing import is_signed, key_for, sign
 
 MIN_LENGTH = 32
 """Characters of the operator's token."""
@@ -22,19 +20,22 @@ PASS_LIFE = 12 * 3600.0
 class AdminTokens:
     def __init__(self, secret: str = "") -> None:
         """While there is no secret (""), nothing is good."""
-        self._secret = b""
+        self._key = self._token_key = b""
+        self._own = ""
         if secret:
             self.learn(secret)
 
     @property
     def known(self) -> bool:
-        return bool(self._secret)
+        return bool(self._key)
 
     def learn(self, secret: str) -> None:
         """This token from now on; what was signed with another is good no longer."""
         if len(secret) < MIN_LENGTH:
             raise ValueError(f"has fewer than {MIN_LENGTH} characters")
-        self._secret = secret.encode()
+        self._key = key_for("kefu admin signature", secret)
+        self._token_key = key_for("kefu admin token", secret)
+        self._own = sign(self._token_key, secret)
 
     def ticket(self, nonce: str, now: float, life: float = TICKET_LIFE) -> str:
         """`nonce`: letters and digits that no other ticket has. `life` in seconds."""
@@ -50,38 +51,22 @@ class AdminTokens:
 
     def admits(self, bearer: str, now: float) -> bool:
         """The token itself, or a pass."""
-        if not self._secret:
+        if not self._key:
             return False
-        # Of digests, so that not even the length shows in the time.
-        given, own = (
-            self._mac("token", text)
-            for text in (bearer.encode("utf-8", "surrogatepass"), self._secret)
-        )
-        same = hmac.compare_digest(given, own)
+        # By its signature, so that not even the length shows in the time.
+        same = is_signed(self._token_key, bearer, self._own)
         return self._checked("pass", bearer, now) is not None or same
 
     def _signed(self, kind: str, nonce: str, expires: float) -> str:
+        if not self._key:
+            raise ValueError("There is no token to sign with.")
         head = f"{kind}.{int(expires)}.{nonce}"
-        return f"{head}.{_text(self._mac('signature', head.encode()))}"
+        return f"{head}.{sign(self._key, head)}"
 
     def _checked(self, kind: str, text: str, now: float) -> str | None:
         head, _, signature = text.rpartition(".")
-        if not self._secret:
-            return None
-        expected = _text(self._mac("signature", head.encode("utf-8", "surrogatepass")))
-        good = hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected.encode())
         given, _, rest = head.partition(".")
-        if not good or given != kind:
+        if not (self._key and is_signed(self._key, head, signature) and given == kind):
             return None
         expires, _, nonce = rest.partition(".")
         return nonce if now < int(expires) else None
-
-    def _mac(self, purpose: str, text: bytes) -> bytes:
-        if not self._secret:
-            raise ValueError("There is no token to sign with.")
-        key = hmac.digest(self._secret, b"kefu admin " + purpose.encode(), hashlib.sha256)
-        return hmac.digest(key, text, hashlib.sha256)
-
-
-def _text(mac: bytes) -> str:
-    return base64.urlsafe_b64encode(mac).decode().rstrip("=")

@@ -6,12 +6,12 @@ one that is another's look the same, also by the clock.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 from collections.abc import Sequence
 
 from kefu.sessions import SessionId
+from kefu.signing import is_signed, key_for, sign
 
 ID_BYTES = 16
 """128 bits."""
@@ -25,25 +25,20 @@ def session_id(entropy: bytes) -> SessionId:
 class Tokens:
     def __init__(self, secrets: Sequence[str], life: float) -> None:
         """The first secret signs, all are accepted: so they are rotated. `life` in seconds."""
-        self._keys = [
-            hmac.digest(s.encode(), b"kefu session token", hashlib.sha256) for s in secrets
-        ]
+        self._keys = [key_for("kefu session token", secret) for secret in secrets]
         self._life = life
 
     def issue(self, session: SessionId, now: float, owner: str = "") -> str:
         """`owner`: the user whose session it is; empty for whoever holds the token."""
         expires = f"{int(now + self._life)}"
-        return f"{expires}.{_sign(self._keys[0], expires, session, owner)}"
+        return f"{expires}.{sign(self._keys[0], _claim(expires, session, owner))}"
 
     def owns(self, token: str, session: SessionId, now: float, owner: str = "") -> bool:
         """Whether this token was issued for this session and owner, and is not too old."""
         expires, _, signature = token.partition(".")
-        given = signature.encode()
+        claim = _claim(expires, session, owner)
         # All of them, whichever fits: no time tells.
-        good = [
-            hmac.compare_digest(given, _sign(k, expires, session, owner).encode())
-            for k in self._keys
-        ]
+        good = [is_signed(key, claim, signature) for key in self._keys]
         return any(good) and now < int(expires)
 
     def session_for(self, client_message_id: str, address: str, owner: str = "") -> SessionId:
@@ -57,7 +52,5 @@ class Tokens:
         return session_id(hmac.digest(key, seed, hashlib.sha256)[:ID_BYTES])
 
 
-def _sign(key: bytes, expires: str, session: str, owner: str) -> str:
-    text = f"{expires} {session} {owner}" if owner else f"{expires} {session}"
-    mac = hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)
-    return base64.urlsafe_b64encode(mac).decode().rstrip("=")
+def _claim(expires: str, session: str, owner: str) -> str:
+    return f"{expires} {session} {owner}" if owner else f"{expires} {session}"

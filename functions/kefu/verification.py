@@ -6,14 +6,12 @@ and the visitor's address, signed. Nothing is stored, and every instance can rea
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from kefu.errors import UpstreamUnavailable, VerificationRequired, VerifierUnavailable
+from kefu.signing import is_signed, key_for, sign
 
 OUR_FAULT = frozenset(
     {
@@ -76,24 +74,19 @@ class Passes:
 
     def learn(self, secret: str) -> None:
         """Sign with this one; passes of another are good no longer."""
-        self._key = hmac.digest(secret.encode(), b"kefu verification pass", hashlib.sha256)
+        self._key = key_for("kefu verification pass", secret)
 
     def issue(self, address: str, now: float) -> str:
+        if not self._key:
+            raise ValueError("There is no secret to sign with.")
         expires = f"{int(now + self._life)}"
-        return f"{expires}.{self._sign(expires, address)}"
+        return f"{expires}.{sign(self._key, f'{expires} {address}')}"
 
     def good(self, text: str, address: str, now: float) -> bool:
         expires, _, signature = text.partition(".")
         if not self._key:
             return False
-        signed = hmac.compare_digest(signature.encode(), self._sign(expires, address).encode())
-        return signed and now < int(expires)
-
-    def _sign(self, expires: str, address: str) -> str:
-        if not self._key:
-            raise ValueError("There is no secret to sign with.")
-        mac = hmac.digest(self._key, f"{expires} {address}".encode(), hashlib.sha256)
-        return base64.urlsafe_b64encode(mac).decode().rstrip("=")
+        return is_signed(self._key, f"{expires} {address}", signature) and now < int(expires)
 
 
 class BotCheck:
