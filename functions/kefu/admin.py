@@ -17,7 +17,7 @@ from kefu.web.panel import About, Panel
 
 
 class OperatorPanel(NamedTuple):
-    panel: Panel | None
+    panel: Panel
     secret: ReferencedKeys | None
     """Read from elsewhere, and to be closed."""
 
@@ -38,9 +38,8 @@ def operator_panel(
     sessions: Sessions | None,
     model: str,
 ) -> OperatorPanel:
+    """For settings that ask for one."""
     settings = reading.settings
-    if not settings.has_panel:
-        return OperatorPanel(None, None)
     tokens, secret = admin_access(reading)
     panel = Panel(
         tokens=tokens,

@@ -8,7 +8,6 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from kefu.admin import Keys, operator_panel
 from kefu.admission import Admission
 from kefu.chat import Chat
 from kefu.kept_chats import kept_chats, retention
@@ -55,7 +54,8 @@ def build(settings: Settings) -> Service:
         secrets=settings.secrets,
         metrics=settings.lambda_function,
     )
-    upstream, kind, model, notice = choose_model(settings)
+    chosen = choose_model(settings)
+    upstream, kind, model = chosen.upstream, chosen.kind, chosen.name
     store = _choose_store(settings, clock)
     guarded = _guard(store, settings, clock, log)
     keys = settings.keys if kind == "remote" else ("local",)
@@ -80,12 +80,16 @@ def build(settings: Settings) -> Service:
     turns = None
     if guarded.sessions:
         turns = kept_chats(
-            settings, guarded.sessions, model, clock, log, summaries.write, notices.append
+            settings, guarded.sessions, chosen, clock, log, summaries.write, notices.append
         )
     verifier, bot_check, secret = bot_checking(reading)
-    panel, admin_secret = operator_panel(
-        reading, Keys(pool, guarded.cooldowns, clock), guarded.limits, guarded.sessions, model
-    )
+    panel = admin_secret = None
+    if settings.has_panel:
+        from kefu.admin import Keys, operator_panel
+
+        panel, admin_secret = operator_panel(
+            reading, Keys(pool, guarded.cooldowns, clock), guarded.limits, guarded.sessions, model
+        )
     known = identities(reading)
     references = [one for one in (referenced, secret, admin_secret, known.secrets) if one]
     life = _Life(
@@ -94,7 +98,7 @@ def build(settings: Settings) -> Service:
 
     def health() -> Health:
         keys = bool(pool.keys)
-        said = "" if keys and kind == "remote" else notice
+        said = "" if keys and kind == "remote" else chosen.notice
         return health_of(
             keys=keys, model=model, upstream=kind, notice=said, sessions=turns is not None
         )

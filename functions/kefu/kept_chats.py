@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, cast
-from urllib.parse import urlsplit
 
 from kefu.answer import Clock
 from kefu.configs import DEFAULT, Config, Configs
@@ -16,14 +15,14 @@ from kefu.context import Summarize
 from kefu.hooks import HOOKS, BadOptions, Given, Hook, HookFactory
 from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
+from kefu.model import ChosenModel
 from kefu.outcome import Writing
 from kefu.policy import known_windows, prompt_policy
 from kefu.recording import Recording
 from kefu.sessions import Retention, Sessions
-from kefu.settings import LONGCAT, ConfigurationError, Settings
+from kefu.settings import ConfigurationError, Settings
 from kefu.turn import Ways
 from kefu.turns import Signer, Turns
-from kefu.upstream import local_model
 from kefu.web.log import RequestLog
 
 Table = Mapping[str, object]
@@ -36,7 +35,7 @@ def retention(settings: Settings) -> Retention:
 def kept_chats(
     settings: Settings,
     store: Sessions,
-    model: str,
+    chosen: ChosenModel,
     clock: Clock,
     log: RequestLog,
     summarize: Summarize,
@@ -54,15 +53,15 @@ def kept_chats(
         recording=Recording(
             capture=settings.captured,
             redact=log.redactor,
-            host=_host(settings),
-            model=model,
-            windows=known_windows(settings, model),
+            host=chosen.host,
+            model=chosen.name,
+            windows=known_windows(settings, chosen.name),
         ),
         processor=MessageProcessor(unfence=settings.unfence),
     )
     ways = Ways(
         writing=writing,
-        configs=_configs(settings, file, model, say),
+        configs=_configs(settings, file, chosen, say),
         hooks=_hooks(settings, file, summarize),
         on_fault=lambda what: log.notice(f"a hook failed: {what}"),
         max_turns=settings.max_history_turns,
@@ -71,12 +70,6 @@ def kept_chats(
         store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
     )
     return Turns(ways, signer, secrets.token_bytes)
-
-
-def _host(settings: Settings) -> str:
-    if settings.wants_local_model:
-        return "127.0.0.1"
-    return urlsplit(settings.upstream_url or LONGCAT).hostname or ""
 
 
 def _file(name: str) -> Table:
@@ -91,15 +84,17 @@ def _file(name: str) -> Table:
         raise ConfigurationError(f"KEFU_CONFIGS: {name} is not TOML: {error}") from None
 
 
-def _configs(settings: Settings, file: Table, model: str, say: Callable[[str], None]) -> Configs:
+def _configs(
+    settings: Settings, file: Table, chosen: ChosenModel, say: Callable[[str], None]
+) -> Configs:
     tables = _tables(file, "configs")
     known = {
-        name: _config(name, tables[name], settings, model, say)
+        name: _config(name, tables[name], settings, chosen, say)
         for name in (DEFAULT, *tables)
         if name in tables
     }
     if DEFAULT not in known:
-        known[DEFAULT] = _config(DEFAULT, {}, settings, model, say)
+        known[DEFAULT] = _config(DEFAULT, {}, settings, chosen, say)
     return Configs(known)
 
 
@@ -113,7 +108,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def _config(
-    name: str, table: Table, settings: Settings, model: str, say: Callable[[str], None]
+    name: str, table: Table, settings: Settings, chosen: ChosenModel, say: Callable[[str], None]
 ) -> Config:
     for key, value in table.items():
         if key not in _KINDS:
@@ -129,16 +124,12 @@ def _config(
         _wrong(f"configs.{name}", f"max_tokens must be from 1 to {most} (KEFU_MAX_OUTPUT_TOKENS)")
     if table.get("api_type", "openai") != "openai":
         _wrong(f"configs.{name}", "api_type must be openai")
-    own_model = cast(str, table.get("model", model))
-    own = {"system_prompt": table.get("system_prompt", _prompt(settings))}
+    own_model = cast(str, table.get("model", chosen.name))
+    own = {
+        "system_prompt": table.get("system_prompt", settings.system_prompt or chosen.system_prompt)
+    }
     policy = prompt_policy(settings.model_copy(update=own), own_model, say)
     return Config(name, own_model, temperature, max_tokens, policy)
-
-
-def _prompt(settings: Settings) -> str:
-    # The small local model answers in odd languages when it is told who it is in Chinese.
-    local = local_model.SYSTEM_PROMPT if settings.wants_local_model else ""
-    return settings.system_prompt or local
 
 
 def _hooks(settings: Settings, file: Table, summarize: Summarize) -> list[Hook]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from kefu.answer import Upstream
 from kefu.settings import LONGCAT, Settings
@@ -25,6 +26,10 @@ class ChosenModel(NamedTuple):
     name: str
     notice: str
     """What a person should know of it."""
+    host: str = "127.0.0.1"
+    """Where it runs; never a URL, which might hold more."""
+    system_prompt: str = ""
+    """What it is told where nobody has said anything else."""
 
 
 def say(line: str) -> None:
@@ -39,8 +44,16 @@ def choose_model(settings: Settings, say: Callable[[str], None] = say) -> Chosen
         notice = "No API key is set: set LONGCAT_API_KEYS."
         if settings.keys_from:
             notice = "No API key could be read from where KEFU_KEYS_FROM says."
-        return ChosenModel(HttpUpstream(url), "remote", settings.model, notice)
+        host = urlsplit(url).hostname or ""
+        return ChosenModel(HttpUpstream(url), "remote", settings.model, notice, host)
     if file := local_model.weights():
         upstream = local_model.LocalModel(file, say)
-        return ChosenModel(upstream, "local-model", local_model.NAME, local_model.NOTICE)
+        return ChosenModel(
+            upstream,
+            "local-model",
+            local_model.NAME,
+            local_model.NOTICE,
+            # Told who it is in Chinese, as others are, it answers in odd languages.
+            system_prompt=local_model.SYSTEM_PROMPT,
+        )
     return ChosenModel(scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE)

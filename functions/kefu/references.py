@@ -17,8 +17,6 @@ from kefu.web.identity import Identities
 from kefu.web.log import RequestLog
 
 Now = Callable[[], float]
-
-
 Learn = Callable[[tuple[str, ...]], None]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -22,15 +23,16 @@ from kefu.web.gateway import Gateway
 from kefu.web.identity import Identities
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
-from kefu.web.panel import Panel
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
-from kefu.web.routes.admin import admin_routes
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.openai import openai_routes
 from kefu.web.routes.sessions import session_routes
 from kefu.web.routes.site import site_routes
 from kefu.web.schemas import Health, build_models
+
+if TYPE_CHECKING:
+    from kefu.web.panel import Panel
 
 Application = FastAPI
 """For those who only pass it on."""
@@ -86,6 +88,8 @@ def create_app(parts: Parts) -> FastAPI:
     if parts.turns is not None:
         app.include_router(session_routes(parts.desk, parts.turns, parts.identities))
     if parts.panel is not None:
+        from kefu.web.routes.admin import admin_routes
+
         app.include_router(admin_routes(parts.panel, parts.desk, gateway))
     if options.openai_api:
         app.include_router(openai_routes(parts.desk, questions, gateway))
