@@ -127,6 +127,21 @@ class CallRecord:
     completion_tokens: int | None = None
 
 
+CALL_FACTS = (
+    "message_id",
+    "number",
+    "attempt",
+    "created_at",
+    "finish_reason",
+    "stream_complete",
+    "ttft",
+    "duration",
+    "prompt_tokens",
+    "completion_tokens",
+)
+"""The fields of a call that are plain values; the others are its session and its bodies."""
+
+
 class SessionStore(Protocol):
     """Sessions and their messages. Every method raises StoreUnavailable when it cannot be done."""
 

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.fakes.browser import told_by
 from tests.fakes.service import Service
-
-ROOT = Path(__file__).parent.parent.parent
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def _ask(address: str, question: str) -> dict[str, Any]:
     """What a visitor sees who asks this on that page."""
-    node = shutil.which("node")
-    if node is None or not (ROOT / "widget/node_modules/playwright-core").is_dir():
-        pytest.skip("needs Node.js and the widget's tools: make setup")
-    if not any(map(shutil.which, (os.environ.get("CHROMIUM", ""), *CHROMIUMS))):
-        pytest.skip("needs Chromium: make parts")
-    visit = subprocess.run(
-        [node, str(Path(__file__).parent / "visitor.mjs"), address, question],
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
-    assert visit.returncode == 0, visit.stderr
-    seen: dict[str, Any] = json.loads(visit.stdout)
-    return seen
+    return told_by(Path(__file__).with_name("visitor.mjs"), address, question)
 
 
 def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:

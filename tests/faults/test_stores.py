@@ -7,7 +7,7 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,7 +19,7 @@ from kefu.limits import Rate
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
 from kefu.stores.memory import MemoryStore
-from tests.contract.engines import knows, new_table
+from tests.contract.engines import knows
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.throttling_front import ThrottlingFront
 
@@ -87,19 +87,6 @@ async def site_on(
     await limits.aclose()
     await cooldowns.aclose()
     await store.aclose()
-
-
-@pytest.fixture
-def proxy(dynamodb_local: str) -> Iterator[FaultProxy]:
-    with FaultProxy(dynamodb_local) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[DynamoStore]:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    yield table
-    await table.aclose()
 
 
 @pytest.fixture

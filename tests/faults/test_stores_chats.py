@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.guarded_sessions import IN_A_ROW, GuardedSessions
 from kefu.stores.sqlite import SqliteStore
 from tests.contract.child import Child
-from tests.contract.engines import new_table
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.faults.test_stores import FAULTS, eventually
@@ -59,19 +58,6 @@ async def site_of(store: Sessions, direct: Sessions) -> AsyncIterator[Site]:
     await guarded.session(ONE)
     yield Site(guarded, direct, degraded)
     await guarded.aclose()
-
-
-@pytest.fixture
-def proxy(dynamodb_local: str) -> Iterator[FaultProxy]:
-    with FaultProxy(dynamodb_local) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[DynamoStore]:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    yield table
-    await table.aclose()
 
 
 @pytest.fixture

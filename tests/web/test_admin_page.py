@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,11 +15,11 @@ import pytest
 
 from kefu.admin_tokens import AdminTokens
 from tests.fakes import behaviours as b
+from tests.fakes.browser import told_by
 from tests.fakes.stage import FAST, Stage, stage
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CORPUS = ROOT / "widget/tests/data/brs-kb.json"
 MESSAGE = 15000
 """Characters of corpus in one message; the service takes 16,000."""
@@ -91,24 +90,12 @@ def link(kept: Kept) -> str:
 
 def visit(kept: Kept, *steps: tuple[str, Any], **context: Any) -> dict[str, Any]:
     """What an operator sees who opens a link and goes on from there."""
-    node = shutil.which("node")
-    if node is None or not (ROOT / "widget/node_modules/playwright-core").is_dir():
-        pytest.skip("needs Node.js and the widget's tools: make setup")
-    if not any(map(shutil.which, (os.environ.get("CHROMIUM", ""), *CHROMIUMS))):
-        pytest.skip("needs Chromium: make parts")
     asked = {"url": kept.stage.url, "steps": [["open", link(kept)], *steps], "context": context}
-    done = subprocess.run(
-        [node, str(Path(__file__).parent / "panel_visit.mjs"), json.dumps(asked)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
-    assert seen["dialogs"] == []
-    assert seen["foreign"] == []
-    return seen
+    script = Path(__file__).with_name("panel_visit.mjs")
+    told = told_by(script, json.dumps(asked), timeout=120)
+    assert told["dialogs"] == []
+    assert told["foreign"] == []
+    return told
 
 
 def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:

@@ -100,15 +100,7 @@ class DynamoTurns(DynamoUpkeep):
     async def _begin(
         self, session_id: SessionId, asked: Asked, number: int, old: Item, now: float
     ) -> Begun:
-        turn = Turn(
-            session_id=session_id,
-            question_id=number,
-            question=asked.content,
-            status="pending",
-            lease=now + LEASE,
-            asked_at=now,
-            client_message_id=asked.client_message_id,
-        )
+        turn = Turn.begun(session_id, number, asked, now)
         by = uuid.uuid4().hex
         if asked.client_message_id is not None:
             first = await self._claim(turn, by)

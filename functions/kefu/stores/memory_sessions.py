@@ -57,15 +57,7 @@ class _Chat:
 
     def new_turn(self, asked: Asked, now: float) -> Turn:
         number = 2 * len(self.turns) + 1
-        turn = Turn(
-            session_id=self.session.id,
-            question_id=number,
-            question=asked.content,
-            status="pending",
-            lease=now + LEASE,
-            asked_at=now,
-            client_message_id=asked.client_message_id,
-        )
+        turn = Turn.begun(self.session.id, number, asked, now)
         if asked.client_message_id is not None:
             self.by_client_id[asked.client_message_id] = number
         return turn

@@ -13,23 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kefu.capture import Content, Known, Unfoldable, digest, fold, references, unfold
-from kefu.sessions import CallRecord, SessionId, StoredMessage
+from kefu.sessions import CALL_FACTS, CallRecord, SessionId, StoredMessage
 
 REFERRED = 42
 """How many messages a store looks up by itself: a window of 20, and some that were left out."""
 
-PLAIN = (
-    "message_id",
-    "number",
-    "attempt",
-    "created_at",
-    "finish_reason",
-    "stream_complete",
-    "ttft",
-    "duration",
-    "prompt_tokens",
-    "completion_tokens",
-)
 DICTIONARY = (
     b'"system"},{"role":"user","content":"user","assistant","tool_calls":["tools":["timeout"'
     b'"error":[0,{"message":"type":"server_error","param":null,"code":"rate_limit_exceeded"'
@@ -65,7 +53,7 @@ class Packed:
 def pack(call: CallRecord, known: Sequence[StoredMessage]) -> Packed:
     messages = Known(known)
     texts: dict[str, str] = {}
-    record: dict[str, object] = {name: getattr(call, name) for name in PLAIN}
+    record: dict[str, object] = {name: getattr(call, name) for name in CALL_FACTS}
     for name in FOLDED:
         body = getattr(call, name)
         if isinstance(body, bytes):
@@ -98,7 +86,7 @@ class PackedCall:
         response, meta, error = (
             _text(self._body(name, messages, texts)) for name in ("response", "meta", "error")
         )
-        plain = {name: record.get(name) for name in PLAIN}
+        plain = {name: record.get(name) for name in CALL_FACTS}
         return CallRecord(
             session_id=session_id,
             request=request,

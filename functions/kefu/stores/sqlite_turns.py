@@ -101,7 +101,7 @@ class SqliteTurns:
             return Begun(replace(turn, status="pending", lease=lease).message(now))
         first = (session.id, session.title, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
-        turn = Turn(session.id, 2 * turns - 1, asked.content, "pending", lease, now, client)
+        turn = Turn.begun(session.id, 2 * turns - 1, asked, now)
         db.execute(_ADD_TURN, (session.id, turn.question_id, turn.question, lease, now, client))
         return Begun(turn.message(now))
 

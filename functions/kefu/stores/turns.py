@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from math import inf
 
 from kefu.sessions import (
+    LEASE,
+    Asked,
     Begun,
     Ended,
     Overview,
@@ -42,6 +44,18 @@ class Turn:
     answer: str = ""
     answered_at: float = 0.0
     rating: Rating | None = None
+
+    @classmethod
+    def begun(cls, session_id: SessionId, question_id: int, asked: Asked, now: float) -> Turn:
+        return cls(
+            session_id=session_id,
+            question_id=question_id,
+            question=asked.content,
+            status="pending",
+            lease=now + LEASE,
+            asked_at=now,
+            client_message_id=asked.client_message_id,
+        )
 
     def messages(self, now: float) -> tuple[StoredMessage, ...]:
         """The visitor's, and the answer if there is one."""

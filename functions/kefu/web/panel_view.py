@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from kefu.keypool import KeyState
-from kefu.sessions import CallRecord, Day, Overview, Page, Session, StoredMessage
+from kefu.sessions import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
 from kefu.web.transcript import FORMATS as TRANSCRIPTS
 
 Json = dict[str, object]
@@ -38,26 +38,12 @@ def message(stored: StoredMessage) -> Json:
 def call(record: CallRecord) -> Json:
     """`request` is the text as it was sent, so that nothing is lost by reading it."""
     return {
-        **{name: getattr(record, name) for name in _PLAIN},
+        **{name: getattr(record, name) for name in CALL_FACTS},
         "request": None if record.request is None else record.request.decode(errors="replace"),
         "response": _parsed(record.response),
         "meta": _parsed(record.meta),
         "error": _parsed(record.error),
     }
-
-
-_PLAIN = (
-    "message_id",
-    "number",
-    "attempt",
-    "created_at",
-    "finish_reason",
-    "stream_complete",
-    "ttft",
-    "duration",
-    "prompt_tokens",
-    "completion_tokens",
-)
 
 
 def _parsed(text: str | None) -> object:
