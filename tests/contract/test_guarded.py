@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -77,16 +76,15 @@ async def test_a_clock_that_goes_back_does_not_make_a_view_fresh_for_ever(
     assert slow.reads == 2
 
 
-async def test_a_fresh_view_costs_microseconds_and_no_task(
+async def test_a_fresh_view_costs_no_read_and_no_task(
     slow: SlowStore, guarded: GuardedCooldowns
 ) -> None:
     slow.answering.set()
     await guarded.cooldowns()
     tasks = asyncio.all_tasks()
-    started = time.process_time()
-    for _ in range(10_000):
+    for _ in range(100):
         await guarded.cooldowns()
-    assert (time.process_time() - started) / 10_000 < 20e-6
+    assert slow.reads == 1
     assert asyncio.all_tasks() == tasks
 
 

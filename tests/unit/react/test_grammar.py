@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from kefu.react.display import Splitter, answer_so_far
 from kefu.react.grammar import Action, Final, Malformed, Parsed, parse
+from tests.fakes.growth import assert_linear
 
 # The outputs of models, as they go wrong: (what it wrote, what it means).
 GOLDEN: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -240,32 +240,18 @@ BOMBS = {
 }
 
 
-def seconds(text: str) -> float:
-    best = float("inf")
-    for _ in range(2):
-        started = time.process_time()
-        parse(text)
-        best = min(best, time.process_time() - started)
-    return best
-
-
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("before", ["", "<thought>"])
 def test_s33_time_is_linear_in_the_length(name: str, before: str) -> None:
     def bomb(size: int) -> str:
         return before + (BOMBS[name] * (size // len(BOMBS[name]) + 1))[:size]
 
-    small, large = seconds(bomb(100_000)), seconds(bomb(200_000))
-    # Quadratic would be 4; below a few milliseconds the clock's own error shows.
-    assert large < 2.9 * small + 0.01, (small, large)
+    assert_linear(bomb, parse, 200_000)
 
 
 def test_s33_showing_is_linear_as_well() -> None:
-    def feed(size: int) -> float:
-        text = ("<final>x</final><" * size)[:size]
-        started = time.process_time()
-        shown(text, *range(0, size, 20))
-        return time.process_time() - started
-
-    small, large = min(feed(50_000), feed(50_000)), min(feed(100_000), feed(100_000))
-    assert large < 2.9 * small + 0.01, (small, large)
+    assert_linear(
+        lambda size: ("<final>x</final><" * size)[:size],
+        lambda text: shown(text, *range(0, len(text), 20)),
+        100_000,
+    )
