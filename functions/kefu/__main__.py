@@ -14,7 +14,6 @@ from kefu import __version__
 
 if TYPE_CHECKING:
     from kefu.cli.repl import OpenTalk
-    from kefu.events import SessionId
     from kefu.settings import Settings
 
 
@@ -74,30 +73,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _chat(options: argparse.Namespace) -> int:
     from kefu.cli.arguments import chat_flags
     from kefu.cli.chat import chat
+    from kefu.terminal.ids import new_id
 
-    return chat(chat_flags(options), _talk, _new_id)
+    return chat(chat_flags(options), _talk, new_id)
 
 
 def _talk() -> OpenTalk:
-    from kefu.terminal import TerminalChat
+    from kefu.terminal.talk import TerminalChat
 
     return TerminalChat
-
-
-def _new_id() -> SessionId:
-    import os
-
-    from kefu.events.envelope import new_session_id
-    from kefu.system_clock import SystemClock
-
-    return new_session_id(SystemClock().now(), os.urandom(10))
 
 
 def _sessions(options: argparse.Namespace) -> int:
     from kefu.cli.sessions import sessions
     from kefu.stores.session_logs import logs_at
+    from kefu.terminal.ids import new_id
 
-    return sessions(options, logs_at(options.log_dir), _new_id)
+    return sessions(options, logs_at(options.log_dir), new_id)
 
 
 def _replay(options: argparse.Namespace) -> int:

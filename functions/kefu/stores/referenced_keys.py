@@ -96,4 +96,6 @@ def _why(error: Exception) -> str:
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         return str(response.get("Error", {}).get("Code", "unknown"))
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error.name} is not installed"
     return str(error) if type(error) is ValueError else type(error).__name__
