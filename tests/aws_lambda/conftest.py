@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from tests.fakes.asking import Answer, ask
 from tests.fakes.fixtures import question
 from tests.fakes.gateway_front import GatewayFront
 from tests.fakes.lambda_function import StreamingFunction, build_package, find_python
-from tests.fakes.stage import api_keys
+from tests.fakes.stage import ORIGIN, api_keys
 from tests.fakes.upstream import ScriptedUpstream
 from tests.parts.fetch import folder_of
 from tests.parts.plugin import free_port
@@ -35,6 +36,10 @@ class Deployed:
     @property
     def url(self) -> str:
         return self.front.url
+
+    async def ask(self, body: Any, *, headers: Mapping[str, str]) -> Answer:
+        """As a visitor of an allowed page."""
+        return await ask(self.url, body, headers={"Origin": ORIGIN, **headers})
 
 
 class Deploy(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Generic, Protocol
 
 import httpx
+from typing_extensions import TypeVar
 
 from kefu.sessions import Retention, Sessions
 from kefu.stores.sqlite import SqliteStore
@@ -20,8 +21,20 @@ FILE = "chats.sqlite3"
 STORE = f"sqlite:///{FILE}"
 
 
-class Visitor:
-    def __init__(self, stage: Stage) -> None:
+class Site(Protocol):
+    """A service on a stage, or a function behind its gateway."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def ask(self, body: Any, *, headers: Mapping[str, str]) -> Answer: ...
+
+
+S = TypeVar("S", bound=Site, default=Stage)
+
+
+class Visitor(Generic[S]):
+    def __init__(self, stage: S) -> None:
         self.stage = stage
         self.session_id: str | None = None
         self.token = ""

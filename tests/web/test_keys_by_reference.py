@@ -144,6 +144,22 @@ async def test_rotated_keys_arrive_within_the_ttl_and_a_failing_reading_changes_
     await keys.aclose()
 
 
+async def test_who_only_waits_for_keys_has_them_read_again_too() -> None:
+    """The panel and the lists of a visitor's messages: on an instance where nobody chats."""
+    clock, told = Ticking(), list[tuple[str, ...]]()
+    texts: list[str] = ["", CANARY, ROTATED]
+    keys = ReferencedKeys(lambda: texts.pop(0), told.append, clock, ttl=300, on_degraded=print)
+    for _ in range(2):
+        await keys.ready()
+        clock.now += 11
+    assert told == [(CANARY,)]
+    clock.now += 300
+    await keys.ready()
+    await asyncio.sleep(0.1)
+    assert told == [(CANARY,), (ROTATED,)]
+    await keys.aclose()
+
+
 async def test_a_clock_that_went_back_does_not_keep_old_keys_for_ever() -> None:
     """L8."""
     clock, told = Ticking(), list[tuple[str, ...]]()

@@ -55,7 +55,11 @@ class ReferencedKeys:
             self._reading = asyncio.create_task(self._refresh())
 
     async def ready(self) -> None:
-        """Wait for the first keys while they are being read; not at all once they are known."""
+        """Wait for the first keys while they are being read; not at all once they are known.
+
+        Starts a reading if one is due: not everybody who needs them is a chat.
+        """
+        self.prefetch()
         if not self._known and self._reading is not None:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 

@@ -1,0 +1,125 @@
+"""Kept chats, and the panel, of the built package: through the Web Adapter, in DynamoDB Local.
+
+What `Sessions=true` and `AdminTokenParameter` switch on (P35, T20; rows L1 and L4).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.aws_lambda.conftest import Deploy, Deployed
+from tests.contract.engines import new_table
+from tests.fakes import behaviours as b
+from tests.fakes.asking import get
+from tests.fakes.aws_keys import AwsKeys
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.metering_front import MeteringFront
+from tests.fakes.stage import ORIGIN
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+OPERATOR = {"authorization": "Bearer " + "kept-elsewhere-" * 3}
+
+
+@dataclass(frozen=True)
+class Kept:
+    site: Deployed
+    table: MeteringFront
+
+
+class Keep(Protocol):
+    def __call__(self, *, timeout: float = 30) -> AbstractAsyncContextManager[Kept]: ...
+
+
+@pytest.fixture
+def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -> Keep:
+    """A function that keeps chats, and that Lambda freezes between two requests."""
+
+    @asynccontextmanager
+    async def kept(*, timeout: float = 30) -> AsyncIterator[Kept]:
+        table = await new_table(dynamodb_local, time.time, with_ttl=True)
+        with (
+            MeteringFront(dynamodb_local) as front,
+            AwsKeys(OPERATOR["authorization"].removeprefix("Bearer ")) as aws,
+        ):
+            site = deploy(
+                store=f"dynamodb://{table.table}",
+                sessions="true",
+                admin_token_from="ssm:/kefu/admin-token",
+                capture="all",
+                stall_timeout=30,
+                timeout=timeout,
+                freezing=True,
+                environment={**aws.environment, "AWS_ENDPOINT_URL_DYNAMODB": front.url},
+            )
+            yield Kept(site, front)
+            site.front.stop()
+        await table.aclose()
+
+    return kept
+
+
+async def test_p35_a_chat_goes_on_with_another_instance_and_its_operator_sees_it(
+    keep: Keep,
+) -> None:
+    """With the actions on the table that the template allows, and no other."""
+    async with keep() as kept:
+        site, visitor = kept.site, Visitor(kept.site)
+        site.upstream.script("*", b.answer("the first ", "answer"), b.answer("the second answer"))
+        first = await visitor.say("first", client_message_id=new_id())
+        assert first.complete
+        assert "X-Session-Token" in first.headers["access-control-expose-headers"]
+        # Frozen as soon as the answer had ended, and never thawed: what is known is in the table.
+        site.front.instances[0].kill("no longer needed")
+        assert (await visitor.say("second")).complete
+        assert len(site.front.instances) == 2
+        said = ["first", "the first answer", "second"]
+        told = site.upstream.journal[-1].body["messages"]
+        assert [message["content"] for message in told[1:]] == said
+        assert [text for _, text, _ in await visitor.shown()] == [*said, "the second answer"]
+        await _operator_sees(site, str(visitor.session_id))
+        await _page_may_delete(site)
+        assert (await visitor.look("", "DELETE")).status_code == 204
+        assert (await visitor.look()).status_code == 404
+        used = {f"dynamodb:{operation}" for operation in kept.table.bill.calls}
+        allowed = re.findall(r"\bdynamodb:[A-Z]\w+", TEMPLATE.read_text(encoding="utf-8"))
+        assert used == set(allowed)
+
+
+async def _operator_sees(site: Deployed, session: str) -> None:
+    assert "admin/panel." in (await get(site.url, "/admin")).text
+    api = "/admin/api/sessions"
+    assert (await get(site.url, api)).status_code == 401
+    rows = (await get(site.url, api, **OPERATOR)).json()["rows"]
+    assert [row["id"] for row in rows] == [session]
+    found = (await get(site.url, f"{api}/{session}", **OPERATOR)).json()
+    assert len(found["calls"]) == 2
+    assert "the first answer" in str(found["calls"][1])
+
+
+async def _page_may_delete(site: Deployed) -> None:
+    """C18: a browser asks first."""
+    asked = {"access_control_request_method": "DELETE"}
+    preflight = await get(site.url, "/api/sessions/x", method="OPTIONS", origin=ORIGIN, **asked)
+    assert preflight.status_code == 204
+    assert "DELETE" in preflight.headers["access-control-allow-methods"]
+    assert "X-Session-Token" in preflight.headers["access-control-allow-headers"]
+
+
+async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Keep) -> None:
+    """Written before the function returns and is frozen."""
+    async with keep(timeout=5) as kept:
+        visitor = Visitor(kept.site)
+        kept.site.upstream.script("*", b.drip(100, delay=0.1))
+        answer = await visitor.say("long")
+        assert answer.error["code"] == "gateway_timeout"
+        kept.site.front.instances[0].kill("no longer needed")
+        shown = await visitor.shown()
+        assert shown == [("user", "long", "partial"), ("assistant", answer.text.strip(), "partial")]
