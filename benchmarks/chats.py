@@ -18,7 +18,7 @@ from typing import Any
 
 import boto3
 
-from kefu.sessions import Asked, Ended, Retention, Session, Sessions, Wanted
+from kefu.sessions import LEASE, Asked, Ended, Retention, Session, Sessions, Wanted
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite import SqliteStore
@@ -57,6 +57,10 @@ class Chat:
         assert session
         self.message = (await self.store.begin(session, asked, self.clock.now)).message
         self.known = await self.store.messages(ONE, limit=21, now=self.clock.now)
+
+    async def renew(self) -> None:
+        self.clock.now += LEASE / 2
+        assert await self.store.renew(ONE, self.message.id, 0, self.clock.now)
 
     async def finish(self) -> None:
         ended = Ended("ok", words(self.turns, 400), 900, 300)
@@ -105,6 +109,7 @@ async def turn_units(endpoint: str) -> dict[str, Bill]:
             await chat.turn()
         front.settle()
         await count("a turn: its beginning, and the history", chat.begin)
+        await count("a turn: half a minute more of it", chat.renew)
         await count("a turn: its end", chat.finish)
         await count("a turn: the call", chat.record)
         clock.now += 1200

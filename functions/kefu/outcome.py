@@ -10,16 +10,21 @@ from functools import partial
 from kefu.answer import Clock
 from kefu.chat import Dialogue
 from kefu.completion import Chunk, Usage
-from kefu.errors import ClientGone, KefuError, UpstreamUnavailable
+from kefu.errors import ClientGone, KefuError, StoreUnavailable, UpstreamUnavailable
 from kefu.hooks.hook import Filter
 from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.recording import Happened, Recording, error_object
-from kefu.sessions import CallRecord, Ended, Sessions, StoredMessage
+from kefu.sessions import LEASE, Begun, CallRecord, Ended, Sessions, StoredMessage
 from kefu.visible import Visible
 
 HEADERS_WAIT = 1.0
 """Seconds from the request on in which an answer that says nothing may still become a status."""
+
+RENEW_AFTER = LEASE / 2
+"""Seconds: so there is time for a second try, and a turn of usual length needs none."""
+RENEW_AGAIN = LEASE / 12
+"""Seconds after which a store that could not is asked again."""
 
 LEFT = (ClientGone, asyncio.CancelledError)
 """What ends an answer for want of a listener."""
@@ -40,20 +45,41 @@ class Outcome:
     def __init__(
         self,
         writing: Writing,
-        message: StoredMessage,
+        begun: Begun,
         came: float,
         filters: Callable[[], Sequence[Filter]],
     ) -> None:
         """`came`: Unix time at which the request came."""
         self.beside: dict[str, object] = {}
         """What goes into the `meta` of every call."""
-        self.known: Sequence[StoredMessage] = (message,)
+        self.known: Sequence[StoredMessage] = (begun.message,)
         """Messages that need not be stored again with a call's bodies."""
         self._writing = writing
-        self.message = message
+        self.message = begun.message
+        self._again = begun.again
         self._came = came
         self._visible = Visible(filters)
         self._saving: list[asyncio.Task[None]] = []
+
+    async def hold(self, lost: Callable[[], None]) -> None:
+        """Keep the turn this request's own until it is written down; to be cancelled after that.
+
+        `lost` is called when it is not any more: somebody else answers it now, or the chat is gone.
+        A store that is away takes no turn from anybody.
+        """
+        writing, place = self._writing, (self.message.session_id, self.message.id)
+        pause = RENEW_AFTER
+        while not self._saving:
+            await asyncio.sleep(pause)
+            try:
+                mine = await writing.store.renew(*place, self._again, writing.clock.now())
+            except StoreUnavailable:
+                pause = RENEW_AGAIN
+                continue
+            if not mine and not self._saving:
+                lost()
+                return
+            pause = RENEW_AFTER
 
     async def watch(
         self, dialogue: Dialogue, batches: AsyncIterator[list[Chunk]]
@@ -125,7 +151,8 @@ class Outcome:
         writing, message = self._writing, self.message
         store, begin, now = writing.store, writing.keeper.begin, writing.clock.now()
         what = f"message {message.id} of session {message.session_id}"
-        finish = partial(store.finish, message.session_id, message.id, ended, now)
+        place = message.session_id, message.id
+        finish = partial(store.finish, *place, ended, now, self._again)
         self._saving.append(begin(f"the end of {what}", finish))
         known = (*self.known, *_answers(message, ended, now))
         for call in self._calls(dialogue, error) if dialogue else ():
@@ -135,6 +162,7 @@ class Outcome:
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
         happened = Happened(
             message=self.message,
+            again=self._again,
             answer=self._visible.came,
             chunks=self._visible.chunks,
             error=_said(error) if error is not None else None,

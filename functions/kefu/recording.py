@@ -31,6 +31,9 @@ from kefu.errors import ContextTooLong, KefuError
 from kefu.prompt import Prompt
 from kefu.sessions import CallRecord, StoredMessage
 
+CALLS_A_TRY = 10
+"""More than are ever made for one."""
+
 Capture = Literal["off", "errors", "all"]
 """Whose raw bodies are kept: of no call, of those that failed, of all."""
 
@@ -41,6 +44,8 @@ class Happened:
 
     message: StoredMessage
     """The visitor's."""
+    again: int
+    """How often it had been tried before."""
     answer: Collected
     """As it came, before any filter."""
     chunks: int
@@ -82,15 +87,17 @@ class Recording:
     def calls(self, dialogue: Dialogue, happened: Happened) -> Iterator[CallRecord]:
         """In the order they were made."""
         call, began, tried = dialogue.call, dialogue.call.started, 0
+        # Those of the tries before are kept.
+        first = CALLS_A_TRY * happened.again + 1
         error = error_object(ContextTooLong("The conversation is too long for the model."))
-        for number, refused in enumerate(dialogue.too_long, 1):
+        for number, refused in enumerate(dialogue.too_long, first):
             attempts = call.attempts[tried : refused.attempts]
             sent = _Sent(number, dialogue.question, refused.body, refused.prompt, attempts, began)
             record = self._sent(sent, call.started, happened, failed=True)
             yield replace(record, duration=refused.ended - began, error=self._text(error))
             began, tried = refused.ended, refused.attempts
         last = _Sent(
-            len(dialogue.too_long) + 1,
+            first + len(dialogue.too_long),
             dialogue.question,
             call.body,
             dialogue.prompt,

@@ -24,7 +24,8 @@ Status = Literal["pending", "ok", "failed", "partial", "interrupted"]
 Rating = Literal["up", "down"]
 
 LEASE = 60.0
-"""Seconds for which a turn is taken to be running when nobody says how it ended."""
+"""Seconds for which a turn is taken to be running when nobody says how it ended, or that it still
+runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,15 @@ class Begun:
 
     - `answer` is there: this very message was answered before; nothing is to be done.
     - `busy_for` > 0: it is being answered now, by another request, for so many seconds at most.
-    - else: the turn is the caller's, to be ended by `finish`.
+    - else: the turn is the caller's, to be ended by `finish`, and every now and then until then to
+      be claimed by `renew`.
     """
 
     message: StoredMessage
     answer: StoredMessage | None = None
     busy_for: float = 0.0
+    again: int = 0
+    """How often the turn had been begun before: whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class CallRecord:
     message_id: int
     """The visitor's message it was made for."""
     number: int
-    """Of the calls for this message; the first is 1."""
+    """Of the calls for this message, in their order; the first is 1. There may be gaps."""
     attempt: int
     """How many keys were tried, the last of which answered if any did."""
     created_at: float
@@ -163,11 +167,20 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        """Say that a turn still runs: its lease is a whole one from now on.
+
+        False when it is the caller's no longer: it has ended, was begun again or deleted, or its
+        lease was over for as long as one lasts.
+        """
+        ...
+
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: Ended, now: float
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float, again: int = 0
     ) -> StoredMessage | None:
         """Save how a turn ended; the answer if there is one. Idempotent: what was said first
-        stays. A session that was deleted meanwhile stays so (None).
+        stays. A session that was deleted meanwhile stays so (None), and so does a turn that has
+        been begun again by another request.
         """
         ...
 

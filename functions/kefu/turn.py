@@ -124,7 +124,7 @@ class Turn:
             raise SessionBusy("This message is being answered.", retry_after=wait)
         self.reply = begun.answer.content if begun.answer else reply
         if not begun.answer:
-            self._outcome = Outcome(writing, begun.message, self._came, self._filters)
+            self._outcome = Outcome(writing, begun, self._came, self._filters)
 
     async def replied(self) -> None:
         """Write down a hook's answer; a stored one is there already."""

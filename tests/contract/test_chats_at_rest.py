@@ -231,7 +231,7 @@ def test_d10_a_killed_process_leaves_what_it_answered(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_version_before_learns_to_keep_chats(tmp_path: Path) -> None:
-    """Migration 2 on a file that has cooldowns in it."""
+    """Migration 2 and those after it, on a file that has cooldowns in it."""
     file = tmp_path / "kefu.sqlite3"
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
         for statement in MIGRATIONS[0].split(";"):

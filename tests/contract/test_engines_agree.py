@@ -20,7 +20,13 @@ KEPT = Retention(session=3.137 * DAY, raw=1.037 * DAY)
 PAUSES = [3.0, 3.0, 7.0, LEASE, 700.0, 0.4 * DAY, 0.9 * DAY, 3.5 * DAY]
 WANTED = [Wanted(), Wanted(has_error=True), Wanted(status="pending"), Wanted(status="ok")]
 ENDS = [Ended("ok", "the answer {}", 7, 3), Ended("partial", "the ans {}", 5, 1), Ended("failed")]
-STEPS = ["begin"] * 6 + ["finish"] * 6 + ["record"] * 2 + ["look", "look", "rate", "list", "delete"]
+STEPS = (
+    ["begin"] * 6
+    + ["finish"] * 6
+    + ["renew"] * 2
+    + ["record"] * 2
+    + ["look", "look", "rate", "list", "delete"]
+)
 
 
 async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
@@ -36,7 +42,11 @@ async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now
 async def finish(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     message_id, ended = 2 * dice.randrange(5) + 1, dice.choice(ENDS)
     ended = replace(ended, text=ended.text.format(dice.random()))
-    return await store.finish(session_id, message_id, ended, now)
+    return await store.finish(session_id, message_id, ended, now, dice.choice([0, 0, 0, 1, 2]))
+
+
+async def renew(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
+    return await store.renew(session_id, 2 * dice.randrange(5) + 1, dice.choice([0, 0, 1]), now)
 
 
 async def record(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
@@ -72,6 +82,7 @@ async def delete(store: Sessions, dice: random.Random, session_id: SessionId, no
 DOING = {
     "begin": begin,
     "finish": finish,
+    "renew": renew,
     "record": record,
     "look": look,
     "rate": rate,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kefu.sessions import LEASE, Asked, Ended, Sessions, SessionStore
+from kefu.sessions import LEASE, Asked, Ended, Sessions, SessionStore, Wanted
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, turn
 from tests.contract.engines import HandClock
 
@@ -123,7 +123,7 @@ async def test_d10_a_turn_nobody_ended_reads_as_interrupted(
     clock.now += 1
     assert await sessions.messages(ONE, now=clock.now) == [replace(asked, status="interrupted")]
     assert await ask(sessions, clock, "question", "client 1") == asked
-    await sessions.finish(ONE, asked.id, Ended("ok", "late but here"), clock.now)
+    await sessions.finish(ONE, asked.id, Ended("ok", "late but here"), clock.now, again=1)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [message.status for message in kept] == ["ok", "ok"]
 
@@ -204,12 +204,71 @@ async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
     assert all(one.message == asked for one in begun)
     assert await sessions.messages(ONE, now=clock.now) == [asked]
     clock.now += 5
-    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now)
+    mine = next(one for one in begun if not one.busy_for)
+    assert mine.again == 1
+    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now, mine.again)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [(message.content, message.status) for message in kept] == [
         ("question", "ok"),
         ("answer", "ok"),
     ]
+
+
+async def test_p17_a_turn_that_says_so_in_time_is_taken_to_be_running(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """However long its answer takes; a list says the same of it."""
+    asked = await ask(sessions, clock, "question", "client 1")
+    for _ in range(4):
+        clock.now += LEASE / 2
+        assert await sessions.renew(ONE, asked.id, 0, clock.now)
+    clock.now += LEASE - 1
+    assert await sessions.messages(ONE, now=clock.now) == [asked]
+    assert [row.status for row in (await sessions.newest(Wanted(), None, 9, clock.now)).rows] == [
+        "pending"
+    ]
+    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    assert again.busy_for == pytest.approx(1)
+    clock.now += 1
+    assert [m.status for m in await sessions.messages(ONE, now=clock.now)] == ["interrupted"]
+    assert await sessions.renew(ONE, asked.id, 0, clock.now), "late, but nobody was faster"
+    assert await sessions.messages(ONE, now=clock.now) == [asked]
+
+
+async def test_p17_a_turn_that_is_the_callers_no_longer_cannot_be_renewed(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    assert not await sessions.renew(ONE, 1, 0, clock.now)
+    await turn(sessions, clock, "first", "yes")
+    assert not await sessions.renew(ONE, 1, 0, clock.now)
+    asked = await ask(sessions, clock, "question")
+    assert not await sessions.renew(ONE, asked.id, 1, clock.now)
+    assert not await sessions.renew(TWO, asked.id, 0, clock.now)
+    clock.now += 2 * LEASE
+    assert not await sessions.renew(ONE, asked.id, 0, clock.now)
+    asked = await ask(sessions, clock, "another")
+    await sessions.delete(ONE)
+    assert not await sessions.renew(ONE, asked.id, 0, clock.now)
+
+
+async def test_p17_of_a_turn_begun_again_the_first_beginning_says_nothing_more(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """Its process had been asleep, say: what it brings now must not end the other's turn."""
+    asked = await ask(sessions, clock, "question", "client 1")
+    for again in range(1, 4):
+        clock.now += LEASE
+        begun = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+        assert (begun.busy_for, begun.again) == (0.0, again)
+        assert not await sessions.renew(ONE, asked.id, again - 1, clock.now)
+        late = Ended("partial", "half an ans")
+        assert await sessions.finish(ONE, asked.id, late, clock.now, again - 1) is None
+        assert await sessions.messages(ONE, now=clock.now) == [asked]
+        assert await sessions.renew(ONE, asked.id, again, clock.now)
+    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now, 3)
+    answered = await sessions.finish(ONE, asked.id, Ended("failed"), clock.now, 2)
+    assert answered
+    assert answered.content == "answer"
 
 
 async def test_p7_two_tabs_at_once_keep_each_answer_beside_its_question(

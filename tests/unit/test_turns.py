@@ -202,7 +202,9 @@ def dialogue() -> Dialogue:
 
 def happened(error: dict[str, object] | None) -> Happened:
     message = stored(7, "user")
-    return Happened(message, Collected(), 3, error, 5000.0, ended=104.0, beside={"request_id": "r"})
+    return Happened(
+        message, 0, Collected(), 3, error, 5000.0, ended=104.0, beside={"request_id": "r"}
+    )
 
 
 @pytest.mark.parametrize("error", [None, {"code": "gateway_timeout"}])

@@ -121,6 +121,7 @@ def turn_in(item: Item) -> Turn:
         answer=text_in(item, "answer"),
         answered_at=time_in(item, "answered"),
         rating=cast(Rating | None, text_in(item, "rating") or None),
+        again=whole_in(item, "again"),
     )
 
 

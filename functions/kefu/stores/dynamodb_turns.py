@@ -25,7 +25,7 @@ from kefu.sessions import (
 )
 from kefu.stores import dynamodb_items as items
 from kefu.stores.dynamodb_table import Row, change, text, value_of
-from kefu.stores.dynamodb_upkeep import DynamoUpkeep
+from kefu.stores.dynamodb_upkeep import DynamoUpkeep, runs_for, whose
 from kefu.stores.turns import Turn, newest_messages
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class DynamoTurns(DynamoUpkeep):
         lease = now + LEASE
         if kept:
             reopen = change(
-                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer",
+                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer ADD #again :one",
                 _RUNS_NO_MORE,
                 pending="pending",
                 failed="failed",
@@ -149,26 +149,28 @@ class DynamoTurns(DynamoUpkeep):
                 lease=lease,
                 now=now,
                 by=by,
+                one=1,
             )
-            mine, _ = await self._update(row, reopen)
+            mine, kept = await self._update(row, reopen)
         else:
             mine = await self._put_turn(replace(first, lease=lease), replace=False)
         turn = replace(turn, status="pending", lease=lease)
         if mine:
             await self._give_number_back(first.session_id, number)
-            return Begun(turn.message(now))
+            return Begun(turn.message(now), again=items.whole_in(kept, "again"))
         await self._give_back(turn, number, old, now)
         return Begun(turn.message(now), busy_for=LEASE)  # somebody else was faster
 
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: Ended, now: float
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float, again: int = 0
     ) -> StoredMessage | None:
         end = change(
             "SET #status = :status, #answered = :now" + (", #answer = :text" * bool(ended.text)),
-            "#status = :pending",
+            runs_for(again),
             status=ended.status,
             now=now,
             pending="pending",
+            **whose(again),
             **({"text": ended.text} if ended.text else {}),
         )
         row = items.turn_row(session_id, message_id)

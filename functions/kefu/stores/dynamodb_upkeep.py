@@ -21,6 +21,17 @@ TOGETHER: Final = 2.0
 """Seconds within which another turn is probably the same message, sent at the same time."""
 
 
+def runs_for(again: int) -> str:
+    """The condition that a turn has not ended, and is this beginning's."""
+    mine = "#again = :again" if again else "attribute_not_exists(#again)"
+    return f"#status = :pending AND {mine}"
+
+
+def whose(again: int) -> dict[str, int]:
+    """What `runs_for` wants besides `pending`."""
+    return {"again": again} if again else {}
+
+
 class DynamoUpkeep:
     def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:
         self._table = table
@@ -86,6 +97,23 @@ class DynamoUpkeep:
             lambda client: self._table.put(client, row, values, replace=replace)
         )
         return done
+
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        lease = now + LEASE
+        longer = change(
+            "SET #lease = :lease",
+            f"{runs_for(again)} AND #lease > :over",
+            lease=lease,
+            pending="pending",
+            over=now - LEASE,
+            **whose(again),
+        )
+        mine, _ = await self._update(items.turn_row(session_id, message_id), longer)
+        if mine:  # so that the list of sessions says the same
+            still = "#status = :pending AND #lease < :lease"
+            listed = change("SET #lease = :lease", still, lease=lease, pending="pending")
+            await self._update(items.session_row(session_id), listed)
+        return mine
 
     def _turns_expire(self, now: float) -> int:
         """Half as late again as their session: so they need not be touched at every message."""

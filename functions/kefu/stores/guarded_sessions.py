@@ -97,11 +97,15 @@ class GuardedSessions:
             "saving a rating", self._store.rate(session_id, client_message_id, rating)
         )
 
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        longer = self._store.renew(session_id, message_id, again, now)
+        return await self._patiently("renewing a turn", longer)
+
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: Ended, now: float
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float, again: int = 0
     ) -> StoredMessage | None:
         """Waits longer, and does not give up because others failed: so much text is at stake."""
-        end = self._store.finish(session_id, message_id, ended, now)
+        end = self._store.finish(session_id, message_id, ended, now, again)
         return await self._patiently("saving the end of a turn", end)
 
     async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
@@ -128,8 +132,8 @@ class GuardedSessions:
         try:
             begun = await saving
             if begun.answer is None and not begun.busy_for:
-                message = begun.message
-                await self._store.finish(message.session_id, message.id, Ended("failed"), now)
+                place = begun.message.session_id, begun.message.id
+                await self._store.finish(*place, Ended("failed"), now, begun.again)
         except (StoreUnavailable, KeyError):
             return  # nothing was begun, or it will read as interrupted
 

@@ -97,10 +97,10 @@ class MemorySessions:
             turn = chat.turns[number]
             if again := turn.met_again(now):
                 return again
-            turn = replace(turn, status="pending", lease=now + LEASE, answer="")
+            turn = turn.begun_again(now)
         chat.turns[turn.question_id] = turn
         chat.status, chat.lease = turn.status, turn.lease
-        return Begun(turn.message(now))
+        return Begun(turn.message(now), again=turn.again)
 
     def _use(self, chat: _Chat, now: float) -> None:
         chat.session = replace(chat.session, updated_at=now)
@@ -108,14 +108,23 @@ class MemorySessions:
         self._chats[chat.session.id] = chat
         self._forget(now)
 
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        chat = self._chat(session_id, now)
+        turn = chat.turns.get(message_id) if chat else None
+        if chat is None or turn is None or not turn.runs_for(again) or turn.lease <= now - LEASE:
+            return False
+        chat.turns[message_id] = replace(turn, lease=now + LEASE)
+        chat.lease = max(chat.lease, now + LEASE)
+        return True
+
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: Ended, now: float
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float, again: int = 0
     ) -> StoredMessage | None:
         chat = self._chat(session_id, now)
         turn = chat.turns.get(message_id) if chat else None
         if chat is None or turn is None:
             return None
-        if turn.status == "pending":
+        if turn.runs_for(again):
             turn = replace(turn, status=ended.status, answer=ended.text, answered_at=now)
             chat.turns[message_id] = turn
             chat.status = turn.status

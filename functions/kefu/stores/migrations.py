@@ -58,6 +58,8 @@ MIGRATIONS: tuple[str, ...] = (
       PRIMARY KEY (session, number)
     ) WITHOUT ROWID;
     """,
+    # 4: whose a turn is that was begun more than once.
+    "ALTER TABLE turns ADD COLUMN again INTEGER NOT NULL DEFAULT 0",
 )
 
 

@@ -29,7 +29,7 @@ FAR_ID = 1 << 62
 
 _SESSION = "SELECT id, title, config, created, updated FROM sessions WHERE id = ? AND updated > ?"
 TURN = (
-    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating"
+    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again"
     " FROM turns WHERE session = ?"
 )
 _BY_NUMBER = f"{TURN} AND question_id = ?"
@@ -41,11 +41,16 @@ _BEGIN = (
     " lease = ?6 RETURNING turns"
 )
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
-_ADD_TURN = "INSERT INTO turns VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, NULL)"
+_ADD_TURN = "INSERT INTO turns VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, NULL, 0)"
 _REOPEN = (
-    "UPDATE turns SET status = 'pending', lease = ?, answer = '' WHERE session = ?"
-    " AND question_id = ?"
+    "UPDATE turns SET status = 'pending', lease = ?, answer = '', again = again + 1"
+    " WHERE session = ? AND question_id = ?"
 )
+_RENEW = (
+    "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ? AND again = ?"
+    " AND status = 'pending' AND lease > ?"
+)
+_LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END_TURN = (
     "UPDATE turns SET status = ?, answer = ?, answered = ? WHERE session = ? AND question_id = ?"
 )
@@ -98,42 +103,53 @@ class SqliteTurns:
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             db.execute(_REOPEN, (lease, session.id, turn.question_id))
-            return Begun(replace(turn, status="pending", lease=lease).message(now))
+            turn = turn.begun_again(now)
+            return Begun(turn.message(now), again=turn.again)
         first = (session.id, session.title, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
         turn = Turn.begun(session.id, 2 * turns - 1, asked, now)
         db.execute(_ADD_TURN, (session.id, turn.question_id, turn.question, lease, now, client))
         return Begun(turn.message(now))
 
-    async def finish(
-        self, session_id: SessionId, message_id: int, ended: Ended, now: float
-    ) -> StoredMessage | None:
-        def work(db: sqlite3.Connection) -> StoredMessage | None:
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        lease = now + LEASE
+        renewed = (lease, session_id, message_id, again, now - LEASE)
+
+        def work(db: sqlite3.Connection) -> bool:
             with writing(db):
-                return self._finish(db, session_id, message_id, ended, now)
+                mine = db.execute(_RENEW, renewed).rowcount == 1
+                if mine:
+                    db.execute(_LISTED, (lease, session_id))
+            return mine
 
         return await self._file.run(work)
 
-    def _finish(
-        self,
-        db: sqlite3.Connection,
-        session_id: SessionId,
-        message_id: int,
-        ended: Ended,
-        now: float,
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: Ended, now: float, again: int = 0
     ) -> StoredMessage | None:
-        if self._session(db, session_id, now) is None:
-            return None
-        turn = turn_in(db, _BY_NUMBER, session_id, message_id)
-        if turn is None or turn.status != "pending":
+        def work(db: sqlite3.Connection) -> StoredMessage | None:
+            with writing(db):
+                turn = self._turn(db, session_id, message_id, now)
+                if turn and turn.runs_for(again):
+                    turn = self._finish(db, turn, ended, now)
             return turn.answer_message(now) if turn else None
+
+        return await self._file.run(work)
+
+    def _turn(
+        self, db: sqlite3.Connection, session_id: SessionId, message_id: int, now: float
+    ) -> Turn | None:
+        there = self._session(db, session_id, now)
+        return turn_in(db, _BY_NUMBER, session_id, message_id) if there else None
+
+    def _finish(self, db: sqlite3.Connection, turn: Turn, ended: Ended, now: float) -> Turn:
         error = is_error(ended)
         tokens = ended.prompt_tokens, ended.completion_tokens
-        db.execute(_END_TURN, (ended.status, ended.text, now, session_id, message_id))
-        db.execute(_END, (ended.status, error, sum(tokens), session_id))
+        place = (turn.session_id, turn.question_id)
+        db.execute(_END_TURN, (ended.status, ended.text, now, *place))
+        db.execute(_END, (ended.status, error, sum(tokens), turn.session_id))
         db.execute(_COUNT, (date_of(now), error, *tokens))
-        ended_turn = replace(turn, status=ended.status, answer=ended.text, answered_at=now)
-        return ended_turn.answer_message(now)
+        return replace(turn, status=ended.status, answer=ended.text, answered_at=now)
 
     async def messages(
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float

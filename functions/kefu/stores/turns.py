@@ -7,7 +7,7 @@ A turn is kept as one row: the visitor's message, and its answer when there is o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
 
@@ -44,6 +44,8 @@ class Turn:
     answer: str = ""
     answered_at: float = 0.0
     rating: Rating | None = None
+    again: int = 0
+    """How often it was begun before."""
 
     @classmethod
     def begun(cls, session_id: SessionId, question_id: int, asked: Asked, now: float) -> Turn:
@@ -95,6 +97,13 @@ class Turn:
         if self.status == "pending" and self.lease > now:
             return Begun(self.message(now), busy_for=self.lease - now)
         return None
+
+    def begun_again(self, now: float) -> Turn:
+        return replace(self, status="pending", lease=now + LEASE, answer="", again=self.again + 1)
+
+    def runs_for(self, again: int) -> bool:
+        """Whether it is this beginning's, and has not ended."""
+        return self.status == "pending" and self.again == again
 
 
 def newest_messages(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from starlette.types import Receive, Scope, Send
 
 from kefu.chat import Dialogue
 from kefu.errors import SessionBusy
-from kefu.turn import Asking, Turn
+from kefu.turn import BUSY_WAIT, Asking, Turn
 from kefu.turns import Turns
 from kefu.verification import Proof
 from kefu.visible import replayed
@@ -50,7 +54,8 @@ class Kept(Exchange):
         await self._begin(turn, record)
         try:
             if turn.reply is None:
-                await self._answer(await turn.question(), scope, receive, send)
+                async with self._held(turn):
+                    await self._answer(await turn.question(), scope, receive, send)
             else:
                 await turn.replied()
                 await self._send_stream(self._reply(turn.reply, record), send)
@@ -58,6 +63,15 @@ class Kept(Exchange):
             if turn.reply is None:
                 await turn.outcome.end(record.dialogue, self._stopped_by or error)
             raise
+
+    @asynccontextmanager
+    async def _held(self, turn: Turn) -> AsyncIterator[None]:
+        lost = SessionBusy("This message is not answered here any more.", retry_after=BUSY_WAIT)
+        holding = asyncio.create_task(turn.outcome.hold(lambda: self.stop(lost)))
+        try:
+            yield
+        finally:
+            holding.cancel()
 
     async def _begin(self, turn: Turn, record: Record) -> None:
         """From the moment on that the message is saved every answer says where: a page that has
