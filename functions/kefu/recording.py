@@ -3,6 +3,7 @@
 `CallRecord.meta` is a JSON object:
 
 - `request_id`, `config_id`, `api_type`, `host` of the upstream, `sha256` of the request's body
+- `again`: how often the message had been tried before, where it had
 - `attempts`: `[{key, outcome, ms, rested}]`, keys as fingerprints
 - `trimmed`: `{kept, dropped, reasons, tokens, limit, over_budget, fallback, left_out}`; `left_out`
   are the runs `[start, stop, reason]` of messages that stayed behind, by their positions in the
@@ -170,6 +171,7 @@ class Recording:
         redacted = {"redacted": True} if self.redact(text) != text else {}
         return {
             **happened.beside,
+            **({"again": happened.again} if happened.again else {}),
             "host": self.host,
             "sha256": hashlib.sha256(sent.body).hexdigest(),
             "attempts": [_attempt(attempt) for attempt in sent.attempts],

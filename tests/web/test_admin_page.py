@@ -21,6 +21,7 @@ from tests.fakes.stage import FAST, Stage, stage
 ROOT = Path(__file__).parents[2]
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 CORPUS = ROOT / "widget/tests/data/brs-kb.json"
+TWICE = "00000000-0000-4000-8000-000000000001"
 MESSAGE = 15000
 """Characters of corpus in one message; the service takes 16,000."""
 
@@ -35,9 +36,11 @@ class Kept(NamedTuple):
     """What the hostile chat consists of."""
 
 
-def said(stage: Stage, text: str, headers: dict[str, str] | None = None) -> dict[str, str]:
+def said(
+    stage: Stage, text: str, headers: dict[str, str] | None = None, **more: str
+) -> dict[str, str]:
     given = headers or {}
-    body = {"message": text, **({"session_id": given["x-session-id"]} if given else {})}
+    body = {"message": text, **({"session_id": given["x-session-id"]} if given else {}), **more}
     sent = {"X-Session-Token": given["x-session-token"]} if given else {}
     answer = httpx.post(f"{stage.url}/api/chat", json=body, headers=sent, timeout=20)
     return {name: answer.headers[name] for name in ("x-session-id", "x-session-token")}
@@ -212,7 +215,11 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
 
 
 def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
-    doomed = said(kept.stage, "forget me")["x-session-id"]
+    """P16: on the way, a message that was sent again, and what came of it at first."""
+    kept.stage.script(b.stall_after(3), b.answer("now"))
+    once, twice = (said(kept.stage, "forget me", client_message_id=TWICE) for _ in range(2))
+    doomed = twice["x-session-id"]
+    assert doomed == once["x-session-id"]
     exported = tmp_path / "export.jsonl"
     headers = {"Authorization": f"Bearer {TOKEN}"}
     url = f"{kept.stage.url}/admin/api/sessions/{kept.long}/export?format=jsonl"
@@ -235,6 +242,10 @@ def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> Non
         ("file", str(exported)),
         ("texts", ["exported", ".content .why li"]),
         ("session", doomed),
+        ("texts", ["calls", ".call h3"]),
+        ("texts", ["again", ".call .why li"]),
+        ("click", "[role=tab]:nth-child(4) >> nth=-1"),
+        ("texts", ["against", ".diff"]),
         ("click", "button.warn"),
         ("axe", "dialog"),
         ("click", "dialog .quiet"),
@@ -246,6 +257,10 @@ def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> Non
     )
     assert seen["errors"] == []
     assert seen["axe"] == []
+    assert [text[:6] for text in seen["calls"]] == ["Call 1", "Call 2"]
+    assert "gateway_timeout" in seen["again"][0]
+    assert seen["again"][-1] == "The visitor sent this message again: try 2."
+    assert seen["against"][0].startswith("Against call 1 of message 1:")
     assert sum("COOLDOWN" in key and "left" in key for key in seen["keys"]) >= 1
     assert len(seen["days"]) == 1
     assert seen["bars"] == 2

@@ -320,7 +320,7 @@ async def three_at_once(visitor: Visitor, text: str, stored: int) -> None:
 async def test_p16_a_failed_message_is_kept_and_not_told_again(
     visitor: Visitor, kept: Stage, question: str
 ) -> None:
-    """And sent again it is still one message."""
+    """And sent again it is still one message. The call that failed is still there to be seen."""
     await visitor.say("fine")
     kept.script(b.status(500), asking=question)
     mine = new_id()
@@ -343,6 +343,12 @@ async def test_p16_a_failed_message_is_kept_and_not_told_again(
     kept.script(b.answer("now"), asking=question)
     assert (await visitor.say(question, client_message_id=mine)).text == "now"
     assert [m["content"] for m in (await sent(kept, question))][-1] == question
+    async with store_of(kept, time.time) as store:
+        calls = await store.calls(SessionId(visitor.session_id or ""))
+    tries = [one for one in calls if one.message_id == 3]
+    assert [(one.number, one.error is None) for one in tries] == [(1, False), (11, True)]
+    assert tries[0].response is None
+    assert json.loads(tries[1].meta)["again"] == 1
     assert [content for _, content, _ in await visitor.shown()] == [
         "fine",
         "Hello from the model.",

@@ -12,6 +12,8 @@ export interface Around {
   /** The call before this one whose request was kept. */
   readonly previous: Call | undefined;
   readonly about: About | undefined;
+  /** Which of its message's calls one is; numbers have gaps where a message was sent again. */
+  readonly place: (call: Call) => number;
   /** From a file: there never was a request. */
   readonly fromLog: boolean;
 }
@@ -23,7 +25,7 @@ export function callCard(call: Call, around: Around): HTMLElement {
     "h3",
     {},
     el("span", { class: `dot ${level}` }),
-    t.call(call.number),
+    t.call(around.place(call)),
     el("span", { class: "muted" }, brief(call)),
   );
   const why = el("ul", { class: "why" });
@@ -36,7 +38,7 @@ export function callCard(call: Call, around: Around): HTMLElement {
       class: "call",
       id,
       tabindex: -1,
-      "aria-label": `${t.call(call.number)}: ${found[0]?.text ?? t.fine}`,
+      "aria-label": `${t.call(around.place(call))}: ${found[0]?.text ?? t.fine}`,
     },
     heading,
     why,
@@ -210,7 +212,7 @@ function tabs(call: Call, around: Around, id: string): HTMLElement {
     [t.error, () => (call.error ? block(call.error) : el("p", { class: "muted" }, t.noError))],
     [t.diff, () => difference(call, around)],
   ];
-  const list = el("div", { role: "tablist", "aria-label": t.call(call.number) });
+  const list = el("div", { role: "tablist", "aria-label": t.call(around.place(call)) });
   const panel = el("div", { role: "tabpanel", id: `${id}-panel`, hidden: true, tabindex: 0 });
   const select = (index: number, open: boolean) => {
     [...list.children].forEach((node, n) => {
@@ -289,7 +291,7 @@ function difference(call: Call, around: Around): HTMLElement {
   const node = el(
     "div",
     { class: "diff" },
-    el("p", { class: "muted" }, t.against(previous.number, previous.message_id)),
+    el("p", { class: "muted" }, t.against(around.place(previous), previous.message_id)),
   );
   for (const [name, was, is] of fields(before, after)) {
     node.append(

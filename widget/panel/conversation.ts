@@ -114,6 +114,8 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
     const around: Around = {
       messages: kept.messages,
       previous: previousOf(call, kept.calls),
+      place: (one) =>
+        kept.calls.filter(({ message_id }) => message_id === one.message_id).indexOf(one) + 1,
       about: acts.about,
       fromLog: !acts.remove,
     };

@@ -91,6 +91,7 @@ const en = {
     rotated: (n: number, why: string) =>
       `${n} ${n === 1 ? "key" : "keys"} failed first (${why}); the next one answered.`,
     allFailed: (n: number, why: string) => `All ${n} tries failed (${why}).`,
+    again: (n: number) => `The visitor sent this message again: try ${n}.`,
     noTry: "No key was tried: all of them were resting, or a limit was reached.",
     dropped: (n: number, why: string) => `${n} of the older messages were left out: ${why}.`,
     over: "What must be sent is longer than the limit; it went out all the same.",
@@ -219,6 +220,7 @@ const zh: Texts = {
   why: {
     rotated: (n, why) => `先有 ${n} 个密钥失败（${why}），下一个给出了回答。`,
     allFailed: (n, why) => `${n} 次尝试全部失败（${why}）。`,
+    again: (n) => `访客重发了这条消息：第 ${n} 次尝试。`,
     noTry: "没有尝试任何密钥：全部在冷却，或达到限额。",
     dropped: (n, why) => `省略了 ${n} 条较早的消息：${why}。`,
     over: "必须发送的内容超过上限，仍已发送。",

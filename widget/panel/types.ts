@@ -48,6 +48,8 @@ export interface Trimmed {
 
 export interface Meta {
   readonly request_id?: string;
+  /** How often its message had been tried before. */
+  readonly again?: number;
   readonly config_id?: string;
   readonly api_type?: string;
   readonly host?: string;

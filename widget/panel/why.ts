@@ -32,6 +32,8 @@ export function findings(call: Call, messages: readonly Message[]): Finding[] {
 type Say = (text: string) => void;
 
 function tries(call: Call, bad: Say, note: Say): void {
+  const { again } = call.meta;
+  if (again) note(t.why.again(again + 1));
   const attempts = call.meta.attempts ?? [];
   const failed = attempts.filter(({ outcome }) => outcome !== "ok");
   const kinds = [...new Set(failed.map(({ outcome }) => outcome))].join(", ");

@@ -80,6 +80,7 @@ test.each<[string, Partial<Call>, RegExp]>([
   ["slow", { ttft: 4.2 }, /4.2 s/],
   ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /resting/],
   ["left", { error: { code: "client_gone" }, finish_reason: null }, /pressed Stop/],
+  ["again", { meta: { again: 1 } }, /again: try 2/],
   ["too long", { error: { code: "context_length_exceeded" } }, /too long/],
   [
     "drift",
