@@ -6,26 +6,17 @@ Here are also the ports through which the relay sees the world: `Upstream` and `
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kefu.completion import Chunk, Completion, InBandError, MalformedChunk
-from kefu.errors import (
-    ConnectionLost,
-    GatewayTimeout,
-    KefuError,
-    RateLimited,
-    UpstreamUnavailable,
-)
+from kefu.completion import Chunk, Completion, InBandError
+from kefu.errors import GatewayTimeout, KefuError, RateLimited, UpstreamUnavailable
 from kefu.keypool import Fingerprint
-from kefu.sse import EventTooLarge, Parser
+from kefu.stream import BAD_STREAM, Stream, UpstreamResponse
 
 SILENT = "The AI service did not answer in time."
 CUT = "The answer was cut off by the AI service."
-
-BAD_STREAM = (ConnectionLost, EventTooLarge, InBandError, MalformedChunk)
-"""What `Stream.read` raises when an answer goes wrong."""
 
 
 class Clock(Protocol):
@@ -35,31 +26,6 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds since some moment; never goes back."""
-        ...
-
-
-class UpstreamResponse(Protocol):
-    status: int
-    headers: Mapping[str, str]
-    """Names in lower case."""
-
-    async def read(self, timeout: float) -> bytes:
-        """The next bytes, as they came; empty at the end.
-
-        Raises TimeoutError after `timeout` seconds without any (nothing is lost: read again),
-        ConnectionLost when the connection broke.
-        """
-        ...
-
-    def close(self) -> None:
-        """End the exchange; the connection is closed at once unless the body was read whole."""
-        ...
-
-    def finish(self) -> None:
-        """The answer is whole: what may still come is not wanted, but the connection is.
-
-        Saying it again changes nothing.
-        """
         ...
 
 
@@ -115,57 +81,6 @@ class Call:
     """Set while an upstream has answered 200 and its first event is awaited."""
     gate_open: bool = False
     """The client has its headers: no status can be told any more."""
-
-
-class Stream:
-    """The events of one response, parsed and checked; no chunk that names the key gets out."""
-
-    def __init__(self, response: UpstreamResponse, completion: Completion, secret: str) -> None:
-        self.completion = completion
-        self.over = False
-        self._response = response
-        self._parser = Parser()
-        # A shorter one is no secret, but part of ordinary text.
-        self._secret = secret if len(secret) >= 8 else None
-        self._bad: Exception | None = None
-
-    @property
-    def whole(self) -> bool:
-        """The model said that it had finished; only usage and `[DONE]` may follow."""
-        return self.completion.finish_reason is not None
-
-    async def read(self, timeout: float) -> list[Chunk]:
-        """The chunks in the next bytes, maybe none. Sets `over` at `[DONE]` or the end.
-
-        What came before a bad event in the same bytes is given out first.
-        """
-        if self._bad:
-            raise self._bad
-        try:
-            data = await self._response.read(timeout)
-        except ConnectionLost:
-            if not self.whole:
-                raise
-            data = b""
-        chunks: list[Chunk] = []
-        try:
-            for event in self._parser.feed(data):
-                if chunk := self.completion.read(event):
-                    if self._secret and self._secret in chunk.text:
-                        raise MalformedChunk("the upstream echoed the key")
-                    chunks.append(chunk)
-        except (MalformedChunk, EventTooLarge, InBandError) as error:
-            if not chunks:
-                raise
-            self._bad = error
-        self.over = self.completion.done or not data
-        return chunks
-
-    def close(self) -> None:
-        if self.completion.done:
-            self._response.finish()
-        else:
-            self._response.close()
 
 
 @dataclass(frozen=True, slots=True)

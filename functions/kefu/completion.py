@@ -6,7 +6,7 @@ Format: the OpenAI API reference, "The chat completion chunk object".
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, cast
 
@@ -68,8 +68,10 @@ class Completion:
         self._fallback_id = fallback_id
         self.created = created
 
-    def read(self, event: Event) -> Chunk | None:
-        """The chunk in an event; None for what needs no passing on.
+    def read(
+        self, event: Event, hear: Callable[[Sequence[object]], None] | None = None
+    ) -> Chunk | None:
+        """The chunk in an event; None for what needs no passing on. `hear` is told its choices.
 
         Raises MalformedChunk and InBandError.
         """
@@ -87,6 +89,8 @@ class Completion:
             return None
         if choices:
             self._note_choice(choices[0])
+            if hear:
+                hear(choices)
         if usage := body.get("usage"):
             self._note_usage(usage)
         if (

@@ -19,9 +19,7 @@ from kefu.answer import (
     Clock,
     Opened,
     Patience,
-    Stream,
     Upstream,
-    UpstreamResponse,
     abandon,
 )
 from kefu.completion import InBandError, MalformedChunk, error_status
@@ -39,6 +37,7 @@ from kefu.errors import (
 from kefu.keypool import ApiKey, Cooldowns, CooldownStore, KeyPool, Reason
 from kefu.refusal import Refusal, refusal, wrong_body
 from kefu.sse import EventTooLarge
+from kefu.stream import Stream, UpstreamResponse
 
 
 class _Refused(Exception):

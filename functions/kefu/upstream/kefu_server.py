@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from urllib.parse import urlsplit
 
-from kefu.answer import UpstreamResponse
 from kefu.errors import (
     CertificateRejected,
     ConnectionLost,
@@ -21,6 +20,7 @@ from kefu.errors import (
     RateLimited,
     UpstreamUnavailable,
 )
+from kefu.stream import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 _CHAT = "/api/chat"

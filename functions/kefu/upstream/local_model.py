@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kefu.answer import UpstreamResponse
 from kefu.errors import HostUnreachable
+from kefu.stream import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 NAME = "SmolLM2-135M-Instruct"
