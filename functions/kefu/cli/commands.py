@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kefu.cli.clean import one_line
 from kefu.cli.reading import Command
-from kefu.cli.talk import Talk, WrongUse
+from kefu.cli.talk import WrongUse
 from kefu.errors import HistoryUnavailable
 
 if TYPE_CHECKING:
+    from kefu.cli.conversation import Conversation
     from kefu.cli.logs import Form, Summary
-    from kefu.react import AgentSession
 
 COMMANDS: Mapping[str, str] = {
     "help": "this list",
@@ -35,38 +35,9 @@ _COUNTED_BY = {"usage": "the model", "local": "Kefu", "mixed": "the model, Kefu 
 _FORMS: Mapping[str, Form] = {".md": "md", ".txt": "txt", ".json": "json", ".jsonl": "jsonl"}
 
 
-class Chatting(Protocol):
-    """The chat that the commands act on."""
-
-    @property
-    def talk(self) -> Talk: ...
-
-    @property
-    def answer(self) -> str:
-        """The last one; empty: none yet."""
-        ...
-
-    def say(self, text: str, style: str = "") -> None: ...
-
-    async def retry(self) -> bool:
-        """False: there is nothing to ask again."""
-        ...
-
-    def undo(self) -> str | None:
-        """The question that was taken back."""
-        ...
-
-    async def resume(self, ending: str) -> None:
-        """Raises WrongUse."""
-        ...
-
-    def leave(self) -> None: ...
-
-
 class Slash:
-    def __init__(self, chat: Chatting, session: Callable[[], AgentSession]) -> None:
+    def __init__(self, chat: Conversation) -> None:
         self._chat = chat
-        self._session = session
 
     async def run(self, command: Command) -> None:
         name = command.name.lower()
@@ -92,7 +63,7 @@ class Slash:
         self._chat.leave()
 
     async def _status(self, _: str) -> None:
-        session, talk = self._session(), self._chat.talk
+        session, talk = self._chat.session, self._chat.talk
         log = talk.log_of(session.id)
         self._chat.say(
             f"session  {session.id}\n"
@@ -103,12 +74,12 @@ class Slash:
         )
 
     async def _history(self, _: str) -> None:
-        messages = [m for m in self._session().chat_history if m.role != "system"]
+        messages = [m for m in self._chat.session.chat_history if m.role != "system"]
         lines = [f"{message.role:>9}  {one_line(message.content, 160)}" for message in messages]
         self._chat.say("\n".join(lines) or "Nothing was said yet.")
 
     async def _tokens(self, _: str) -> None:
-        session = self._session()
+        session = self._chat.session
         spent, drift = session.tokens, session.drift
         lines = [
             f"next prompt  {session.prompt_tokens} before your words",
@@ -136,7 +107,7 @@ class Slash:
             self._chat.say(f"Taken back: {one_line(said, 120)}")
 
     async def _clear(self, _: str) -> None:
-        self._session().clear()
+        self._chat.session.clear()
         self._chat.say("The model remembers nothing of it; the log does.")
 
     async def _save(self, name: str) -> None:
@@ -149,7 +120,7 @@ class Slash:
         form = _FORMS.get(Path(name).suffix.lower())
         if form is None:
             raise WrongUse("/export FILE, where FILE ends in .md, .txt, .json or .jsonl")
-        session = self._session()
+        session = self._chat.session
         if self._chat.talk.log_of(session.id) is None:
             raise WrongUse("There is nothing to write: the session is not kept (--no-log).")
         from kefu.cli.logs import written

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from kefu.cli.arguments import ChatFlags
 from kefu.cli.clean import one_line
 from kefu.cli.commands import COMMANDS, Slash
+from kefu.cli.conversation import Conversation, tell_session
 from kefu.cli.exits import ENDED_BY, INTERRUPTED, NOBODY_READS, code_of_many, code_once
 from kefu.cli.reading import Command, Lines, Questions, meant
-from kefu.cli.talk import Hearing, Talk, WrongUse
+from kefu.cli.talk import Hearing, Talk
 
 if TYPE_CHECKING:
     from kefu.cli.prompt import Prompt
     from kefu.cli.screen import Screen
     from kefu.events import SessionId
-    from kefu.react import AgentSession, TurnResult
+    from kefu.react import TurnResult
     from kefu.tools.tool import Tool
 
 OpenTalk = Callable[[ChatFlags, Hearing], Talk]
@@ -36,26 +37,16 @@ class Repl:
         self._prompt: Prompt | None = None
         self._screen: Screen | None = None
         self._talk: Talk | None = None
-        self._session: AgentSession | None = None
-        self._slash = Slash(self, lambda: self.session)
+        self._chat: Conversation | None = None
         self._status = ""
-        self._said = ""
-        self._kept = False
-        """Whether the conversation holds what was said last."""
-        self._stopping = self._leaving = self._told = False
+        self._stopping = self._leaving = False
         self._code = 0
         self._reason = "exit"
-        self.answer = ""
 
     @property
-    def talk(self) -> Talk:
-        assert self._talk is not None, "opened before anything is asked"
-        return self._talk
-
-    @property
-    def session(self) -> AgentSession:
-        assert self._session is not None, "opened before anything is asked"
-        return self._session
+    def chat(self) -> Conversation:
+        assert self._chat is not None, "opened before anything is asked"
+        return self._chat
 
     @property
     def screen(self) -> Screen:
@@ -88,7 +79,7 @@ class Repl:
         if self._flags.resume or self._flags.continue_:
             await self._open()  # which session it is, the prompt stands below
         else:
-            self._tell_session(self._new_id)
+            tell_session(self._new_id)
         self._prompt = prompt = Prompt(COMMANDS, lambda: self._status)
         prompt.drawn = drawn.set
         opening = asyncio.create_task(self._opened(drawn))
@@ -106,10 +97,10 @@ class Repl:
         # Only then: to import in another thread would hold up what draws the prompt.
         await drawn.wait()
         try:
-            if self._session is None:
+            if self._chat is None:
                 await self._open()
-            await self.talk.warm()
-            self._tell_status(self.talk.model)
+            await self.chat.talk.warm()
+            self._tell_status(self.chat.talk.model)
         except Exception:
             if self._prompt:
                 self._prompt.abort()
@@ -117,9 +108,9 @@ class Repl:
 
     async def _without_prompt(self, question: str | None) -> None:
         await self._open()
-        await self.talk.warm()
+        await self.chat.talk.warm()
         if question:
-            await self._take_as_it_is(question)
+            await self.chat.ask(question)
         if not self._flags.once:
             await self._loop(Lines(sys.stdin), None)
 
@@ -134,10 +125,13 @@ class Repl:
             approve=self._approve,
             gone=self._gone,
         )
-        self._talk = open_talk(self._flags, hearing)
-        self._session = self._talk.open(self._new_id)
-        if self._prompt is None:
-            self._tell_session(self._session.id)
+        self._talk = talk = open_talk(self._flags, hearing)
+        session = talk.open(self._new_id)
+        self._chat = Conversation(
+            talk, self._screen, session, over=self._note, leave=lambda: self._leave("exit")
+        )
+        if self._prompt is None and not self._flags.once:
+            tell_session(session.id)
 
     def _made_screen(self) -> Screen:
         from kefu.cli.screen import Aside, Terminal
@@ -146,20 +140,12 @@ class Repl:
             return Aside(sys.stderr)
         return Terminal(sys.stdout, sys.stderr, self._gone)
 
-    def _tell_session(self, session_id: SessionId) -> None:
-        if not self._flags.once:
-            sys.stderr.write(f"Session {session_id}. /help lists commands, Ctrl-D ends.\n")
-            sys.stderr.flush()
-
     def _tell_status(self, status: str) -> None:
         self._status = status
         if self._prompt:
             self._prompt.refresh()
-        elif self._session is None or status != self._talk_model():
+        elif self._talk is None or status != self._talk.model:
             self.screen.say(status, "dim")
-
-    def _talk_model(self) -> str:
-        return self._talk.model if self._talk else ""
 
     async def _loop(self, questions: Questions, opening: asyncio.Task[None] | None) -> None:
         while not self._leaving:
@@ -181,65 +167,26 @@ class Repl:
     async def _take(self, text: str) -> None:
         wanted = meant(text)
         if isinstance(wanted, Command):
-            await self._slash.run(wanted)
+            await Slash(self.chat).run(wanted)
         elif wanted:
-            await self._take_as_it_is(wanted)
-
-    async def _take_as_it_is(self, said: str) -> None:
-        if self.talk.notice and not self._told:
-            self.screen.say(self.talk.notice, "dim")
-        self._told, self._stopping = True, False
-        self._said = said
-        result = await self.session.run_turn(said)
-        self.screen.over(result)
-        self._note(result)
+            await self.chat.ask(wanted)
 
     def _note(self, result: TurnResult) -> None:
-        answered = result.status in ("ok", "interrupted") and bool(result.final_text)
-        self._kept = answered
-        if answered:
-            self.answer = result.final_text
+        self._stopping = False
         if self._flags.once and not self._leaving:
             self._code = code_once(result)
         elif not self._prompt:
             self._code = code_of_many(self._code, result)
 
-    def say(self, text: str, style: str = "") -> None:
-        self.screen.say(text, style)
-
-    async def retry(self) -> bool:
-        said = self.session.undo() if self._kept else self._said
-        if not said:
-            return False
-        await self._take_as_it_is(said)
-        return True
-
-    def undo(self) -> str | None:
-        self._kept, self._said = True, ""
-        return self.session.undo()
-
-    async def resume(self, ending: str) -> None:
-        from kefu.cli.logs import found
-
-        before = self.session
-        if found(self.talk.logs, ending) == before.id:
-            raise WrongUse("That is the session you are in.")
-        self._session = self.talk.open(before.id, ending)
-        await self.talk.end(before, "resume")
-        self._kept, self._said, self.answer = True, "", ""
-        self._tell_session(self._session.id)
-
-    def leave(self) -> None:
-        self._leaving = True
-
-    def _leave(self, reason: str, code: int) -> None:
-        self._leaving, self._reason, self._code = True, reason, code
+    def _leave(self, reason: str, code: int | None = None) -> None:
+        self._leaving, self._reason = True, reason
+        self._code = self._code if code is None else code
 
     def _signalled(self, number: signal.Signals) -> None:
         """Ctrl-C stops an answer; a second one, and what else ends a process, ends the chat."""
-        if number == signal.SIGINT and not self._stopping and self._session:
+        if number == signal.SIGINT and not self._stopping and self._chat:
             self._stopping = True
-            if self._session.interrupt():
+            if self._chat.session.interrupt():
                 return
         self._leave(number.name.lower(), ENDED_BY[number])
         if self._main:
@@ -247,8 +194,8 @@ class Repl:
 
     def _gone(self) -> None:
         self._leave("nobody reads", NOBODY_READS)
-        if self._session:
-            self._session.interrupt()
+        if self._chat:
+            self._chat.session.interrupt()
 
     async def _approve(self, tool: Tool, given: str) -> bool:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -264,7 +211,7 @@ class Repl:
         return bool(allowed)
 
     async def _close(self) -> None:
-        if self._session and self._talk:
-            await self._talk.end(self._session, self._reason)
+        if self._chat:
+            await self._chat.talk.end(self._chat.session, self._reason)
         if self._talk:
             await self._talk.aclose()
