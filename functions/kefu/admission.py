@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
+from typing import NamedTuple
 
 from kefu.answer import Clock
 from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
@@ -17,8 +18,7 @@ from kefu.limits import LimitStore, Rate
 _BUSY = "Too many requests right now. Please wait a moment."
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """All limits; None or 0: no limit."""
 
     per_ip: Rate | None = None
@@ -29,7 +29,7 @@ class Allowance:
     streams_per_ip: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Reservation:
     """Tokens taken from a day's budget before the model is asked; settled afterwards."""
 

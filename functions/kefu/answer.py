@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kefu.completion import Chunk, Completion, InBandError
 from kefu.errors import GatewayTimeout, KefuError, RateLimited, UpstreamUnavailable
@@ -40,8 +40,7 @@ class Upstream(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """How long the relay waits for what; all in seconds."""
 
     try_timeout: float = 2.5
@@ -55,8 +54,7 @@ class Patience:
     """For the usage and `[DONE]` that should follow a finish_reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One try with one key, for logs."""
 
     key: Fingerprint
@@ -66,7 +64,7 @@ class Attempt:
     """Whether the key rests because of it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
     """One request on its way: what is sent, and what came of it."""
 
@@ -83,8 +81,7 @@ class Call:
     """The client has its headers: no status can be told any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """A stream whose first event is good."""
 
     stream: Stream

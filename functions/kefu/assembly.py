@@ -6,7 +6,7 @@ import asyncio
 import gc
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kefu.admission import Admission
 from kefu.chat import Chat
@@ -33,8 +33,7 @@ from kefu.web.routes.site import health_of
 from kefu.web.schemas import Health
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     app: Application
     close: Callable[[], bool]
     """Let nobody new in and end the running answers; False when that was said before."""
@@ -118,8 +117,7 @@ def build(settings: Settings) -> Service:
     return Service(create_app(parts), desk.close, life.disconnect, life.reconnect)
 
 
-@dataclass(frozen=True, slots=True)
-class _Life:
+class _Life(NamedTuple):
     """What is opened at the start and closed at the end."""
 
     log: RequestLog

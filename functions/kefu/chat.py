@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kefu.answer import Answer, Call, Clock
 from kefu.completion import Completion
@@ -23,8 +24,7 @@ from kefu.summaries import Summaries
 from kefu.tokens import estimate_tokens_v1
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What a client asks, within all limits."""
 
     messages: Sequence[Message]
@@ -36,8 +36,7 @@ class Question:
     """The same."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooLong:
+class TooLong(NamedTuple):
     """A request that the model found too long, and was not the last."""
 
     body: bytes
@@ -48,7 +47,7 @@ class TooLong:
     """Monotonic."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Dialogue:
     """A question on its way; filled in as it goes, so that it can be logged however it ends."""
 

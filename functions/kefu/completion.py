@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, cast
 
 from kefu.sse import Event
@@ -35,8 +34,7 @@ class Chunk(NamedTuple):
     """False for a chunk that only reports usage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens, as the upstream counted them."""
 
     prompt: int

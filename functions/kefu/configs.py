@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kefu.errors import InvalidRequest
 from kefu.prompt import PromptPolicy
@@ -11,8 +11,7 @@ from kefu.prompt import PromptPolicy
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     id: str
     model: str
     temperature: float
@@ -22,8 +21,7 @@ class Config:
     api_type: str = "openai"
 
 
-@dataclass(frozen=True, slots=True)
-class Configs:
+class Configs(NamedTuple):
     known: Mapping[str, Config]
     default: str = DEFAULT
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NewType, Protocol
+from typing import Literal, NamedTuple, NewType, Protocol
 
 from kefu.clocks import CLOCK_SLACK
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
@@ -33,6 +33,8 @@ def fingerprint(secret: str) -> Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
+    """No tuple: nothing shows its secret by showing what it consists of."""
+
     secret: str = field(repr=False)
     fingerprint: Fingerprint
 
@@ -57,8 +59,7 @@ class Reason(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class Cooldown:
+class Cooldown(NamedTuple):
     until: float
     """Unix time in seconds."""
     reason: Reason
@@ -82,8 +83,7 @@ class CooldownStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class KeyState:
+class KeyState(NamedTuple):
     """A key as an operator sees it."""
 
     key: Fingerprint

@@ -7,8 +7,7 @@ nothing. The budget is reserved before the model is called and settled afterward
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kefu.clocks import CLOCK_SLACK
 
@@ -16,8 +15,7 @@ SLACK = 1e-3
 """Seconds by which a request may come too early."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """`requests` in `period` seconds, all of which may come at once."""
 
     requests: int

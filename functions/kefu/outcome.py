@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from kefu.answer import Clock
 from kefu.chat import Dialogue
@@ -30,8 +30,7 @@ LEFT = (ClientGone, asyncio.CancelledError)
 """What ends an answer for want of a listener."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(NamedTuple):
     """What it takes to write a turn down."""
 
     store: Sessions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kefu.context import (
     CHARACTERS,
@@ -25,26 +24,23 @@ SUMMARY = "summary"
 OFF = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class TrimPolicy:
+class TrimPolicy(NamedTuple):
     """How a conversation is cut to what the model takes."""
 
     strategy: str = "v1"
     """A name in `STRATEGIES`, `summary` or `off`."""
-    budget: Budget = field(default_factory=lambda: Budget(6000, reserve=0))
+    budget: Budget = Budget(6000, reserve=0)
     """In the counter's unit: characters for `v1`, else tokens."""
     counter: MessageCounter = CHARACTERS
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPolicy:
+class PromptPolicy(NamedTuple):
     system_prompt: str = ""
     client_system: ClientSystem = "auto"
-    trim: TrimPolicy = field(default_factory=TrimPolicy)
+    trim: TrimPolicy = TrimPolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     window: Window
     """What is sent, what is not, and why."""
     client_system_dropped: bool = False
@@ -109,8 +105,8 @@ def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
         half = TrimPolicy(budget=Budget(max(1, length // 2), reserve=0))
     else:
         limit = max(1, prompt.window.tokens // 2)
-        half = replace(trim, budget=trim.budget._replace(limit=limit, reserve=0))
-    return replace(policy, trim=half)
+        half = trim._replace(budget=trim.budget._replace(limit=limit, reserve=0))
+    return policy._replace(trim=half)
 
 
 def request_body(

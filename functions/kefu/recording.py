@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from kefu.answer import Attempt, Call
@@ -39,8 +39,7 @@ Capture = Literal["off", "errors", "all"]
 """Whose raw bodies are kept: of no call, of those that failed, of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(NamedTuple):
     """How a turn went, its last call above all."""
 
     message: StoredMessage
@@ -71,8 +70,7 @@ class _Sent(NamedTuple):
     began: float
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(NamedTuple):
     """How calls are written down."""
 
     capture: Capture
@@ -82,7 +80,7 @@ class Recording:
     """The upstream's; never a URL, which might hold more."""
     model: str = ""
     """Of questions that name none."""
-    windows: Mapping[str, int] = field(default_factory=dict)
+    windows: Mapping[str, int] = MappingProxyType({})
     """Tokens that models take, where that is known better than by their names."""
 
     def calls(self, dialogue: Dialogue, happened: Happened) -> Iterator[CallRecord]:
@@ -95,7 +93,7 @@ class Recording:
             attempts = call.attempts[tried : refused.attempts]
             sent = _Sent(number, dialogue.question, refused.body, refused.prompt, attempts, began)
             record = self._sent(sent, call.started, happened, failed=True)
-            yield replace(record, duration=refused.ended - began, error=self._text(error))
+            yield record._replace(duration=refused.ended - began, error=self._text(error))
             began, tried = refused.ended, refused.attempts
         last = _Sent(
             first + len(dialogue.too_long),
@@ -146,8 +144,8 @@ class Recording:
         wanted = self.capture == "all" or (self.capture == "errors" and failed)
         completion, usage = call.completion, call.completion.usage
         chunks = happened.chunks
-        return replace(
-            self._sent(sent, call.started, happened, failed=failed, first=first, chunks=chunks),
+        record = self._sent(sent, call.started, happened, failed=failed, first=first, chunks=chunks)
+        return record._replace(
             response=self._response(completion, happened) if wanted and chunks else None,
             finish_reason=completion.finish_reason,
             stream_complete=completion.finish_reason is not None and not failed,

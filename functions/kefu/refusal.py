@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from kefu.keypool import MAX_COOLDOWN, Cooldown, Reason
 
@@ -21,8 +21,7 @@ _REQUEST_AT_FAULT = frozenset({400, 404, 405, 406, 413, 414, 415, 422})
 _KEY_INVALID = frozenset({401, 402, 403})
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     outcome: str
     """For logs: `http_429`, `not_sse`, …"""
     rest: Cooldown | None = None

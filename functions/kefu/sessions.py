@@ -11,8 +11,7 @@ message's, which is odd, and the next one, which its answer will have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NewType, Protocol
+from typing import Literal, NamedTuple, NewType, Protocol
 
 from kefu.messages import Role
 
@@ -28,8 +27,7 @@ LEASE = 60.0
 runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(NamedTuple):
     """For how long what is kept, in seconds."""
 
     session: float = 30 * 86400.0
@@ -38,8 +36,7 @@ class Retention:
     """Requests and responses as they went over the wire, after they were made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     id: SessionId
     title: str
     config_id: str
@@ -49,8 +46,7 @@ class Session:
     """When the visitor's last message came."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(NamedTuple):
     id: int
     """Ascends within its session; the first is 1. There may be gaps."""
     session_id: SessionId
@@ -65,16 +61,14 @@ class StoredMessage:
     rating: Rating | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A visitor's message on its way in."""
 
     content: str
     client_message_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """What became of `begin`.
 
     - `answer` is there: this very message was answered before; nothing is to be done.
@@ -90,8 +84,7 @@ class Begun:
     """How often the turn had been begun before: whose it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How a turn ended: `status` is that of both messages; no answer is saved for an empty text.
 
     The tokens are those of all its calls, for the sums that operators see.
@@ -103,8 +96,7 @@ class Ended:
     completion_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(NamedTuple):
     """One request to a model, as it was sent and as it came back. Times in seconds."""
 
     session_id: SessionId
@@ -217,8 +209,7 @@ class CallStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """Which sessions an operator looks for; None: any."""
 
     since: float | None = None
@@ -230,8 +221,7 @@ class Wanted:
     """Whether any turn ended `failed` or `partial`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """A session as a row of the panel's list."""
 
     session: Session
@@ -242,15 +232,13 @@ class Overview:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     rows: Sequence[Overview]
     cursor: str | None
     """For the next page; None: there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(NamedTuple):
     """Sums over the turns that ended on one day (UTC), `date` as in 2026-01-31."""
 
     date: str

@@ -11,8 +11,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from kefu.admission import Admission
 from kefu.answer import Call, Clock
@@ -42,8 +41,7 @@ SUMMARY_TOKENS = 400
 """The longest summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryPolicy:
+class SummaryPolicy(NamedTuple):
     wait: float = 1.5
     """Seconds that a chat waits for a new summary; a later one serves the next request."""
     max_tokens: int = SUMMARY_TOKENS

@@ -7,9 +7,9 @@ ended. Nothing here asks the model.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from kefu.chat import Question
 from kefu.configs import Config, Configs
@@ -39,8 +39,7 @@ PAGES = 3
 """Reads of the store for one history: turns that went wrong take up places in each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """What a visitor sends."""
 
     text: str
@@ -54,11 +53,10 @@ class Asking:
     client_message_id: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    profile: Mapping[str, str] = field(default_factory=dict)
+    profile: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(NamedTuple):
     """How turns are done here."""
 
     writing: Writing
@@ -111,8 +109,8 @@ class Turn:
         text, reply = self._text()
         if self._is_new:
             title = " ".join(text.split())[:TITLE_LENGTH]
-            self.session = replace(self.session, title=title)
-            self._visit = replace(self._visit, session=self.session)
+            self.session = self.session._replace(title=title)
+            self._visit = self._visit._replace(session=self.session)
         asked = Asked(text, self._asking.client_message_id)
         writing = self._ways.writing
         try:
@@ -172,7 +170,7 @@ class Turn:
             min(asking.max_tokens or config.max_tokens, config.max_tokens),
             model=config.model,
             # The system message stands in the messages already, and it is ours.
-            policy=replace(config.policy, system_prompt="", client_system="auto"),
+            policy=config.policy._replace(system_prompt="", client_system="auto"),
         )
 
     async def _history(self, message: StoredMessage) -> Sequence[Message]:

@@ -7,8 +7,7 @@ and the visitor's address, signed. Nothing is stored, and every instance can rea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kefu.errors import UpstreamUnavailable, VerificationRequired, VerifierUnavailable
 from kefu.signing import is_signed, key_for, sign
@@ -25,8 +24,7 @@ OUR_FAULT = frozenset(
 """Reasons for a refusal that say nothing about the visitor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """What a visitor brings along."""
 
     token: str | None = None
@@ -35,8 +33,7 @@ class Proof:
     """The pass that an earlier token was answered with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the provider says of a token."""
 
     passed: bool

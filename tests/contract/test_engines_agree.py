@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now
 
 async def finish(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     message_id, ended = 2 * dice.randrange(5) + 1, dice.choice(ENDS)
-    ended = replace(ended, text=ended.text.format(dice.random()))
+    ended = ended._replace(text=ended.text.format(dice.random()))
     return await store.finish(session_id, message_id, ended, now, dice.choice([0, 0, 0, 1, 2]))
 
 
@@ -54,7 +53,7 @@ async def record(store: Sessions, dice: random.Random, session_id: SessionId, no
     told = [{"role": one.role, "content": one.content} for one in known]
     made = call(2 * dice.randrange(5) + 1, now, request=body([*told]), answer=response("yes"))
     tell = known if dice.random() < 0.5 else None
-    await store.record(replace(made, session_id=session_id), tell)
+    await store.record(made._replace(session_id=session_id), tell)
     return [await store.calls(one) for one in IDS]
 
 

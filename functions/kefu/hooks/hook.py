@@ -7,15 +7,15 @@ hooks take their turn in the order in which `KEFU_HOOKS` names them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kefu.context import Summarize
 from kefu.messages import Message
 from kefu.sessions import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """What a hook may be made with."""
 
     options: Mapping[str, object]
@@ -24,14 +24,13 @@ class Given:
     """Asks the model; what it costs comes out of the day's budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """The turn that is under way."""
 
     session: Session
     now: float
     """Unix time in seconds."""
-    profile: Mapping[str, str] = field(default_factory=dict)
+    profile: Mapping[str, str] = MappingProxyType({})
     """What the page says of the visitor: unproven."""
 
 

@@ -12,8 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from kefu.errors import StoreUnavailable
 from kefu.stores.aws import dynamodb
@@ -36,8 +35,7 @@ T = TypeVar("T")
 THREADS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The key of one item."""
 
     pk: str
@@ -47,8 +45,7 @@ class Row:
         return {"pk": {"S": self.pk}, "sk": {"S": self.sk}}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What an update does to an item: a DynamoDB update expression and its values by name."""
 
     expression: str

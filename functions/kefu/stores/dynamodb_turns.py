@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kefu.sessions import (
@@ -128,7 +127,7 @@ class DynamoTurns(DynamoUpkeep):
             return turn
         asked = items.time_in(first, "asked")
         number = items.whole_in(first, "number")
-        return replace(turn, question_id=number, asked_at=asked, lease=asked + LEASE)
+        return turn._replace(question_id=number, asked_at=asked, lease=asked + LEASE)
 
     async def _again(self, first: Turn, number: int, old: Item, by: str, now: float) -> Begun:
         """A message that came before, as turn `first`, and was not to have the new number."""
@@ -153,8 +152,8 @@ class DynamoTurns(DynamoUpkeep):
             )
             mine, kept = await self._update(row, reopen)
         else:
-            mine = await self._put_turn(replace(first, lease=lease), replace=False)
-        turn = replace(turn, status="pending", lease=lease)
+            mine = await self._put_turn(first._replace(lease=lease), replace=False)
+        turn = turn._replace(status="pending", lease=lease)
         if mine:
             await self._give_number_back(first.session_id, number)
             return Begun(turn.message(now), again=items.whole_in(kept, "again"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
@@ -20,8 +19,7 @@ class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedStore:
+class GuardedStore(NamedTuple):
     """A store with its guards; memory needs none."""
 
     store: Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kefu.sessions import (
     LEASE,
@@ -38,7 +38,7 @@ MOST = 10_000
 """Sessions. What is quiet for the longest time goes first: memory ends, too."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Chat:
     session: Session
     turns: dict[int, Turn] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class MemorySessions:
         return Begun(turn.message(now), again=turn.again)
 
     def _use(self, chat: _Chat, now: float) -> None:
-        chat.session = replace(chat.session, updated_at=now)
+        chat.session = chat.session._replace(updated_at=now)
         self._chats.pop(chat.session.id, None)
         self._chats[chat.session.id] = chat
         self._forget(now)
@@ -113,7 +113,7 @@ class MemorySessions:
         turn = chat.turns.get(message_id) if chat else None
         if chat is None or turn is None or not turn.runs_for(again) or turn.lease <= now - LEASE:
             return False
-        chat.turns[message_id] = replace(turn, lease=now + LEASE)
+        chat.turns[message_id] = turn._replace(lease=now + LEASE)
         chat.lease = max(chat.lease, now + LEASE)
         return True
 
@@ -125,7 +125,7 @@ class MemorySessions:
         if chat is None or turn is None:
             return None
         if turn.runs_for(again):
-            turn = replace(turn, status=ended.status, answer=ended.text, answered_at=now)
+            turn = turn._replace(status=ended.status, answer=ended.text, answered_at=now)
             chat.turns[message_id] = turn
             chat.status = turn.status
             chat.errors += is_error(ended)
@@ -147,7 +147,7 @@ class MemorySessions:
         number = chat.by_client_id.get(client_message_id) if chat else None
         if chat is None or number is None or not chat.turns[number].answer:
             return False
-        chat.turns[number] = replace(chat.turns[number], rating=rating)
+        chat.turns[number] = chat.turns[number]._replace(rating=rating)
         return True
 
     async def delete(self, session_id: SessionId) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kefu.capture import Content, Known, Unfoldable, digest, fold, references, unfold
 from kefu.sessions import CALL_FACTS, CallRecord, SessionId, StoredMessage
@@ -43,8 +42,7 @@ DICTIONARY = (
 FOLDED = ("request", "response", "meta", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     record: bytes
     texts: Mapping[str, bytes]
     """What it refers to besides messages, by digest; to be kept once a session."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from kefu.sessions import (
     LEASE,
@@ -149,7 +148,7 @@ class SqliteTurns:
         db.execute(_END_TURN, (ended.status, ended.text, now, *place))
         db.execute(_END, (ended.status, error, sum(tokens), turn.session_id))
         db.execute(_COUNT, (date_of(now), error, *tokens))
-        return replace(turn, status=ended.status, answer=ended.text, answered_at=now)
+        return turn._replace(status=ended.status, answer=ended.text, answered_at=now)
 
     async def messages(
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float

@@ -7,9 +7,9 @@ A turn is kept as one row: the visitor's message, and its answer when there is o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
+from typing import NamedTuple
 
 from kefu.sessions import (
     LEASE,
@@ -30,8 +30,7 @@ FAR = 253_402_300_800.0
 ERRORS: tuple[Status, ...] = ("failed", "partial")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     session_id: SessionId
     question_id: int
     question: str
@@ -99,7 +98,7 @@ class Turn:
         return None
 
     def begun_again(self, now: float) -> Turn:
-        return replace(self, status="pending", lease=now + LEASE, answer="", again=self.again + 1)
+        return self._replace(status="pending", lease=now + LEASE, answer="", again=self.again + 1)
 
     def runs_for(self, again: int) -> bool:
         """Whether it is this beginning's, and has not ended."""

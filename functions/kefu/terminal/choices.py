@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -59,8 +58,7 @@ def patience_of(settings: Settings) -> Patience:
     told = patience(settings)
     if settings.model_fields_set & {"try_timeout", "first_byte_budget", "first_event_timeout"}:
         return told
-    return replace(
-        told,
+    return told._replace(
         first_byte_budget=30.0,
         first_event_timeout=60.0,
         first_event_budget=90.0,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -38,8 +37,7 @@ Application = FastAPI
 """For those who only pass it on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What `kefu.assembly` chose for the application."""
 
     options: WebOptions

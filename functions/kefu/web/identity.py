@@ -8,7 +8,8 @@ session token they hold.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from starlette.requests import Request
 
@@ -25,11 +26,10 @@ _LONGEST_NAME = 256
 _LONGEST_CLAIM = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(NamedTuple):
     name: str = ""
     """The user's `sub`; empty for somebody whom no token names."""
-    profile: Mapping[str, str] = field(default_factory=dict)
+    profile: Mapping[str, str] = MappingProxyType({})
     """What else the site says of its user: the token's own claims that are texts."""
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class BodyLimits:
+class BodyLimits(NamedTuple):
     bytes: int = 65536
     depth: int = 32
     seconds: float = 10.0
     """For the whole body to arrive."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebOptions:
+class WebOptions(NamedTuple):
     origins: tuple[str, ...] = ()
     """Pages that may ask, exact; `*`: all."""
-    body: BodyLimits = field(default_factory=BodyLimits)
+    body: BodyLimits = BodyLimits()
     max_messages: int = 200
     max_message_chars: int = 16000
     temperature: float = 0.5

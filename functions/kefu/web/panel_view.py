@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import NamedTuple
 
 from kefu.keypool import KeyState
@@ -23,14 +22,14 @@ class Whole(NamedTuple):
 
     def json(self) -> Json:
         return {
-            "session": asdict(self.session),
+            "session": self.session._asdict(),
             "messages": [message(one) for one in self.messages],
             "calls": [call(one) for one in self.calls],
         }
 
 
 def message(stored: StoredMessage) -> Json:
-    fields = asdict(stored)
+    fields = stored._asdict()
     del fields["session_id"]
     return fields
 
@@ -55,8 +54,9 @@ def page(found: Page) -> Json:
 
 
 def row(overview: Overview) -> Json:
-    fields = asdict(overview)
-    return {**fields.pop("session"), **fields}
+    fields = overview._asdict()
+    session: Session = fields.pop("session")
+    return {**session._asdict(), **fields}
 
 
 def key(state: KeyState) -> Json:
@@ -72,7 +72,7 @@ def key(state: KeyState) -> Json:
 
 
 def day(sums: Day) -> Json:
-    return asdict(sums)
+    return sums._asdict()
 
 
 def _as_json(whole: Whole) -> str:
@@ -85,7 +85,7 @@ def _as_lines(whole: Whole) -> str:
 
 def _lines(whole: Whole) -> Iterator[Json]:
     """Each message with the calls that were made for it behind it."""
-    yield {"type": "session", **asdict(whole.session)}
+    yield {"type": "session", **whole.session._asdict()}
     for one in whole.messages:
         yield {"type": "message", **message(one)}
         for made in whole.calls:

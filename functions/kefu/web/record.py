@@ -9,7 +9,7 @@ from starlette.types import Scope
 from kefu.chat import Dialogue
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Record:
     request_id: str
     method: str
