@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, NewType
@@ -33,6 +34,7 @@ _TASK = (
 )
 # Said again behind a long text, and a little chance: without them small models repeat themselves.
 _ASK = "Tell in a few sentences what was said in this conversation."
+_END = re.compile(r"<(?=\s*/\s*conversation)", re.IGNORECASE)
 _TEMPERATURE = 0.3
 _WORDS_PER_TOKEN = 0.6
 _SENTENCE_ENDS = ".!?。！？"
@@ -180,11 +182,14 @@ def _asking(told: str, max_tokens: int) -> tuple[Message, Message]:
 
 
 def transcript(messages: Iterable[Message], previous: str) -> str:
-    """The messages as data: a visitor's text cannot end the block it stands in."""
-    lines = [f"{message.role}: {message.content}" for message in messages]
+    """The messages as data: a visitor's text cannot end the block it stands in, nor begin a line
+    as if somebody else were speaking.
+    """
+    said = [f"{message.role}: {message.content}" for message in messages]
     if previous:
-        lines.insert(0, f"summary so far: {previous}")
-    text = "\n".join(lines).replace("</conversation", "<\u200b/conversation")
+        said.insert(0, f"summary so far: {previous}")
+    lines = ["\n  ".join(one.splitlines()) for one in said]
+    text = _END.sub("<\u200b", "\n".join(lines))
     return f"<conversation>\n{text}\n</conversation>"
 
 

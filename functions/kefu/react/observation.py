@@ -6,7 +6,7 @@ import re
 
 from kefu.react.grammar import Mistake
 
-_END = re.compile(r"<(?=/\s*observation)", re.IGNORECASE)
+_END = re.compile(r"<(?=\s*/\s*observation)", re.IGNORECASE)
 
 REPAIRS: dict[Mistake, str] = {
     "unterminated_action": "Your <action> had no end, so nothing was done. "

@@ -60,7 +60,16 @@ def summary_text(message: Message) -> str:
 
 def _message(text: str) -> Message:
     # Not a system message: it retells what users said, and must not gain authority by that.
-    return Message("user", f"{_OPEN}{text}{_CLOSE}", summary=True)
+    return Message("user", f"{_OPEN}{_without_end(text)}{_CLOSE}", summary=True)
+
+
+def _without_end(text: str) -> str:
+    """Nothing in it ends the block early."""
+    if "<" not in text:
+        return text
+    import re  # rarely needed, and the library is imported without it
+
+    return re.sub(r"(?i)<(?=\s*/\s*conversation_summary)", "<\u200b", text)
 
 
 def _longest(text: str, allowance: int, count: Callable[[Message], int]) -> Message | None:
