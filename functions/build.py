@@ -57,14 +57,25 @@ NOT_NEEDED = (
     "httpx*",
     "kefu/__main__.py",
     "kefu/cli",
+    "kefu/events",
+    "kefu/react",
+    "kefu/stores/jsonl.py",
+    "kefu/stores/legacy_xml.py",
+    "kefu/stores/session_logs.py",
+    "kefu/stores/sqlite_history.py",
+    "kefu/stores/stream_sink.py",
+    "kefu/terminal",
+    "kefu/tools",
+    "kefu/upstream/kefu_server.py",
+    "kefu/upstream/public_web.py",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",
     "regex*",
     "requests*",
 )
-"""Kefu's terminal, what only compilers and type checkers read, parts that are never loaded, and
-what tiktoken needs for downloads and tries alone."""
+"""Kefu's terminal and its logs, what only compilers and type checkers read, parts that are never
+loaded, and what tiktoken needs for downloads and tries alone."""
 
 POWERTOOLS_UTILITIES = ("jmespath_utils", "typing")
 """What logging needs of them; the others are parsers and validators."""

@@ -102,7 +102,7 @@ def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
     assert os.access(package / "run.sh", os.X_OK)
     assert {f"kefu/tokens/encodings/{name}_base.bin" for name in ("cl100k", "o200k")} <= found
     unwanted = re.compile(
-        r"kefu/(cli/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|httpx|build\.py|Makefile)"
+        r"kefu/(cli/|events/|react/|terminal/|tools/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|httpx|build\.py|Makefile)"
         r"|^(certifi|charset_normalizer|httpcore|regex|requests)|botocore/data/(ec2|s3)/"
         r"|dist-info/(RECORD|WHEEL)$"
     )
@@ -180,6 +180,30 @@ def test_package_starts_and_says_that_it_has_no_key(package: Path) -> None:
         process.terminate()
         process.communicate(timeout=10)
     assert b'"status":"degraded"' in answer
+
+
+IMPORT_ALL = """
+import importlib, pathlib, sys
+for file in sorted(pathlib.Path("kefu").rglob("*.py")):
+    importlib.import_module(".".join(file.with_suffix("").parts).removesuffix(".__init__"))
+print(sum(name.split(".")[0] == "kefu" for name in sys.modules))
+"""
+
+
+def test_nothing_in_the_package_wants_what_was_left_out(package: Path) -> None:
+    python = build.find_python()
+    if python is None:
+        pytest.skip(f"No Python {build.PYTHON} on this machine")
+    child = subprocess.run(
+        [python, "-I", "-S", "-c", f"import sys; sys.path.insert(0, '.'){IMPORT_ALL}"],
+        cwd=package,
+        env={"AWS_LAMBDA_FUNCTION_NAME": "kefu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    assert int(child.stdout) > 100
 
 
 COUNT = """
