@@ -75,13 +75,16 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
             KEFU_OPENAI_API="true",
             KEFU_SESSIONS="true",
+            ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
         )
     expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback")) else 200
     if "-session-" in name:  # one that is not there
         assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
         expected = 404
     assert answer["statusCode"] == expected
-    assert header(answer, "access-control-allow-origin") in ("https://www.example.com", "*")
+    # Any page may have the widget's files; the panel is for no other page at all.
+    readers = (None,) if name == "rest-panel" else ("https://www.example.com", "*")
+    assert header(answer, "access-control-allow-origin") in readers
     assert header(answer, "x-request-id")
     if name.endswith("-chat"):
         assert header(answer, "content-type") == "text/event-stream; charset=utf-8"
@@ -262,8 +265,9 @@ def test_l6_answer_just_under_six_megabytes_is_whole() -> None:
     assert 6_000_000 < len(json.dumps(answer)) < 6 * 1024 * 1024
 
 
-def test_log_line_on_aws_carries_metrics() -> None:
-    """C20."""
+@pytest.mark.parametrize("level", ["INFO", "ERROR"])
+def test_log_line_on_aws_carries_metrics(level: str) -> None:
+    """C20: at every level, or alarms would hear nothing."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.status(429), b.answer("hi"))
         _answers, log = invoke(
@@ -271,6 +275,8 @@ def test_log_line_on_aws_carries_metrics() -> None:
             LONGCAT_API_KEYS="sk-canary-one,sk-canary-two",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_LOG_LEVEL=level,
+            AWS_LAMBDA_LOG_LEVEL="DEBUG",
         )
     assert "canary" not in log
     [line] = [json.loads(each) for each in log.splitlines() if '"path":"/api/chat"' in each]

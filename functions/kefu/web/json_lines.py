@@ -16,7 +16,8 @@ _AWKWARD = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 class JsonLines(LambdaPowertoolsFormatter):
     def __init__(self, redact: Callable[[str], str]) -> None:
-        super().__init__(json_default=str, utc=True, use_rfc3339=True)
+        # Each line is written in one place, which its message names better than a number.
+        super().__init__(json_default=str, utc=True, use_rfc3339=True, location=None)
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:

@@ -90,7 +90,7 @@ class RequestLog:
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
         fields |= self._metrics_of(_values(record, fields), by_code=True)
-        self._log.info("request", extra=fields)
+        self._write(logging.INFO, "request", fields)
 
     def messages(self, record: Record) -> None:
         """What the visitor and the model were told; only at DEBUG."""
@@ -104,11 +104,18 @@ class RequestLog:
 
     def degraded(self, what: str) -> None:
         """The store failed, and Kefu goes on without it."""
-        extra = self._metrics_of({"store_degraded": 1})
-        self._log.warning("store degraded: %s", what, extra=extra)
+        metrics = self._metrics_of({"store_degraded": 1})
+        self._write(logging.WARNING, f"store degraded: {what}", metrics)
 
     def crashed(self, record: Record) -> None:
         self._log.exception("a request crashed", extra={"request_id": record.request_id})
+
+    def _write(self, level: int, text: str, fields: dict[str, object]) -> None:
+        """Where metrics are wanted also below the level: a line held back is an alarm held back."""
+        if self._metrics or self._log.isEnabledFor(level):
+            name = self._log.name
+            line = self._log.makeRecord(name, level, "", 0, text, (), None, extra=fields)
+            self._log.handle(line)
 
     def _metrics_of(self, values: dict[str, object], *, by_code: bool = False) -> dict[str, object]:
         """CloudWatch's embedded metric format, version 0: the log line is the metric."""
