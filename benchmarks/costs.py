@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 MILLION = 1e6
 GB = 1e9
@@ -26,6 +26,10 @@ class Prices:
     """Of a REST API; each 10 MB of an answer counts as one."""
     read_units: float = 0.125
     write_units: float = 0.625
+    storage_gb: float = 0.25
+    """A month, of the table; so is the next one."""
+    backup_gb: float = 0.20
+    """Of point-in-time recovery."""
     logs_gb: float = 0.50
     metric: float = 0.30
     """A month, for each metric and each value of its dimensions."""
@@ -36,7 +40,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Month:
-    """How a site is used. The first six are yours to know."""
+    """How a site is used. The first seven are yours to know."""
 
     conversations: float = 10_000
     turns: float = 4
@@ -46,6 +50,8 @@ class Month:
     first_token_seconds: float = 0.8
     script_loads: float = 10
     """Times the widget is fetched for each conversation; browsers keep it."""
+    kept: float = 0
+    """1 where chats are kept, with `Sessions=true`."""
     memory_mb: float = 1024
     cold_share: float = 0.02
     """Of the requests; assumed."""
@@ -53,12 +59,20 @@ class Month:
     other_seconds: float = 0.02
     """For a preflight or a file."""
     bytes_per_token: float = 202
-    script_bytes: float = 11_500
+    script_bytes: float = 1_900
+    chat_bytes: float = 15_000
+    """The chat's own file, once for each conversation."""
     log_bytes: float = 1_030
     """A request's line of 770 bytes, and Lambda's own."""
     reads: float = 0.5
     writes: float = 1
     """DynamoDB units for each question, with the limit by address that is on by default."""
+    kept_reads: float = 6
+    kept_writes: float = 8
+    """Units more for each question in a kept chat."""
+    kept_bytes: float = 3_000
+    """Of each, in the table."""
+    kept_days: float = 30
     metrics: float = 28
     """Seven, for all requests together and for each of three outcomes."""
     alarms: float = 7
@@ -69,8 +83,13 @@ class Month:
 
     @property
     def others(self) -> float:
-        """Requests that are no question: a preflight, and files."""
-        return self.conversations * (1 + self.script_loads)
+        """Requests that are no question: a preflight, `/health`, and files."""
+        return self.conversations * (self.script_loads + 3 + self.kept)
+
+    @property
+    def stored(self) -> float:
+        """Bytes in the table, once as much expires as comes."""
+        return self.questions * self.kept * self.kept_bytes * self.kept_days / 30
 
 
 def bill(month: Month, prices: Prices) -> dict[str, float]:
@@ -80,14 +99,16 @@ def bill(month: Month, prices: Prices) -> dict[str, float]:
     seconds = questions * answer_seconds + month.others * month.other_seconds
     seconds += requests * month.cold_share * month.cold_seconds
     sent = questions * month.answer_tokens * month.bytes_per_token
-    sent += month.conversations * month.script_loads * month.script_bytes
+    sent += month.conversations * (month.script_loads * month.script_bytes + month.chat_bytes)
+    read_units = questions * (month.reads + month.kept * month.kept_reads)
+    write_units = questions * (month.writes + month.kept * month.kept_writes)
     return {
         "Lambda, time": seconds * month.memory_mb / 1024 * prices.lambda_gb_second,
         "Lambda, requests": requests / MILLION * prices.lambda_requests,
         "API Gateway": requests / MILLION * prices.gateway_requests,
-        "DynamoDB": questions
-        / MILLION
-        * (month.reads * prices.read_units + month.writes * prices.write_units),
+        "DynamoDB, units": (read_units * prices.read_units + write_units * prices.write_units)
+        / MILLION,
+        "DynamoDB, storage": month.stored / GB * (prices.storage_gb + prices.backup_gb),
         "CloudWatch Logs": requests * month.log_bytes / GB * prices.logs_gb,
         "CloudWatch metrics, alarms": month.metrics * prices.metric + month.alarms * prices.alarm,
         "Data transfer": sent / GB * prices.transfer_gb,
@@ -95,7 +116,7 @@ def bill(month: Month, prices: Prices) -> dict[str, float]:
 
 
 def table(months: Sequence[Month], prices: Prices) -> str:
-    """Markdown: a column a month."""
+    """Markdown: a column a month; at the end also what keeping their chats makes of it."""
     bills = [bill(month, prices) for month in months]
     head = [f"{month.conversations:,.0f} conversations" for month in months]
     lines = ["| dollars a month | " + " | ".join(head) + " |", "|---" * (len(months) + 1) + "|"]
@@ -103,8 +124,12 @@ def table(months: Sequence[Month], prices: Prices) -> str:
         f"| {service} | " + " | ".join(f"{each[service]:,.2f}" for each in bills) + " |"
         for service in bills[0]
     ]
-    totals = " | ".join(f"**{sum(b.values()):,.2f}**" for b in bills)
-    return "\n".join([*lines, f"| **together** | {totals} |"])
+    totals = " | ".join(f"**{sum(each.values()):,.2f}**" for each in bills)
+    lines.append(f"| **together** | {totals} |")
+    if not any(month.kept for month in months):
+        kept = [sum(bill(replace(month, kept=1), prices).values()) for month in months]
+        lines.append("| with kept chats | " + " | ".join(f"{each:,.2f}" for each in kept) + " |")
+    return "\n".join(lines)
 
 
 EXAMPLES = [Month(conversations=1_000), Month(conversations=10_000), Month(conversations=100_000)]

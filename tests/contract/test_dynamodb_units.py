@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from benchmarks.chats import turn_units
+from benchmarks.costs import Month
 from benchmarks.units import CASES, all_of
 
+LIMITED = "limit by address (the default), a quiet site"
 BUDGETED = "and a daily token budget, a quiet site"
 FAILING = "no limits, a key answers 429"
 # For all chats of a case together: read units, write units.
 FIGURES = {
     "no limits, a quiet site": (0.5, 0),
+    LIMITED: (Month().reads, Month().writes),
     BUDGETED: (0.5, 3),
     FAILING: (0.5, 1),
 }
@@ -22,6 +25,8 @@ async def test_a_chat_costs_half_a_read_unit_and_no_write_without_limits(
     cases = [case for case in CASES if case.name in FIGURES]
     bills = await all_of(cases, dynamodb_local)
     assert {name: (bill.reads, bill.writes) for name, bill in bills.items()} == FIGURES
+    # All that the role in template.yaml may do while no chats are kept.
+    assert set().union(*(bill.calls for bill in bills.values())) == {"GetItem", "UpdateItem"}
 
 
 async def test_chats_in_a_row_share_one_read(
@@ -53,3 +58,8 @@ async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
     bills = await turn_units(dynamodb_local)
     seen = {name: (bill.reads, bill.writes) for name, bill in bills.items() if name in KEEPING}
     assert seen == KEEPING
+    steps = [units for name, units in KEEPING.items() if name.startswith("a turn: ")]
+    assert [sum(units) for units in zip(*steps, strict=True)] == [
+        Month().kept_reads,
+        Month().kept_writes,
+    ]

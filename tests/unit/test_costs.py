@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.costs import EXAMPLES, Month, Prices, bill, table
+from tests.fakes import behaviours as b
+from tests.fakes.stage import stage
 
-PAGE = Path(__file__).parents[2] / "docs/aws/costs.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/aws/costs.md"
+WIDGET = ROOT / "functions/kefu/web/static/widget"
 
 
 def test_the_page_shows_what_the_calculator_says() -> None:
@@ -27,15 +31,52 @@ def test_a_bill_worked_out_by_hand() -> None:
         cold_share=0,
         other_seconds=0,
         bytes_per_token=200,
+        chat_bytes=0,
         log_bytes=1000,
     )
     dollars = bill(month, Prices())
     assert dollars["Lambda, time"] == pytest.approx(2_000_000 * 0.0000133334)
-    assert dollars["Lambda, requests"] == pytest.approx(2 * 0.20)
-    assert dollars["API Gateway"] == pytest.approx(2 * 3.50)
-    assert dollars["DynamoDB"] == pytest.approx(0.5 * 0.125 + 0.625)
-    assert dollars["CloudWatch Logs"] == pytest.approx(2 * 0.50)
+    assert dollars["Lambda, requests"] == pytest.approx(4 * 0.20)
+    assert dollars["API Gateway"] == pytest.approx(4 * 3.50)
+    assert dollars["DynamoDB, units"] == pytest.approx(0.5 * 0.125 + 0.625)
+    assert dollars["DynamoDB, storage"] == 0
+    assert dollars["CloudWatch Logs"] == pytest.approx(4 * 0.50)
     assert dollars["Data transfer"] == pytest.approx(10 * 0.09)
+
+
+def test_what_kept_chats_cost_more_worked_out_by_hand() -> None:
+    plain = Month(conversations=1_000_000, turns=1)
+    without, kept = (bill(month, Prices()) for month in (plain, replace(plain, kept=1)))
+    more = {service: kept[service] - without[service] for service in kept}
+    assert more["DynamoDB, units"] == pytest.approx(6 * 0.125 + 8 * 0.625)
+    assert more["DynamoDB, storage"] == pytest.approx(3 * (0.25 + 0.20))
+    assert more["API Gateway"] == pytest.approx(3.50)
+
+
+def test_the_widget_is_as_large_as_the_calculator_says() -> None:
+    """With brotli, and 400 bytes of headers."""
+    month = Month()
+    counted = {
+        "chat-widget.js.br": month.script_bytes,
+        "chat-widget-chat.*.js.br": month.chat_bytes,
+    }
+    for pattern, size in counted.items():
+        [file] = WIDGET.glob(pattern)
+        assert file.stat().st_size + 400 == pytest.approx(size, rel=0.1), pattern
+
+
+async def test_an_answer_and_its_line_in_the_log_are_as_long_as_the_calculator_says() -> None:
+    usage = {"prompt_tokens": 12, "completion_tokens": 300, "total_tokens": 312}
+    month = Month()
+    with stage(environment={"AWS_LAMBDA_FUNCTION_NAME": "kefu-ChatFunction"}) as running:
+        running.script(b.answer(*["word "] * 300, usage=usage))
+        answer = await running.ask()
+        request_id = answer.headers["X-Request-Id"]
+        await running.service.logged(request_id=request_id, message="request")
+        [line] = [each for each in running.service.stderr.splitlines() if request_id in each]
+    assert len(answer.raw) / month.answer_tokens == pytest.approx(month.bytes_per_token, rel=0.05)
+    own = 260  # Lambda's lines, an estimate
+    assert len(line) + own == pytest.approx(month.log_bytes, rel=0.05)
 
 
 @pytest.mark.parametrize("memory", [512, 2048])
