@@ -72,6 +72,7 @@ def invocations(rie: Path, function: LambdaFunction) -> Iterator[str]:
         AWS_EXECUTION_ENV="AWS_Lambda_python3.13",
         AWS_LAMBDA_FUNCTION_TIMEOUT="60",
         KEFU_SESSIONS="true",
+        ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
     )
     try:
         _wait_for(address, process)

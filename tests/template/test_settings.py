@@ -97,7 +97,11 @@ def test_every_parameter_is_described_and_grouped_once(text: str) -> None:
 
 @pytest.mark.parametrize(
     "parameter",
-    ["KeysParameter", "KeysSecretArn", "BotCheckSecretParameter", "BotCheckSecretArn"],
+    [
+        *("KeysParameter", "KeysSecretArn", "AdminTokenParameter", "AdminTokenArn"),
+        *("BotCheckSecretParameter", "BotCheckSecretArn"),
+        *("IdentitySecretsParameter", "IdentitySecretsArn"),
+    ],
 )
 def test_a_key_put_where_its_place_belongs_is_refused(text: str, parameter: str) -> None:
     """T20."""

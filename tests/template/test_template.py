@@ -138,23 +138,51 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
 
 
 def test_secrets_are_referred_to_and_never_parameters(stack: Stack) -> None:
-    """T20: neither the keys nor the bot check's secret; what may be read is what is referred to."""
+    """T20: keys, bot check, panel, identities; what may be read is what is referred to."""
     assert not [name for name, what in stack["Parameters"].items() if "NoEcho" in what]
     variables = stack["Resources"]["ChatFunction"]["Properties"]["Environment"]["Variables"]
-    assert "KEFU_BOT_CHECK_SECRET" not in variables
-    in_manager, in_ssm = variables["KEFU_BOT_CHECK_SECRET_FROM"]["Fn::If"][1:]
-    assert in_manager == {"Fn::Sub": "secretsmanager:${BotCheckSecretArn}"}
-    assert in_ssm["Fn::If"] == [
-        "BotCheckSecretIsAParameter",
-        {"Fn::Sub": "ssm:${BotCheckSecretParameter}"},
-        "",
-    ]
     policies = stack["Resources"]["ChatRole"]["Properties"]["Policies"]
     [statements] = [p["PolicyDocument"]["Statement"] for p in policies if p["PolicyName"] == "keys"]
     by_condition = {s["Fn::If"][0]: s["Fn::If"][1] for s in statements}
-    assert by_condition["BotCheckSecretIsASecret"]["Resource"] == {"Ref": "BotCheckSecretArn"}
-    resource = by_condition["BotCheckSecretIsAParameter"]["Resource"]["Fn::Sub"]
-    assert resource.endswith(":parameter${BotCheckSecretParameter}")
+    for name in ("KEFU_BOT_CHECK_SECRET", "KEFU_ADMIN_TOKEN", "KEFU_IDENTITY_SECRETS"):
+        assert not {name, name.removeprefix("KEFU_")} & set(variables)
+        is_secret, in_manager, otherwise = variables[f"{name}_FROM"]["Fn::If"]
+        is_parameter, in_ssm, none = otherwise["Fn::If"]
+        arn, parameter = in_manager["Fn::Sub"], in_ssm["Fn::Sub"]
+        assert none == ""
+        assert by_condition[is_secret]["Resource"] == {"Ref": re.sub(r".*{(\w+)}", r"\1", arn)}
+        resource = by_condition[is_parameter]["Resource"]["Fn::Sub"]
+        assert resource.endswith(f":parameter{parameter.removeprefix('ssm:')}")
+    [in_ssm] = [v for k, v in variables["KEFU_KEYS_FROM"]["Fn::If"][1].items() if k == "Fn::If"]
+    assert in_ssm[1:] == [
+        {"Fn::Sub": "secretsmanager:${KeysSecretArn}"},
+        {"Fn::Sub": "ssm:${KeysParameter}"},
+    ]
+
+
+def test_function_may_touch_the_table_it_uses_and_more_of_it_while_it_keeps_chats(
+    stack: Stack,
+) -> None:
+    """T20; that these are the actions it needs shows tests/aws_lambda/test_kept_chats.py."""
+    policies = stack["Resources"]["ChatRole"]["Properties"]["Policies"]
+    [statements] = [
+        p["PolicyDocument"]["Statement"] for p in policies if p["PolicyName"] == "table"
+    ]
+    always, keeping = statements
+    assert always["Action"] == ["dynamodb:GetItem", "dynamodb:UpdateItem"]
+    assert keeping["Fn::If"][0] == "KeepsChats"
+    of_its_own = ["Keep", {"Fn::GetAtt": ["KeptTable", "Arn"]}, {"Fn::GetAtt": ["Table", "Arn"]}]
+    for statement in (always, keeping["Fn::If"][1]):
+        condition, given, own = statement["Resource"]["Fn::If"]
+        assert condition == "OtherTable"
+        assert given["Fn::Sub"].endswith(":table/${UseTable}")
+        assert own["Fn::If"] == of_its_own
+    used = stack["Resources"]["ChatFunction"]["Properties"]["Environment"]["Variables"][
+        "KEFU_STORE"
+    ]
+    name = used["Fn::If"][1]["Fn::Sub"][1]["Name"]["Fn::If"]
+    assert name[:2] == ["OtherTable", {"Ref": "UseTable"}]
+    assert name[2]["Fn::If"] == ["Keep", {"Ref": "KeptTable"}, {"Ref": "Table"}]
 
 
 def _choices(statement: Any) -> list[Any]:
