@@ -30,6 +30,7 @@ FIGURES = {
     "trim_v1_ms": ("  v1, which does so, too, ms", 1),
     "window_ms": ("10,000 messages, 128,000 tokens: one more and the window, ms", 3),
     "window_p99_ms": ("  its 99th percentile, ms", 3),
+    "window_pins_ms": ("  with 1,000 of them pinned, all of which fit, ms", 1),
     "memory_ratio": ("memory of 10,000 exactly counted messages, by their UTF-8 size", 2),
     "import_ms": ("import, ms", 1),
 }

@@ -22,6 +22,8 @@ Text = tuple[str, str]
 
 HISTORY, LIMIT = 100_000, 4_000
 RUNNING, RUNNING_LIMIT = 10_000, 128_000
+PINNED = 10
+"""Every tenth message: nobody pins that many."""
 
 SENTENCES = (
     (
@@ -68,13 +70,19 @@ class Running(Protocol):
 
 
 class Kefu:
-    def __init__(self, strategy: str = "fifo") -> None:
+    def __init__(self, strategy: str = "fifo", pinned: int = 0) -> None:
+        """With `pinned`, every so manieth message is."""
         self._strategy = strategy
+        self._pinned = pinned
 
     def messages(self, texts: Sequence[Text]) -> list[Any]:
         from kefu.context import Message
 
-        return [Message(role, text) for role, text in texts]  # type: ignore[arg-type]
+        every = self._pinned or len(texts) + 1
+        return [
+            Message(role, text, pinned=n % every == 1)  # type: ignore[arg-type]
+            for n, (role, text) in enumerate(texts)
+        ]
 
     def trim(self, messages: list[Any], limit: int, count: Callable[[str], int]) -> object:
         from kefu.context import Budget, MessageCounter, trim_messages
@@ -86,7 +94,9 @@ class Kefu:
         from kefu.context import Budget, MessageContextManager, MessageCounter
 
         budget = Budget(limit, reserve=0)
-        return MessageContextManager(budget, counter=MessageCounter(count))  # type: ignore[return-value]
+        return MessageContextManager(  # type: ignore[return-value]
+            budget, strategy=self._strategy, counter=MessageCounter(count)
+        )
 
 
 class LangChain:
@@ -213,6 +223,7 @@ def main() -> None:
     if name == "kefu":
         for strategy in ("keep_important", "v1"):
             found[f"trim_{strategy}_ms"] = trimming(Kefu(strategy), estimate_message_tokens, 0.3)
+        found["window_pins_ms"] = median(running(Kefu("keep_important", PINNED), 200))
     if name not in SLOW or not quick:
         times = running(contender, {"kefu": 2000, "langchain-core": 5}.get(name, 1))
         found["window_ms"] = median(times)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
 from kefu.context.window import Span
@@ -142,48 +143,50 @@ class Ledger:
         return self._sums[anchor] * tokens // counted + self._sums[at] - self._sums[anchor]
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        free = _Free(self.cost, paid)
         positions = range(floor, stop)
-        at = self._first_within(positions, 0, len(positions), stop, room, paid)
+        at = self._first_within(positions, 0, len(positions), stop, room, free)
         if at < stop:
             start, end = self._extent(at)
             at = at if start == at else end  # not in the middle of an exchange
-        return at, self._unpaid(at, stop, paid)
+        return at, self._unpaid(at, stop, free)
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
+        free = _Free(self.cost, paid)
         at = self.head
-        if floor > at or self._unpaid(at, stop, paid) > room:
+        if floor > at or self._unpaid(at, stop, free) > room:
             low, high = bisect_left(self._turns, floor), bisect_left(self._turns, stop)
-            at = self._first_within(self._turns, low, high, stop, room, paid)
-        return at, self._unpaid(at, stop, paid)
+            at = self._first_within(self._turns, low, high, stop, room, free)
+        return at, self._unpaid(at, stop, free)
 
     def _first_within(
-        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, paid: Paid
+        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, free: _Free
     ) -> int:
         def saved(start: int) -> int:
-            return -self._unpaid(start, stop, paid)
+            return -self._unpaid(start, stop, free)
 
-        if paid or self._anchor:
+        if free or self._anchor:
             found = bisect_left(starts, -room, low, high, key=saved)
         else:
             sums = self._sums
             found = bisect_left(starts, sums[stop] - room, low, high, key=sums.__getitem__)
         return starts[found] if found < high else stop
 
-    def _unpaid(self, start: int, stop: int, paid: Paid) -> int:
-        cost = self.cost(start, stop)
-        for first, last in paid:
-            if first < stop and last > start:
-                cost -= self.cost(max(first, start), min(last, stop))
-        return cost
+    def _unpaid(self, start: int, stop: int, free: _Free) -> int:
+        return self.cost(start, stop) - (free.within(start, stop) if free else 0)
 
     def turn_after(self, least: int, paid: Paid = ()) -> int:
+        free = _Free(self.cost, paid)
+
         def gone(start: int) -> int:
-            return self._unpaid(self.head, start, paid)
+            return self._unpaid(self.head, start, free)
 
         found = bisect_left(self._turns, least, key=gone)
         return self._turns[found] if found < len(self._turns) else max(self.current, self.head)
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
+        if not self._holes:
+            return ()
         low = bisect_left(self._holes, (start, 0))
         return self._holes[low : bisect_left(self._holes, (stop, 0))]
 
@@ -202,13 +205,38 @@ class Ledger:
     def _extent(self, at: int) -> Span:
         """Of the exchange, or of the run of strays, that this position is in."""
         messages = self.messages
-        first = at
+        if messages[at].role != "tool" and not calls_tools(messages[at]):
+            return at, at + 1
+        first, stop = at, at + 1
         while first > self.head and messages[first].role == "tool":
             first -= 1
         if messages[first].role != "tool" and not calls_tools(messages[first]):
-            first += first < at
-        stop = at + 1
-        if messages[at].role == "tool" or calls_tools(messages[at]):
-            while stop < len(messages) and messages[stop].role == "tool":
-                stop += 1
+            first += 1
+        while stop < len(messages) and messages[stop].role == "tool":
+            stop += 1
         return first, stop
+
+
+class _Free:
+    """What costs nothing any more, so that its part of a span is found without going through it."""
+
+    __slots__ = ("_cost", "_spans", "_sums")
+
+    def __init__(self, cost: Callable[[int, int], int], paid: Paid) -> None:
+        self._cost = cost
+        self._spans = paid
+        self._sums = [0, *accumulate(cost(*span) for span in paid)]
+
+    def __bool__(self) -> bool:
+        return bool(self._spans)
+
+    def within(self, start: int, stop: int) -> int:
+        spans = self._spans
+        first, end = bisect_left(spans, (start, 0)), bisect_left(spans, (stop, 0))
+        whole = self._sums[end] - self._sums[first]
+        # One may reach into it, and one out of it.
+        if first and spans[first - 1][1] > start:
+            whole += self._cost(start, min(stop, spans[first - 1][1]))
+        if end > first and spans[end - 1][1] > stop:
+            whole -= self._cost(stop, spans[end - 1][1])
+        return whole
