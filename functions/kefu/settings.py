@@ -67,7 +67,9 @@ class Settings(BaseModel):
     )
     model: str = Field("LongCat-2.0", alias="KEFU_MODEL", description="The model to ask for.")
     system_prompt: str = Field(
-        "", alias="KEFU_SYSTEM_PROMPT", description="Put first in every conversation."
+        "",
+        alias="KEFU_SYSTEM_PROMPT",
+        description="Put first in every conversation. `@FILE`: what is in that file.",
     )
     client_system: Literal["auto", "append", "drop", "reject"] = Field(
         "auto",
@@ -440,6 +442,18 @@ class Settings(BaseModel):
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is not an origin such as https://www.example.com")
         return tuple(origin if origin == "*" else origin.lower() for origin in origins)
+
+    @field_validator("system_prompt")
+    @classmethod
+    def _from_file(cls, prompt: str) -> str:
+        if not prompt.startswith("@"):
+            return prompt
+        try:
+            with open(prompt[1:], encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes time
+                return file.read().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise ValueError(f"{prompt[1:]} cannot be read: {reason}") from None
 
     @field_validator("upstream_url", "bot_check_url")
     @classmethod

@@ -49,6 +49,18 @@ async def test_c5_every_chunk_arrives_before_the_model_makes_the_next(
     assert answer.head_at < 0.4 + late[0]
 
 
+async def test_l7_comments_keep_the_gateway_from_cutting_a_model_that_thinks(
+    deploy: Deploy,
+) -> None:
+    """Its limit is five minutes of silence, here 0.8 seconds."""
+    site = deploy(idle_timeout=0.8, ping_interval=0.2, stall_timeout=10)
+    site.upstream.script("*", b.answer("a", "b", delay=1.6))
+    answer = await ask(site.url, headers=PAGE)
+    assert answer.complete
+    assert answer.text == "ab"
+    assert len(answer.comments) >= 3
+
+
 async def test_c5_answer_has_its_headers_and_no_others_of_the_way(
     site: Deployed, question: str
 ) -> None:

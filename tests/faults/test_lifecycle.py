@@ -130,6 +130,7 @@ async def test_c13_keys_are_split_trimmed_and_empties_dropped() -> None:
         ("KEFU_MAX_RETRIES", "many"),
         ("KEFU_UPSTREAM_URL", "http://user:sk-canary@host/v1"),
         ("KEFU_ALLOWED_ORIGINS", "shop.example"),
+        ("KEFU_SYSTEM_PROMPT", "@nowhere.txt"),
         ("KEFU_TRIM", "fifi"),
         ("KEFU_COUNTER", "abacus"),
         ("KEFU_CUT_STEP", "1"),

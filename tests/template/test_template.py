@@ -106,6 +106,30 @@ def test_sam_local_runs_the_buffered_handler_without_a_layer(look: Look) -> None
     assert variables["KEFU_KEYS_FROM"] == ""
 
 
+def test_the_longest_settings_fit_into_lambdas_four_kilobytes(look: Look, stack: Stack) -> None:
+    """Names, values and the quotes around them."""
+    arn = (
+        "arn:aws:secretsmanager:eu-central-1:123456789012:secret:a-name-of-thirty-characters-123456"
+    )
+    parameters = {
+        "SystemPrompt": "x" * int(stack["Parameters"]["SystemPrompt"]["MaxLength"]),
+        "KeysSecretArn": arn,
+        "AdminTokenArn": arn,
+        "IdentitySecretsArn": arn,
+        "BotCheck": "turnstile",
+        "BotCheckSecretArn": arn,
+        "AllowedOrigins": "https://www.example.com,https://shop.example.com",
+        "UpstreamUrl": "https://api.example.com/openai/v1",
+        "Hooks": "commands,current_date,word_filter",
+        "Configs": "kefu.toml",
+    }
+    function = look(path=str(ROOT / "template.yaml"), parameters=parameters)
+    variables = {name: str(value) for name, value in function["environment"].items()}
+    assert variables["KEFU_ADMIN_TOKEN_FROM"] == f"secretsmanager:{arn}"
+    size = len(json.dumps(variables, separators=(",", ":")))
+    assert size + len("kefu-staging-KeptTable-1ABCDEFGHIJKL") <= 4096
+
+
 def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
     """T20: what a stolen instance could do with the account."""
     role = stack["Resources"]["ChatRole"]["Properties"]
@@ -245,6 +269,70 @@ def test_every_alarm_is_explained(stack: Stack) -> None:
     page = (ROOT / "docs/aws/operations.md").read_text(encoding="utf-8")
     for name in resources(stack, "AWS::CloudWatch::Alarm"):
         assert f"### {name}" in page, name
+
+
+def test_the_api_is_regional_throttled_and_logs_nothing_personal(stack: Stack) -> None:
+    """T1, T20."""
+    [api] = resources(stack, "AWS::ApiGateway::RestApi").values()
+    assert api["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
+    [stage] = resources(stack, "AWS::ApiGateway::Stage").values()
+    [every] = stage["MethodSettings"]
+    assert (every["ResourcePath"], every["HttpMethod"]) == ("/*", "*")
+    assert every["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
+    assert every["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
+    assert "CachingEnabled" not in every
+    condition, logs, none = stage["AccessLogSetting"]["Fn::If"]
+    assert (condition, none) == ("LogAccess", {"Ref": "AWS::NoValue"})
+    shown = re.findall(r"\$context\.([\w.]+)", logs["Format"])
+    assert json.loads(logs["Format"]).keys() >= {"requestId", "status", "latency"}
+    assert not [name for name in shown if "identity" in name or "authorizer" in name]
+
+
+CHOSEN = {
+    "AlarmTopic": "SendAlarms",
+    "TokensAlarm": "WatchTokens",
+    "WebAcl": "Firewall",
+    "WebAclOfApi": "Firewall",
+    "Domain": "OwnDomain",
+    "DomainOfApi": "OwnDomain",
+    "DomainRecord": "OwnZone",
+    "AccessLogGroup": "LogAccess",
+    "ApiAccount": "SetUpAccessLogs",
+    "ApiAccountRole": "SetUpAccessLogs",
+    "Table": "DoNotKeep",
+    "KeptTable": "Keep",
+}
+
+
+def test_what_costs_more_is_there_only_when_it_was_chosen(stack: Stack) -> None:
+    of_its_own = {
+        name: what["Condition"]
+        for name, what in stack["Resources"].items()
+        if "Condition" in what and not name.startswith(("CodeDeploy", "ChatFunctionDeployment"))
+    }
+    assert of_its_own == CHOSEN
+    [address, known] = stack["Resources"]["WebAcl"]["Properties"]["Rules"]
+    rate = address["Statement"]["RateBasedStatement"]
+    assert rate == {"AggregateKeyType": "IP", "Limit": {"Ref": "WafRequestsPerFiveMinutes"}}
+    assert address["Action"] == {"Block": {}}
+    assert "ManagedRuleGroupStatement" in known["Statement"]
+    function = stack["Resources"]["ChatFunction"]["Properties"]
+    assert function["SnapStart"]["ApplyOn"]["Fn::If"] == ["Snapshots", "PublishedVersions", "None"]
+    reserved = function["ReservedConcurrentExecutions"]["Fn::If"]
+    assert reserved == ["Reserved", {"Ref": "ReservedConcurrency"}, {"Ref": "AWS::NoValue"}]
+    alias = stack["Resources"]["ChatFunctionAliaslive"]
+    started = alias["Properties"]["ProvisionedConcurrencyConfig"]["Fn::If"]
+    assert started[0] == "Provisioned"
+    assert started[1] == {"ProvisionedConcurrentExecutions": {"Ref": "ProvisionedConcurrency"}}
+    assert "CodeDeployLambdaAliasUpdate" in alias["UpdatePolicy"]
+
+
+def test_traffic_moves_as_the_parameter_says(look: Look, text: str) -> None:
+    found = look({"Deployment": "Canary10Percent5Minutes"}, text=text)
+    group = found["Resources"]["ChatFunctionDeploymentGroup"]["Properties"]
+    name, values = group["DeploymentConfigName"]["Fn::Sub"]
+    assert name == "CodeDeployDefault.Lambda${ConfigName}"
+    assert values == {"ConfigName": "Canary10Percent5Minutes"}
 
 
 def test_the_gateway_answers_in_the_shape_of_all_errors(stack: Stack) -> None:

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from kefu.settings import ConfigurationError, load
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -24,3 +28,14 @@ def test_the_settings_page_names_every_setting_once() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     for field in Settings.model_fields.values():
         assert page.count(f"| `{field.alias}` |") == (0 if field.exclude else 1)
+
+
+def test_a_long_prompt_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Lambda, whose environment is small."""
+    file = tmp_path / "prompt.txt"
+    file.write_text("你是客服。\n" * 1000, encoding="utf-8")
+    monkeypatch.setenv("KEFU_SYSTEM_PROMPT", f"@{file}")
+    assert load().system_prompt == ("你是客服。\n" * 1000).strip()
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigurationError, match=r"KEFU_SYSTEM_PROMPT: .* it is not UTF-8"):
+        load()
