@@ -6,11 +6,10 @@ import asyncio
 import gc
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.admission import Admission
 from kefu.chat import Chat
-from kefu.kept_chats import kept_chats, retention
 from kefu.keypool import KeyPool
 from kefu.model import StartableUpstream, choose_model
 from kefu.policy import allowance, patience, prompt_policy, web_options
@@ -18,19 +17,21 @@ from kefu.references import Reading, bot_checking, identities, referenced_keys
 from kefu.relay import Relay
 from kefu.settings import Settings
 from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
-from kefu.stores.guarded_sessions import GuardedSessions
-from kefu.stores.guarded_store import GuardedStore, Store
+from kefu.stores.guarded_store import Guard, GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.summaries import Summaries, SummaryPolicy
 from kefu.system_clock import SystemClock
-from kefu.turns import Turns
 from kefu.upstream.siteverify import SiteVerify
 from kefu.web.app import Application, Parts, create_app
 from kefu.web.desk import Desk
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import health_of
 from kefu.web.schemas import Health
+
+if TYPE_CHECKING:
+    from kefu.sessions import Sessions
+    from kefu.turns import Turns
 
 
 class Service(NamedTuple):
@@ -77,7 +78,10 @@ def build(settings: Settings) -> Service:
     chat = Chat(relay, prompt_policy(settings, model, notices.append), model, clock, summaries)
 
     turns = None
+    # Here and below, what only some want is loaded only for them: a cold start waits for it.
     if guarded.sessions:
+        from kefu.kept_chats import kept_chats
+
         turns = kept_chats(
             settings, guarded.sessions, chosen, clock, log, summaries.write, notices.append
         )
@@ -183,7 +187,7 @@ def _choose_store(settings: Settings, clock: SystemClock) -> Store:
 
 
 def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog) -> GuardedStore:
-    sessions = store.sessions(retention(settings)) if settings.keeps_chats else None
+    sessions = _sessions(store, settings) if settings.keeps_chats else None
     if isinstance(store, MemoryStore):
         return GuardedStore(store, store, store, sessions)
     cooldowns = GuardedCooldowns(
@@ -196,6 +200,16 @@ def _guard(store: Store, settings: Settings, clock: SystemClock, log: RequestLog
         budget_without_store=settings.budget_without_store,
         circuit=cooldowns.circuit,
     )
+    guards: list[Guard] = [cooldowns, limits]
     if sessions:
+        from kefu.stores.guarded_sessions import GuardedSessions
+
         sessions = GuardedSessions(sessions, on_degraded=log.degraded)
-    return GuardedStore(store, cooldowns, limits, sessions)
+        guards.append(sessions)
+    return GuardedStore(store, cooldowns, limits, sessions, guards)
+
+
+def _sessions(store: Store, settings: Settings) -> Sessions:
+    from kefu.kept_chats import retention
+
+    return store.sessions(retention(settings))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.keypool import CooldownStore
 from kefu.limits import LimitStore
-from kefu.sessions import Retention, Sessions
-from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
-from kefu.stores.guarded_sessions import GuardedSessions
+from kefu.stores.guarded import GuardedCooldowns
+
+if TYPE_CHECKING:
+    from kefu.sessions import Retention, Sessions
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -19,6 +21,12 @@ class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
+class Guard(Protocol):
+    async def aclose(self) -> None:
+        """End what it does beside the calls."""
+        ...
+
+
 class GuardedStore(NamedTuple):
     """A store with its guards; memory needs none."""
 
@@ -27,6 +35,8 @@ class GuardedStore(NamedTuple):
     limits: LimitStore
     sessions: Sessions | None = None
     """None: no chats are kept."""
+    guards: Sequence[Guard] = ()
+    """Closed before the store."""
 
     def warm(self) -> None:
         warm = getattr(self.store, "warm", None)
@@ -43,7 +53,6 @@ class GuardedStore(NamedTuple):
             self.cooldowns.prefetch()
 
     async def aclose(self) -> None:
-        for part in (self.cooldowns, self.limits, self.sessions):
-            if isinstance(part, GuardedCooldowns | GuardedLimits | GuardedSessions):
-                await part.aclose()
+        for guard in self.guards:
+            await guard.aclose()
         await self.store.aclose()

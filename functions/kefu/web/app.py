@@ -14,7 +14,6 @@ from starlette.responses import Response
 from kefu import __version__
 from kefu.answer import Clock
 from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
-from kefu.turns import Turns
 from kefu.web.desk import Desk
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
@@ -26,11 +25,12 @@ from kefu.web.questions import Questions
 from kefu.web.record import record_of
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.openai import openai_routes
-from kefu.web.routes.sessions import session_routes
 from kefu.web.routes.site import site_routes
 from kefu.web.schemas import Health, build_models
 
 if TYPE_CHECKING:
+    from kefu.turns import Turns
+    from kefu.web.kept import KeptChats
     from kefu.web.panel import Panel
 
 Application = FastAPI
@@ -80,11 +80,15 @@ def create_app(parts: Parts) -> FastAPI:
         trusted_hops=options.trusted_proxy_hops,
         behind_adapter=options.behind_adapter,
     )
-    app.include_router(
-        chat_routes(parts.desk, questions, gateway, options, parts.identities, parts.turns)
-    )
+    kept: KeptChats | None = None
+    # What only some want is loaded only for them: a cold start waits for every module.
     if parts.turns is not None:
-        app.include_router(session_routes(parts.desk, parts.turns, parts.identities))
+        from kefu.web.kept import KeptChats
+        from kefu.web.routes.sessions import session_routes
+
+        kept = KeptChats(parts.desk, parts.turns, gateway, parts.identities)
+        app.include_router(session_routes(parts.desk, kept))
+    app.include_router(chat_routes(parts.desk, questions, gateway, options, kept))
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
 

@@ -6,17 +6,22 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from kefu.chat import Dialogue
 from kefu.errors import SessionBusy
+from kefu.sessions import Session
 from kefu.turn import BUSY_WAIT, Asking, Turn
 from kefu.turns import Turns
 from kefu.verification import Proof
 from kefu.visible import replayed
 from kefu.web.desk import Desk
 from kefu.web.exchange import Batches, Exchange
+from kefu.web.gateway import Gateway
+from kefu.web.identity import Identities
 from kefu.web.record import Record, record_of
+from kefu.web.schemas import MessageRequest
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 
@@ -94,3 +99,51 @@ class Kept(Exchange):
     async def _reply(self, text: str, record: Record) -> Batches:
         now = self._turns.ways.writing.clock.now()
         yield replayed(text, f"chatcmpl-{record.request_id}", self._desk.chat.model, int(now))
+
+
+class KeptChats:
+    """What requests say, in the terms of kept chats."""
+
+    def __init__(self, desk: Desk, turns: Turns, gateway: Gateway, identities: Identities) -> None:
+        self.turns = turns
+        self._desk = desk
+        self._gateway = gateway
+        self._identities = identities
+
+    async def answer(self, request: Request, body: MessageRequest) -> Kept:
+        return Kept(
+            self._desk,
+            self.turns,
+            await self._asking(request, body),
+            proof=body.proof,
+            seconds=self._gateway.seconds(request),
+            wants_usage=body.wants_usage,
+        )
+
+    async def session(self, request: Request, name: str) -> Session:
+        """The visitor's own of this name, to be read or rated. Raises SessionNotFound."""
+        owner = (await self._identities.visitor(request)).name
+        session = await self.turns.owned(name, _token(request), owner)
+        await self._desk.admission.admit_to(session.id, writing=False)
+        return session
+
+    async def _asking(self, request: Request, body: MessageRequest) -> Asking:
+        visitor = await self._identities.visitor(request)
+        return Asking(
+            text=body.message,
+            address=self._gateway.address(request),
+            request_id=record_of(request.scope).request_id,
+            session_id=body.session_id,
+            token=_token(request),
+            owner=visitor.name,
+            config_id=body.config_id,
+            client_message_id=body.client_message_id,
+            temperature=body.temperature,
+            max_tokens=body.asked_tokens,
+            # What the site has signed counts for more than what its page says.
+            profile={**(body.profile or {}), **visitor.profile},
+        )
+
+
+def _token(request: Request) -> str:
+    return request.headers.get(TOKEN_HEADER, "")

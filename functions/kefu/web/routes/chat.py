@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fastapi import APIRouter, Request, Response
 
-from kefu.turn import Asking
-from kefu.turns import Turns
 from kefu.web.body import checked, read_json
 from kefu.web.desk import Desk
 from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
-from kefu.web.identity import Identities, Visitor
-from kefu.web.kept import TOKEN_HEADER, Kept
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
-from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest, MessageRequest
+from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
+
+if TYPE_CHECKING:
+    from kefu.web.kept import KeptChats
 
 
 def chat_routes(
@@ -24,10 +25,9 @@ def chat_routes(
     questions: Questions,
     gateway: Gateway,
     options: WebOptions,
-    identities: Identities,
-    turns: Turns | None = None,
+    kept: KeptChats | None = None,
 ) -> APIRouter:
-    """`turns`: where chats are kept."""
+    """`kept`: where chats are."""
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
 
@@ -41,19 +41,12 @@ def chat_routes(
         response_model=None,
     )
     async def chat(request: Request) -> Response:
-        if turns is None:
+        if kept is None:
             return direct(request, await questions.read(request, ChatRequest))
         body = await questions.read_either(request)
         if isinstance(body, ChatRequest):
             return direct(request, body)
-        return Kept(
-            desk,
-            turns,
-            asking_of(body, request, gateway, await identities.visitor(request)),
-            proof=body.proof,
-            seconds=gateway.seconds(request),
-            wants_usage=body.wants_usage,
-        )
+        return await kept.answer(request, body)
 
     def direct(request: Request, body: ChatRequest) -> Response:
         return Direct(
@@ -90,30 +83,10 @@ def chat_routes(
         body = checked(FeedbackRequest, await read_json(request, limits))
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
-        if turns is not None and body.session_id is not None:
-            token = request.headers.get(TOKEN_HEADER, "")
-            owner = (await identities.visitor(request)).name
-            session = await turns.owned(body.session_id, token, owner)
-            await desk.admission.admit_to(session.id, writing=False)
+        if kept is not None and body.session_id is not None:
+            session = await kept.session(request, body.session_id)
             rating = None if body.rating == "none" else body.rating
-            await turns.rate(session, body.client_message_id, rating)
+            await kept.turns.rate(session, body.client_message_id, rating)
         return Response(status_code=204)
 
     return router
-
-
-def asking_of(body: MessageRequest, request: Request, gateway: Gateway, visitor: Visitor) -> Asking:
-    return Asking(
-        text=body.message,
-        address=gateway.address(request),
-        request_id=record_of(request.scope).request_id,
-        session_id=body.session_id,
-        token=request.headers.get(TOKEN_HEADER, ""),
-        owner=visitor.name,
-        config_id=body.config_id,
-        client_message_id=body.client_message_id,
-        temperature=body.temperature,
-        max_tokens=body.asked_tokens,
-        # What the site has signed counts for more than what its page says.
-        profile={**(body.profile or {}), **visitor.profile},
-    )

@@ -7,10 +7,8 @@ from starlette.responses import JSONResponse
 
 from kefu.errors import InvalidRequest
 from kefu.sessions import Session, StoredMessage
-from kefu.turns import Turns
 from kefu.web.desk import Desk
-from kefu.web.identity import Identities
-from kefu.web.kept import TOKEN_HEADER
+from kefu.web.kept import KeptChats
 from kefu.web.openapi import errors, export_response, json_response, session_parameters
 from kefu.web.schemas import ShownMessages
 from kefu.web.transcript import FORMATS
@@ -20,15 +18,13 @@ _FAR = 2**53
 """Above every id, and still a whole number to all who read JSON."""
 
 
-def session_routes(desk: Desk, turns: Turns, identities: Identities) -> APIRouter:
+def session_routes(desk: Desk, kept: KeptChats) -> APIRouter:
     router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
 
+    turns = kept.turns
+
     async def owned(request: Request) -> Session:
-        name = request.path_params["session_id"]
-        owner = (await identities.visitor(request)).name
-        session = await turns.owned(name, request.headers.get(TOKEN_HEADER, ""), owner)
-        await desk.admission.admit_to(session.id, writing=False)
-        return session
+        return await kept.session(request, request.path_params["session_id"])
 
     @router.get(
         "/messages",
