@@ -50,6 +50,7 @@ class Deploy(Protocol):
         timeout: float = 30,
         freezing: bool = False,
         idle_timeout: float = 300,
+        slots: int = 1,
         **settings: Any,
     ) -> Deployed: ...
 
@@ -95,6 +96,7 @@ def deploy(
             timeout: float = 30,
             freezing: bool = False,
             idle_timeout: float = 300,
+            slots: int = 1,
             **settings: Any,
         ) -> Deployed:
             upstream = stack.enter_context(ScriptedUpstream())
@@ -109,7 +111,11 @@ def deploy(
                 **settings,
             )
             front = GatewayFront(
-                function.launch, timeout=timeout, idle_timeout=idle_timeout, freezing=freezing
+                function.launch,
+                timeout=timeout,
+                idle_timeout=idle_timeout,
+                freezing=freezing,
+                slots=slots,
             )
             return Deployed(upstream, function, stack.enter_context(front))
 

@@ -286,6 +286,29 @@ async def test_c4_two_requests_at_once_are_two_instances(deploy: Deploy) -> None
     assert (await asked).complete
 
 
+async def test_managed_instance_streams_many_answers_side_by_side(deploy: Deploy) -> None:
+    """Where one process serves them all, a cancel is heard there (C4)."""
+    many = {"AWS_LAMBDA_MAX_CONCURRENCY": "6"}
+    site = deploy(6, slots=6, environment=many)
+    site.upstream.script("*", b.answer(*"abcdefgh", delay=0.2))
+    await get(site.url, "/health")
+    mine = conversation("<left>", client_message_id="0123456789")
+    asked = [asyncio.create_task(ask(site.url, f"<{n}>", headers=PAGE)) for n in range(4)]
+    left = asyncio.create_task(ask(site.url, mine, headers=PAGE))
+    await site.upstream.asked(count=5, timeout=15)
+    async with httpx.AsyncClient(trust_env=False, timeout=20) as visitor:
+        cancel = {"client_message_id": "0123456789"}
+        done = await visitor.post(f"{site.url}/api/chat/cancel", json=cancel, headers=PAGE)
+    assert done.status_code == 204
+    assert not (await left).done
+    answers = await asyncio.gather(*asked)
+    assert [answer.text for answer in answers] == ["abcdefgh"] * 4
+    # All had begun before the first of them ended.
+    began = [answer.asked_at + answer.head_at for answer in answers]
+    assert max(began) < min(answer.asked_at + answer.ended_at for answer in answers)
+    assert len(site.front.instances) == 1
+
+
 def _frozen(pid: int) -> bool:
     """Stopped by a signal (Linux)."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")

@@ -49,7 +49,9 @@ class GatewayFront(Running):
         timeout: float = 30.0,
         idle_timeout: float = 300.0,
         freezing: bool = False,
+        slots: int = 1,
     ) -> None:
+        """`slots`: answers that an instance gives side by side."""
         self.url = ""
         self.instances: list[Instance] = []
         self.invocations: list[Invocation] = []
@@ -57,6 +59,7 @@ class GatewayFront(Running):
         self._timeout = timeout
         self._idle_timeout = idle_timeout
         self._freezing = freezing
+        self._slots = slots
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -104,7 +107,9 @@ class GatewayFront(Running):
         for instance in self.instances:
             if await instance.free():
                 return instance
-        instance = Instance(self._launch, timeout=self._timeout, freezing=self._freezing)
+        instance = Instance(
+            self._launch, timeout=self._timeout, freezing=self._freezing, slots=self._slots
+        )
         await instance.start()
         self.instances.append(instance)
         return instance

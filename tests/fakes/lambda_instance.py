@@ -59,16 +59,20 @@ class Invocation:
 
 
 class Instance:
-    """Serves one invocation at a time; frozen in between when `freezing`."""
+    """Serves one invocation at a time; frozen in between when `freezing`.
 
-    def __init__(self, launch: Launch, *, timeout: float, freezing: bool) -> None:
+    With more `slots` as many side by side, as on Lambda Managed Instances.
+    """
+
+    def __init__(self, launch: Launch, *, timeout: float, freezing: bool, slots: int = 1) -> None:
         self.alive = True
-        self.current: Invocation | None = None
-        """What the instance was given, whether it has fetched it or still starts."""
         self.processes: Sequence[subprocess.Popen[bytes]] = ()
         self._launch = launch
         self._timeout = timeout
         self._freezing = freezing
+        self._slots = slots
+        self._given: dict[str, Invocation] = {}
+        """What the instance has been given to do, whether it has fetched it or still starts."""
         self._asked: asyncio.Queue[Invocation] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._running: Invocation | None = None
@@ -92,25 +96,29 @@ class Instance:
 
     async def invoke(self, event: object) -> Invocation:
         """Hand an event to the function; its answer comes in the invocation's `parts`."""
-        self.current = invocation = Invocation(event)
+        invocation = Invocation(event)
+        self._given[invocation.id] = invocation
         self._signal(signal.SIGCONT)
         self._asked.put_nowait(invocation)
         return invocation
 
     async def free(self) -> bool:
         """Whether it can take an event; one whose answer has ended has a moment to ask for it."""
-        if self.current and self.current.ended.is_set():
+        if self._slots > 1:
+            given = self._given.values()
+            self._given = {one.id: one for one in given if not one.ended.is_set()}
+        elif any(one.ended.is_set() for one in self._given.values()):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(1):
                     await self._idle.wait()
-        return self.alive and self._all_run() and self.current is None
+        return self.alive and self._all_run() and len(self._given) < self._slots
 
     def kill(self, why: str) -> None:
         """What Lambda does to an environment whose time is over: no signal that can be caught."""
         self.alive = False
         self._signal(signal.SIGKILL)
-        if self.current:
-            self.current.end(FunctionError(why))
+        for invocation in self._given.values():
+            invocation.end(FunctionError(why))
 
     async def shut_down(self) -> list[int]:
         """Lambda's Shutdown phase: SIGTERM, SIGKILL after 2 s. The exit codes."""
@@ -145,10 +153,11 @@ class Instance:
         self.kill("Runtime exited")
 
     async def _next(self, request: web.Request) -> web.StreamResponse:
-        if self._running:
+        if self._running and self._slots == 1:
             # The Web Adapter asks while its answer still streams; Lambda gives out no other event.
             await self._running.ended.wait()
-            self._running = self.current = None
+            self._given.pop(self._running.id, None)
+            self._running = None
         self._idle.set()
         if self._freezing and self._asked.empty():
             self._signal(signal.SIGSTOP)
@@ -168,7 +177,7 @@ class Instance:
         )
 
     def _time_out(self, invocation: Invocation) -> None:
-        if self.current is invocation and invocation.ended_at is None:
+        if invocation.ended_at is None:
             self.kill("Task timed out")
 
     async def _response(self, request: web.Request) -> web.StreamResponse:
@@ -193,9 +202,9 @@ class Instance:
         return web.Response(status=202)
 
     def _of(self, request: web.Request) -> Invocation:
-        if self.current is None or self.current.id != request.match_info["id"]:
-            raise web.HTTPForbidden(text="InvalidRequestID")
-        return self.current
+        if invocation := self._given.get(request.match_info["id"]):
+            return invocation
+        raise web.HTTPForbidden(text="InvalidRequestID")
 
     async def _register(self, request: web.Request) -> web.StreamResponse:
         body: dict[str, Any] = await request.json()
