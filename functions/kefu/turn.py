@@ -6,6 +6,7 @@ ended. Nothing here asks the model.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
@@ -34,6 +35,9 @@ TITLE_LENGTH = 40
 
 BUSY_WAIT = 3
 """Seconds after which it is worth asking again for a message that is being answered."""
+
+STORE_PATIENCE = 3.0
+"""Seconds for all that the store is asked before the model: a page waits five for a first byte."""
 
 PAGES = 3
 """Reads of the store for one history: turns that went wrong take up places in each."""
@@ -68,14 +72,15 @@ class Ways(NamedTuple):
     """Of history, at most."""
 
 
-async def in_time(work: Awaitable[T]) -> T:
+async def in_time(work: Awaitable[T], until: float | None = None) -> T:
     """What must be had of the store before a model is asked; else nothing is paid for.
 
-    Raises UpstreamUnavailable.
+    Raises UpstreamUnavailable, and at `until`, a time of the event loop, whatever is under way.
     """
     try:
-        return await work
-    except StoreUnavailable as error:
+        async with asyncio.timeout_at(until):
+            return await work
+    except (StoreUnavailable, TimeoutError) as error:
         message = "The chat cannot be kept right now. Please try again."
         raise UpstreamUnavailable(message, retry_after=5) from error
 
@@ -149,11 +154,14 @@ class Turn:
             raise InvalidRequest("message: there is nothing in it.", param="message")
         return text, reply
 
-    async def question(self) -> Question:
-        """What the model is asked: history, prompt, and the session's config (P7 to P9)."""
+    async def question(self, until: float | None = None) -> Question:
+        """What the model is asked: history, prompt, and the session's config (P7 to P9).
+
+        Raises UpstreamUnavailable when the history cannot be had, or not `until` then.
+        """
         config, asking = self._config, self._asking
         message = self.outcome.message
-        history = await self._history(message)
+        history = await self._history(message, until)
         system = [config.policy.system_prompt or DEFAULT_SYSTEM_PROMPT]
         system += [hook.system(self._visit) for hook in self._ways.hooks]
         built = self._ways.writing.processor.build_messages_for_llm(
@@ -173,8 +181,8 @@ class Turn:
             policy=config.policy._replace(system_prompt="", client_system="auto"),
         )
 
-    async def _history(self, message: StoredMessage) -> Sequence[Message]:
-        read = await in_time(self._pairs(message))
+    async def _history(self, message: StoredMessage, until: float | None) -> Sequence[Message]:
+        read = await in_time(self._pairs(message), until)
         history: Sequence[Message] = [Message(m.role, m.content) for pair in read for m in pair]
         for hook in self._ways.hooks:
             try:

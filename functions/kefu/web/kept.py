@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from kefu.chat import Dialogue
 from kefu.errors import SessionBusy
 from kefu.sessions import Session
-from kefu.turn import BUSY_WAIT, Asking, Turn
+from kefu.turn import BUSY_WAIT, STORE_PATIENCE, Asking, Turn, in_time
 from kefu.turns import Turns
 from kefu.verification import Proof
 from kefu.visible import replayed
@@ -53,14 +53,13 @@ class Kept(Exchange):
         record = record_of(scope)
         # Before the store is asked: to guess is to be counted.
         await self._desk.admission.admit(self._ip)
-        turn = self._turn = await self._turns.open(self._asking)
-        if self._asking.session_id is not None:
-            await self._desk.admission.admit_to(turn.session.id, writing=True)
-        await self._begin(turn, record)
+        until = asyncio.get_running_loop().time() + STORE_PATIENCE
+        turn = self._turn = await in_time(self._opened(record), until)
         try:
             if turn.reply is None:
                 async with self._held(turn):
-                    await self._answer(await turn.question(), scope, receive, send)
+                    question = await turn.question(until)
+                    await self._answer(question, scope, receive, send)
             else:
                 await turn.replied()
                 await self._send_stream(self._reply(turn.reply, record), send)
@@ -77,6 +76,13 @@ class Kept(Exchange):
             yield
         finally:
             holding.cancel()
+
+    async def _opened(self, record: Record) -> Turn:
+        turn = await self._turns.open(self._asking)
+        if self._asking.session_id is not None:
+            await self._desk.admission.admit_to(turn.session.id, writing=True)
+        await self._begin(turn, record)
+        return turn
 
     async def _begin(self, turn: Turn, record: Record) -> None:
         """From the moment on that the message is saved every answer says where: a page that has
