@@ -95,7 +95,9 @@ def fold(body: bytes, known: Known, texts: Texts | None = None) -> object:
     added: dict[str, str] = {}
     try:
         template = _Folding(known, None if texts is None else added).fold(json.loads(whole))
-        for style in range(len(STYLES)):
+        for style, (ascii_only, _) in enumerate(STYLES):
+            if ascii_only and not whole.isascii():
+                continue
             folded = [style, template]
             if unfold(folded, known.by_id, added) == body:
                 if texts is not None:
