@@ -238,7 +238,11 @@ def test_p31_export_and_delete(stage: Stage, operator: httpx.Client) -> None:
     lines = [json.loads(line) for line in export("jsonl").text.splitlines()]
     assert [line["type"] for line in lines] == ["session", "message", "call", "message"]
     assert lines[2] == {"type": "call", **whole["calls"][0]}
-    assert "> keep this" in export("md").text
+    read = export("md").text
+    for part in (f"# Session {session}", "```text\nkeep this\n```", "### Call 1 for message 1"):
+        assert part in read, part
+    assert '"content": "keep this"' in read.partition("\nSent:\n")[2].partition("Came back")[0]
+    assert '"content": "kept"' in read.partition("\nCame back:\n")[2].partition("Error")[0]
     assert "attachment" in export("md").headers["content-disposition"]
     assert export("xml").status_code == 400
     assert operator.delete(f"/sessions/{session}").status_code == 204

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kefu.keypool import KeyState
 from kefu.sessions import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
-from kefu.web.transcript import FORMATS as TRANSCRIPTS
+from kefu.web.panel_markdown import markdown
 
 Json = dict[str, object]
 
@@ -93,10 +93,6 @@ def _lines(whole: Whole) -> Iterator[Json]:
                 yield {"type": "call", **call(made)}
 
 
-def _as_markdown(whole: Whole) -> str:
-    return TRANSCRIPTS["md"].write(whole.session, whole.messages)
-
-
 class Export(NamedTuple):
     media_type: str
     write: Callable[[Whole], str]
@@ -105,5 +101,5 @@ class Export(NamedTuple):
 EXPORTS: Mapping[str, Export] = {
     "json": Export("application/json", _as_json),
     "jsonl": Export("application/jsonl; charset=utf-8", _as_lines),
-    "md": Export("text/markdown; charset=utf-8", _as_markdown),
+    "md": Export("text/markdown; charset=utf-8", lambda whole: markdown(*whole)),
 }

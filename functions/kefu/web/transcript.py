@@ -21,7 +21,7 @@ def _as_json(session: Session, messages: Sequence[StoredMessage]) -> str:
     whole = {
         "id": session.id,
         "title": session.title,
-        "created_at": _moment(session.created_at),
+        "created_at": moment(session.created_at),
         "messages": [_fields(message) for message in messages],
     }
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
@@ -32,14 +32,14 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         "id": message.id,
         "role": message.role,
         "content": message.content,
-        "created_at": _moment(message.created_at),
+        "created_at": moment(message.created_at),
         "status": message.status,
         "rating": message.rating,
     }
 
 
 def _as_markdown(session: Session, messages: Sequence[StoredMessage]) -> str:
-    parts = [f"# {session.title}", f"{_moment(session.created_at)}"]
+    parts = [f"# {session.title}", f"{moment(session.created_at)}"]
     for message in messages:
         parts.append(f"## {_speaker(message)}")
         # What a visitor types is no Markdown: as a quotation it begins no heading of its own.
@@ -50,17 +50,17 @@ def _as_markdown(session: Session, messages: Sequence[StoredMessage]) -> str:
 
 
 def _as_text(session: Session, messages: Sequence[StoredMessage]) -> str:
-    parts = [f"{session.title}\n{_moment(session.created_at)}"]
+    parts = [f"{session.title}\n{moment(session.created_at)}"]
     parts += [f"{_speaker(message)}:\n{message.content}" for message in messages]
     return "\n\n".join(parts) + "\n"
 
 
 def _speaker(message: StoredMessage) -> str:
-    at = f"{_SPEAKERS[message.role]}, {_moment(message.created_at)}"
+    at = f"{_SPEAKERS[message.role]}, {moment(message.created_at)}"
     return at if message.status == "ok" else f"{at} ({message.status})"
 
 
-def _moment(at: float) -> str:
+def moment(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
