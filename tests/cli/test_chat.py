@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Kefu, logged
-from tests.fakes.behaviours import answer, eof_after, in_band_error, pieces_text, status
+from tests.fakes.behaviours import (
+    answer,
+    eof_after,
+    html_200,
+    in_band_error,
+    pieces_text,
+    status,
+)
 from tests.fakes.upstream import ScriptedUpstream
 
 ESCAPE = "\x1b"
@@ -83,8 +90,10 @@ def test_a_wrong_configuration_is_told_and_ends_with_2(
 @pytest.mark.parametrize(
     ("behaviour", "code", "out", "says"),
     [
-        (status(500), 1, "", "unavailable"),
-        (status(429), 1, "", "kefu: "),
+        (status(500), 1, "", "unavailable. Please try again later. (HTTP 500)\n"),
+        (status(401), 1, "", "(HTTP 401: it does not accept the key)\n"),
+        (status(429), 1, "", "Please wait a moment. (HTTP 429)\n"),
+        (html_200(), 1, "", "is its address right?)\n"),
         (eof_after(3), 1, pieces_text(3).strip() + "\n", "the answer is incomplete"),
         (in_band_error(500, after=2), 1, pieces_text(2).strip() + "\n", "incomplete"),
     ],
@@ -103,8 +112,21 @@ def test_once_ends_with_1_when_the_model_fails(
     ran = kefu("chat", "--once", "x")
     assert (ran.code, ran.out) == (code, out)
     assert says in ran.err
-    assert "Traceback" not in ran.err
+    assert ran.err.count("\n") == 1
     assert logged(folder)[-2]["meta"]["status"] == "error"
+
+
+def test_s11_who_must_wait_is_told_how_long(
+    kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key rests for five seconds, since it is a person who asks again; KEFU_COOLDOWN holds."""
+    upstream.script("*", status(500))
+    ran = kefu("chat", "--no-log", typed="one\ntwo\n")
+    assert re.search(r"\(HTTP 500\)\nkefu: .* \(in [1-5] s\)\n", ran.err)
+    monkeypatch.setenv("KEFU_COOLDOWN", "300")
+    ran = kefu("chat", "--no-log", typed="one\ntwo\n")
+    assert re.search(r"\(in [45] min\)\n", ran.err)
+    assert len(upstream.journal) == 2
 
 
 def test_once_ends_with_3_and_4_at_its_limits(kefu: Kefu, upstream: ScriptedUpstream) -> None:
@@ -295,7 +317,10 @@ def test_another_session_is_taken_up_in_the_middle(kefu: Kefu, upstream: Scripte
     assert ran.code == 0
     assert "the earlier question" in ran.err
     assert "there is no session nobody" in ran.err
-    assert f"Session {name}." in ran.err
+    assert ran.err.count(name) == 2
+    assert f"Session {name}, 1 turn so far. " in ran.err
+    own = re.findall(r"sess_\w+", ran.err)[0]
+    assert ran.err.count(own) == 1, "the one that one is in is not among those to go on with"
     said = [m["content"] for m in upstream.journal[-1].body["messages"] if m["role"] != "system"]
     assert said == ["the earlier question", "Hello from the model.", "there"]
     assert "(no end)" not in kefu("sessions", "list").out

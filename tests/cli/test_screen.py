@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
+from kefu.cli.markdown import MarkdownStream
 from kefu.cli.screen import Terminal
 from kefu.tools import Tool
 from tests.fakes.spoken import rig
@@ -45,3 +47,29 @@ async def test_s8_an_answer_is_on_standard_output_once(
     assert out.getvalue().count("It is four.") == 1
     if stream is io.StringIO:
         assert out.getvalue() == "It is four.\n"
+
+
+MARKDOWN = "# Title\n\nHere:\n\n| a | b |\n|---|---|\n| `c` | d |\n\n```\ncode\n```\n\n> said\n"
+
+
+def drawn(out: io.StringIO) -> str:
+    stream = MarkdownStream(out)
+    stream.feed(MARKDOWN)
+    stream.end()
+    return out.getvalue()
+
+
+async def test_s8_blocks_stand_one_line_apart_and_headings_at_the_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever rich puts around a table or code; nothing has a background, dark or light."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines = [line.rstrip() for line in drawn(io.StringIO()).split("\n")]
+    assert lines == [
+        *("Title", "", "Here:", "", " a  b", " ────", " c  d", "", " code", ""),
+        *("▌ said", "", ""),
+    ]
+    coloured = drawn(Tty())
+    assert "\x1b[1;36mc" in coloured
+    assert not re.search(r"\x1b\[(?:\d+;)*4[0-7]m", coloured)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Kefu
-from tests.fakes.behaviours import answer
+from tests.fakes.behaviours import answer, status
 from tests.fakes.upstream import ScriptedUpstream
 
 OLDER = Path(__file__).with_name("older.jsonl")
@@ -42,6 +42,19 @@ def test_sessions_are_listed_shown_and_found(kefu: Kefu, two: list[str]) -> None
     hit = kefu("sessions", "search", "SWITZERLAND")
     assert (hit.code, hit.out) == (0, f"{two[1]}:2  user       Of Switzerland?\n")
     assert kefu("sessions", "search", "Atlantis") == (1, "", "")
+
+
+def test_a_question_without_an_answer_says_so(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """S11: also when it is shown again, with what became of the call."""
+    upstream.script("*", status(500))
+    kefu("chat", "--once", "Anybody?")
+    (line,) = kefu("sessions", "list").out.splitlines()
+    assert "  1 turn   " in line
+    shown = kefu("sessions", "show", line.split()[0]).out
+    why = "The AI service is unavailable. Please try again later."
+    assert shown.endswith(f"You:\nAnybody?\n\n(no answer: {why})\n")
+    ran = kefu("replay", f"history/{line.split()[0]}.jsonl", "--speed", "0")
+    assert f"kefu: {why} (HTTP 500)\n" in ran.err
 
 
 def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(

@@ -62,13 +62,9 @@ class ChatFlags:
 
 
 def whole(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-whole.__name__ = "whole number above 0"  # argparse says it so
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
 
 
 def add_chat(commands: Commands) -> None:

@@ -13,7 +13,7 @@ from kefu.errors import HistoryUnavailable
 
 if TYPE_CHECKING:
     from kefu.cli.conversation import Conversation
-    from kefu.cli.logs import Form, Summary
+    from kefu.cli.logs import Form
 
 COMMANDS: Mapping[str, str] = {
     "help": "this list",
@@ -132,17 +132,12 @@ class Slash:
         if ending:
             await self._chat.resume(ending)
             return
-        from kefu.cli.logs import summary
+        from kefu.cli.logs import listed
 
         logs = self._chat.talk.logs
-        lines = [_listed(summary(known, logs.read(known))) for known in logs.ids()[:10]]
+        others = [known for known in logs.ids() if known != self._chat.session.id]
+        lines = [listed(known, logs.read(known)) for known in others[:10]]
         self._chat.say("\n".join(lines) or "There are no other sessions.")
-
-
-def _listed(told: Summary) -> str:
-    from kefu.cli.logs import moment
-
-    return f"{told.session_id}  {moment(told.started)}  {told.turns:>3}  {one_line(told.first, 60)}"
 
 
 def _write(name: str, text: str) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kefu.cli.fitting import fitted, width_of
 from kefu.cli.talk import Talk, WrongUse
 
 if TYPE_CHECKING:
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from kefu.react import AgentSession, TurnResult
 
 
-def tell_session(session_id: SessionId) -> None:
-    sys.stderr.write(f"Session {session_id}. /help lists commands, Ctrl-D ends.\n")
+def tell_session(session_id: SessionId, turns: int = 0) -> None:
+    """`turns`: how many it had before."""
+    before = f", {turns} turn{'s' if turns > 1 else ''} so far" if turns else ""
+    said = f"Session {session_id}{before}. /help lists commands, Ctrl-D ends."
+    sys.stderr.write(f"{fitted(said, width_of(sys.stderr))}\n")
     sys.stderr.flush()
 
 
@@ -78,4 +82,4 @@ class Conversation:
         self.session = self.talk.open(before.id, ending)
         await self.talk.end(before, "resume")
         self._kept, self._said, self.answer = True, "", ""
-        tell_session(self.session.id)
+        tell_session(self.session.id, self.session.turn_count)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, Protocol
 
+from kefu.cli.clean import one_line
 from kefu.errors import HistoryUnavailable
 from kefu.events import (
     Event,
@@ -104,6 +105,15 @@ def moment(ts: float) -> str:
     return f"{datetime.fromtimestamp(ts, UTC).astimezone():%Y-%m-%d %H:%M}"
 
 
+def listed(session_id: SessionId, log: Log) -> str:
+    """The session on one line."""
+    told = summary(session_id, log)
+    turns = f"{told.turns:>3} turn{' ' if told.turns == 1 else 's'}"
+    ended = "" if told.closed else "  (no end)"
+    first = one_line(told.first, 60)
+    return f"{session_id}  {moment(told.started)}  {turns}  {told.tokens:>6} tokens  {first}{ended}"
+
+
 def written(session_id: SessionId, log: Log, form: Form) -> str:
     """The whole session in this form."""
     if form == "jsonl":
@@ -133,8 +143,12 @@ def _json(session_id: SessionId, log: Log) -> str:
 def _prose(session_id: SessionId, log: Log, *, heading: bool) -> str:
     names = {"user": "You", "assistant": "Kefu"}
     lines = [f"# {session_id}\n"] if heading else [f"{session_id}\n"]
+    ends = {event.turn: event.body for event in log.events if isinstance(event.body, TurnEnd)}
     for message in said(log):
         name = names[message.role] + ("" if message.whole else " (stopped)")
         lines.append(f"**{name}** · {moment(message.ts)}\n" if heading else f"{name}:")
         lines.append(f"{message.text}\n")
+        end = ends.get(message.turn)
+        if message.role == "user" and end and end.error_message:
+            lines.append(f"(no answer: {end.error_message})\n")
     return "\n".join(lines)

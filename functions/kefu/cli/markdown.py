@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.markdown import Markdown
+from rich.markdown import Heading, Markdown
 from rich.segment import Segment
+from rich.theme import Theme
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LONG_CODE = 60
@@ -23,9 +24,13 @@ _REDRAW = 0.06
 """Seconds in which what comes is drawn at once."""
 
 
+_THEME = Theme({"markdown.code": "bold cyan"})
+"""rich's own has it on black, a box on a light terminal."""
+
+
 def console(out: TextIO) -> Console:
     """One that prints what it is told and nothing more: no links (OSC 8), no emoji codes."""
-    return Console(file=out, highlight=False, emoji=False, markup=False)
+    return Console(file=out, highlight=False, emoji=False, markup=False, theme=_THEME)
 
 
 class Blocks:
@@ -93,7 +98,7 @@ class MarkdownStream:
     def _print(self, block: str) -> None:
         self._undraw()
         if block.strip():
-            self._console.print(_markdown(block))
+            self._console.print(_Block(block))
             self._console.print()
 
     def _draw(self) -> None:
@@ -117,7 +122,8 @@ class MarkdownStream:
         if self._live is not None:
             # Should nobody read any more, the next piece of the answer finds out.
             with contextlib.suppress(OSError):
-                self._live.update(_Tail(self._blocks.open), refresh=True)
+                room = max(1, self._console.size.height - 2)
+                self._live.update(_Block(self._blocks.open, room), refresh=True)
 
     def _undraw(self) -> None:
         if self._soon is not None:
@@ -129,19 +135,28 @@ class MarkdownStream:
             self._live = None
 
 
-class _Tail:
-    """The end of a Markdown text, as much as the screen can show and draw over again."""
+class _Block:
+    """Markdown without the empty lines that rich puts around some of it: one stands between blocks.
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    `most`: no more than its last lines, as many as can be drawn over again.
+    """
+
+    def __init__(self, text: str, most: int = 0) -> None:
+        self._markdown = _Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+        self._most = most
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(1, console.size.height - 2)
-        lines = console.render_lines(_markdown(self._text), options, pad=False)
-        for line in lines[-room:]:
+        lines = console.render_lines(self._markdown, options, pad=False)
+        full = [at for at, line in enumerate(lines) if any(part.text.strip() for part in line)]
+        for line in lines[full[0] : full[-1] + 1][-self._most :] if full else ():
             yield from line
             yield Segment.line()
 
 
-def _markdown(text: str) -> Markdown:
-    return Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+class _Left(Heading):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Left}

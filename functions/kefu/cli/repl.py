@@ -131,7 +131,7 @@ class Repl:
             talk, self._screen, session, over=self._note, leave=lambda: self._leave("exit")
         )
         if self._prompt is None and not self._flags.once:
-            tell_session(session.id)
+            tell_session(session.id, session.turn_count)
 
     def _made_screen(self) -> Screen:
         from kefu.cli.screen import Aside, Terminal

@@ -8,7 +8,18 @@ from pathlib import Path
 
 from kefu.cli.clean import clean
 from kefu.cli.screen import Screen, Terminal
-from kefu.events import Assistant, Event, Final, Interrupt, Log, TurnEnd, TurnStart, read_lines
+from kefu.events import (
+    Assistant,
+    Error,
+    Event,
+    Final,
+    Interrupt,
+    Log,
+    Tried,
+    TurnEnd,
+    TurnStart,
+    read_lines,
+)
 from kefu.react import Splitter, TurnError, TurnResult
 from kefu.react import replay as paced
 
@@ -53,12 +64,13 @@ class Retelling:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._answer = ""
+        self._tried: tuple[Tried, ...] = ()
 
     def event(self, event: Event) -> None:
         screen = self._screen
         match event.body:
             case TurnStart(content=text):
-                self._answer = ""
+                self._answer, self._tried = "", ()
                 screen.say(f"> {text}", "bold")
             case Assistant(content=text):
                 splitter = Splitter()
@@ -66,14 +78,16 @@ class Retelling:
                     screen.piece(piece)
             case Final(content=text) | Interrupt(content=text):
                 self._answer = text
+            case Error(attempts=tried):
+                self._tried = tried
             case TurnEnd() as end:
-                screen.over(_result(end, self._answer))
+                screen.over(_result(end, self._answer, self._tried))
             case _:
                 pass
         screen.hear(event)
 
 
-def _result(end: TurnEnd, answer: str) -> TurnResult:
+def _result(end: TurnEnd, answer: str, tried: tuple[Tried, ...]) -> TurnResult:
     message = end.error_message
-    error = TurnError(end.error_code or "", message) if message else None
+    error = TurnError(end.error_code or "", message, tried) if message else None
     return TurnResult(answer, (), end.status, end.tokens, error)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kefu.cli.clean import Cleaner, clean, clipped, one_line
+from kefu.cli.failure import told
+from kefu.cli.fitting import fitted, width_of
 from kefu.events import Action, Assistant, Budget, Event, Observation
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Terminal:
 
     def say(self, text: str, style: str = "") -> None:
         self._settle()
-        self._note(f"{clean(text)}\n", style)
+        self._note(f"{fitted(clean(text), width_of(self._err))}\n", style)
 
     def piece(self, piece: Piece) -> None:
         if piece.kind != self._kind:
@@ -100,9 +102,8 @@ class Terminal:
         if result.status == "interrupted":
             self.say("(stopped)", "yellow")
         elif result.error:
-            self.say(f"kefu: {one_line(result.error.message, 400)}", "red")
-            if result.final_text:
-                self.say("kefu: the answer is incomplete", "red")
+            part = "the answer is incomplete. " if result.final_text else ""
+            self.say(f"kefu: {part}{told(result.error)}", "red")
 
     def _called(self, action: Action) -> None:
         self._settle()
@@ -118,7 +119,8 @@ class Terminal:
         lines = clean(observation.content).rstrip("\n").split("\n")
         shown = "".join(f"  {clipped(line, _WIDTH)}\n" for line in lines[:_LINES])
         if len(lines) > _LINES:
-            shown += f"  … {len(lines) - _LINES} more lines\n"
+            more = len(lines) - _LINES
+            shown += f"  … {more} more line{'s' if more > 1 else ''}\n"
         self._note(shown, "dim" if observation.ok else "yellow")
 
     def _counted(self, budget: Budget) -> None:
@@ -203,7 +205,7 @@ class Aside:
 
     def over(self, result: TurnResult) -> None:
         if result.error:
-            self.say(f"kefu: {one_line(result.error.message, 400)}")
+            self.say(f"kefu: {told(result.error)}")
 
     def say(self, text: str, style: str = "") -> None:
         try:

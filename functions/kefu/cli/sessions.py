@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from kefu.cli.clean import clean, one_line
-from kefu.cli.logs import Form, Logs, found, moment, said, summary, written
+from kefu.cli.logs import Form, Logs, found, listed, said, written
 from kefu.cli.pipes import forget_broken_pipes
 from kefu.errors import HistoryUnavailable
 from kefu.events import Event, SessionId, read_lines
@@ -47,12 +47,7 @@ def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], Sessi
 
 def _list(logs: Logs) -> None:
     for session_id in logs.ids():
-        told = summary(session_id, logs.read(session_id))
-        ended = "" if told.closed else "  (no end)"
-        print(
-            f"{session_id}  {moment(told.started)}  {told.turns:>3} turns  {told.tokens:>6} tokens"
-            f"  {one_line(told.first, 60)}{ended}"
-        )
+        print(listed(session_id, logs.read(session_id)))
 
 
 def _show(logs: Logs, ending: str) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from kefu.answer import Clock
 from kefu.context import CALIBRATED, MessageCounter
-from kefu.events import Event, HistorySink, Mode, SessionId, Tokens, TurnStatus
+from kefu.events import Event, HistorySink, Mode, SessionId, Tokens, Tried, TurnStatus
 from kefu.react.display import Piece
 from kefu.react.resume import Resumed
 from kefu.relay import Relay
@@ -84,6 +84,10 @@ class TurnError:
     """`budget_exceeded`, `tool_failed`, `repeated_action`, `malformed_output`, `max_steps`, or a
     KefuError's."""
     message: str
+    attempts: tuple[Tried, ...] = ()
+    """The keys that were tried for the call that failed."""
+    retry_after: int | None = None
+    """Seconds until a new try makes sense."""
 
 
 @dataclass(frozen=True, slots=True)

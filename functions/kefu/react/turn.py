@@ -157,7 +157,9 @@ class Turn:
         saying = self._saying
         partial = self._cut()
         self._log_failure(error, saying)
-        return self._end("error", partial, TurnError(error.code, error.message))
+        tried = saying.reply.attempts if saying else ()
+        why = TurnError(error.code, error.message, tried, error.retry_after)
+        return self._end("error", partial, why)
 
     def _log_failure(self, error: KefuError, saying: Saying | None) -> None:
         reply = saying.reply if saying else None

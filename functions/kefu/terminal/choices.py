@@ -66,6 +66,11 @@ def patience_of(settings: Settings) -> Patience:
     )
 
 
+def rest_of(settings: Settings) -> float:
+    """Seconds a failing key rests: it is one person who asks, and who sees why to wait."""
+    return settings.cooldown if "cooldown" in settings.model_fields_set else 5.0
+
+
 def tools_of(flags: ChatFlags, clock: SystemClock, kind: str) -> Mapping[str, Tool]:
     # The small local model gets lost in the rules for tools: it answers better without them.
     wanted = flags.tools or ("none" if kind != "remote" else None)

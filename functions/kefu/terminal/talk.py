@@ -25,6 +25,7 @@ from kefu.terminal.choices import (
     model_of,
     options_of,
     patience_of,
+    rest_of,
     settings_of,
     tools_of,
 )
@@ -59,7 +60,7 @@ class TerminalChat:
             patience_of(settings),
             keys_ready=self._kept_keys.ready if self._kept_keys else None,
             max_retries=settings.max_retries,
-            cooldown=settings.cooldown,
+            cooldown=rest_of(settings),
         )
         self._deps = deps_of(flags, settings, relay, hearing, self.tools)
         self._options = options_of(flags, settings, self.model)

@@ -1,0 +1,35 @@
+"""Lines that fit a terminal; loads next to nothing, as what stands above the prompt needs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TextIO
+
+_COLUMN = re.compile(" *\\S+ {2,}")
+
+
+def width_of(stream: TextIO) -> int:
+    """Columns of a terminal; a file has room for any line."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or sys.maxsize
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
+def fitted(text: str, width: int) -> str:
+    """Long lines broken between words; what goes on stands below its second column, if it has."""
+    if all(len(line) <= width for line in text.split("\n")):
+        return text
+    return "\n".join(_broken(line, width) for line in text.split("\n"))
+
+
+def _broken(line: str, width: int) -> str:
+    from textwrap import TextWrapper
+
+    column = _COLUMN.match(line)
+    indent = column.end() if column and column.end() <= width // 2 else 2
+    broken = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    broken.subsequent_indent = " " * indent
+    return broken.fill(line)
