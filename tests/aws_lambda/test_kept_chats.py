@@ -15,6 +15,8 @@ from typing import Protocol
 
 import pytest
 
+from kefu.sessions import Retention, SessionId
+from kefu.stores.dynamodb import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
@@ -31,7 +33,8 @@ OPERATOR = {"authorization": "Bearer " + "kept-elsewhere-" * 3}
 @dataclass(frozen=True)
 class Kept:
     site: Deployed
-    table: MeteringFront
+    front: MeteringFront
+    table: DynamoStore
 
 
 class Keep(Protocol):
@@ -59,7 +62,7 @@ def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -
                 freezing=True,
                 environment={**aws.environment, "AWS_ENDPOINT_URL_DYNAMODB": front.url},
             )
-            yield Kept(site, front)
+            yield Kept(site, front, table)
             site.front.stop()
         await table.aclose()
 
@@ -88,7 +91,7 @@ async def test_p35_a_chat_goes_on_with_another_instance_and_its_operator_sees_it
         await _page_may_delete(site)
         assert (await visitor.look("", "DELETE")).status_code == 204
         assert (await visitor.look()).status_code == 404
-        used = {f"dynamodb:{operation}" for operation in kept.table.bill.calls}
+        used = {f"dynamodb:{operation}" for operation in kept.front.bill.calls}
         allowed = re.findall(r"\bdynamodb:[A-Z]\w+", TEMPLATE.read_text(encoding="utf-8"))
         assert used == set(allowed)
 
@@ -121,5 +124,10 @@ async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Kee
         answer = await visitor.say("long")
         assert answer.error["code"] == "gateway_timeout"
         kept.site.front.instances[0].kill("no longer needed")
-        shown = await visitor.shown()
-        assert shown == [("user", "long", "partial"), ("assistant", answer.text.strip(), "partial")]
+        written = await kept.table.sessions(Retention()).messages(
+            SessionId(str(visitor.session_id)), now=time.time()
+        )
+        assert [(one.role, one.content, one.status) for one in written] == [
+            ("user", "long", "partial"),
+            ("assistant", answer.text.strip(), "partial"),
+        ]

@@ -54,10 +54,9 @@ async def test_l7_comments_keep_the_gateway_from_cutting_a_model_that_thinks(
 ) -> None:
     """Its limit is five minutes of silence, here 0.8 seconds."""
     site = deploy(idle_timeout=0.8, ping_interval=0.2, stall_timeout=10)
-    site.upstream.script("*", b.answer("a", "b", delay=1.6))
+    site.upstream.script("*", b.answer("a", delay=1.2))
     answer = await ask(site.url, headers=PAGE)
     assert answer.complete
-    assert answer.text == "ab"
     assert len(answer.comments) >= 3
 
 

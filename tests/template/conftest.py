@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,30 @@ def sam() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture(scope="session")
-def look(sam: object) -> Look:
+def look(sam: object) -> Iterator[Look]:
     """`look(text=…)`: the CloudFormation made of a template; `look(path=…)`: what runs locally."""
+    script = ROOT / "tests/template/scripts/look.py"
+    with subprocess.Popen(
+        [str(TOOLS / "python"), str(script)],
+        cwd=ROOT,
+        env=_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        assert child.stdin
+        assert child.stdout
+        questions, answers = child.stdin, child.stdout
 
-    def ask(parameters: dict[str, str] | None = None, **question: str) -> Any:
-        question_text = json.dumps({**question, "parameters": parameters or {}})
-        script = ROOT / "tests/template/scripts/look.py"
-        child = _run([str(TOOLS / "python"), str(script)], {}, question_text)
-        assert child.returncode == 0, child.stderr
-        return json.loads(child.stdout)
+        def ask(parameters: dict[str, str] | None = None, **question: str) -> Any:
+            questions.write(json.dumps({**question, "parameters": parameters or {}}) + "\n")
+            questions.flush()
+            answer = json.loads(answers.readline())
+            assert "found" in answer, answer["failed"]
+            return answer["found"]
 
-    return ask
+        yield ask
 
 
 @pytest.fixture(scope="session")
@@ -74,24 +87,25 @@ def stack(look: Look, text: str) -> dict[str, Any]:
     return found
 
 
-def _run(
-    command: Sequence[str], environment: dict[str, str], text: str | None = None
-) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=ROOT,
-        env={
-            **os.environ,
-            **CREDENTIALS,
-            "AWS_SECRET_ACCESS_KEY": CANARY,
-            "LONGCAT_API_KEYS": CANARY,
-            "SAM_CLI_TELEMETRY": "0",
-            "MAKEFLAGS": "",
-            "PYTHON": sys.executable,
-            **environment,
-        },
-        input=text,
+        env=_environment(**environment),
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def _environment(**more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        **CREDENTIALS,
+        "AWS_SECRET_ACCESS_KEY": CANARY,
+        "LONGCAT_API_KEYS": CANARY,
+        "SAM_CLI_TELEMETRY": "0",
+        "MAKEFLAGS": "",
+        "PYTHON": sys.executable,
+        **more,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import get_args
@@ -93,6 +94,27 @@ def test_every_parameter_is_described_and_grouped_once(text: str) -> None:
         assert what.get("Description"), name
         assert len(re.findall(rf"\b{name}\b", groups)) == 1, name
         assert what["Type"] in ("String", "Number"), name
+
+
+def test_the_longest_settings_fit_into_lambdas_four_kilobytes(text: str) -> None:
+    """Names, values, and the quotes around them."""
+    known = parameters(text)
+    arn = (
+        "secretsmanager:arn:aws:secretsmanager:eu-central-1:123456789012:secret:kefu/secret-Ab1234"
+    )
+    given = {
+        "SystemPrompt": "x" * int(known["SystemPrompt"]["MaxLength"]),
+        "AllowedOrigins": "https://www.example.com,https://shop.example.com",
+        "UpstreamUrl": "https://api.example.com/openai/v1",
+        "Hooks": "commands,current_date,word_filter",
+        "Configs": "kefu.toml",
+    }
+    variables = {
+        name: given.get(parameter, known[parameter]["Default"]) if parameter else arn
+        for name, parameter in environment(text).items()
+    }
+    assert len(variables) > 60
+    assert len(json.dumps(variables, separators=(",", ":"))) <= 4096
 
 
 @pytest.mark.parametrize(
