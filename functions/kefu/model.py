@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from kefu.answer import Upstream
@@ -21,8 +21,7 @@ class StartableUpstream(Upstream, Protocol):
 
 class ChosenModel(NamedTuple):
     upstream: StartableUpstream
-    kind: str
-    """`remote`, `local-model` or `scripted`."""
+    kind: Literal["remote", "local-model", "scripted"]
     name: str
     notice: str
     """What a person should know of it."""

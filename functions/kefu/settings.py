@@ -26,6 +26,9 @@ from kefu.admin_tokens import MIN_LENGTH
 from kefu.keypool import keys_in
 from kefu.tokens import counter
 
+# To find plugins, pydantic would read the metadata of all that is installed; there are none for us.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
 _ORIGIN = re.compile(r"https?://[^/?#@\s*]+")

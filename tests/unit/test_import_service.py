@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
+from inspect import iscoroutinefunction
 from pathlib import Path
 
 import pytest
 
 import kefu
+from kefu.assembly import build
+from kefu.settings import Settings
 
 FUNCTIONS = Path(kefu.__file__).parents[1]
 
@@ -82,3 +85,11 @@ def test_of_other_packages_a_service_loads_only_what_fastapi_loads() -> None:
     """aiohttp, boto3, Powertools and their kind wait until the application starts, or is asked."""
     others = {name.partition(".")[0] for name in loaded_by("kefu.asgi") - loaded_by("fastapi")}
     assert others - sys.stdlib_module_names == {"kefu"}
+
+
+def test_no_error_is_answered_by_way_of_a_thread() -> None:
+    """Where Starlette sends plain functions, and loads anyio's threads for the first of them."""
+    settings = {"LONGCAT_API_KEYS": "sk-test", "KEFU_STORE": "memory:", "ADMIN_TOKEN": "t" * 32}
+    handlers = build(Settings.model_validate(settings)).app.exception_handlers
+    assert len(handlers) > 1
+    assert all(map(iscoroutinefunction, handlers.values()))

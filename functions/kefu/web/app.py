@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,7 +24,6 @@ from kefu.web.options import WebOptions
 from kefu.web.questions import Questions
 from kefu.web.record import record_of
 from kefu.web.routes.chat import chat_routes
-from kefu.web.routes.openai import openai_routes
 from kefu.web.routes.site import site_routes
 from kefu.web.schemas import Health, build_models
 
@@ -74,47 +73,58 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_exception_handler(KefuError, _kefu_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(Edge, origins=parts.options.origins, clock=parts.clock, log=parts.desk.log)
-    options, questions = parts.options, Questions(parts.options)
+    for router in _routers(parts):
+        # Not `include_router`: FastAPI makes each route again, in the first request.
+        app.router.routes += router.routes
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    return app
+
+
+def _routers(parts: Parts) -> Iterator[APIRouter]:
+    """What only some services have is loaded only there: a cold start waits for every module."""
+    desk, options, questions = parts.desk, parts.options, Questions(parts.options)
     gateway = Gateway(
         parts.clock.now,
         trusted_hops=options.trusted_proxy_hops,
         behind_adapter=options.behind_adapter,
     )
     kept: KeptChats | None = None
-    # What only some want is loaded only for them: a cold start waits for every module.
     if parts.turns is not None:
         from kefu.web.kept import KeptChats
         from kefu.web.routes.sessions import session_routes
 
-        kept = KeptChats(parts.desk, parts.turns, gateway, parts.identities)
-        app.include_router(session_routes(parts.desk, kept))
-    app.include_router(chat_routes(parts.desk, questions, gateway, options, kept))
+        kept = KeptChats(desk, parts.turns, gateway, parts.identities)
+        yield session_routes(desk, kept)
+    yield chat_routes(desk, questions, gateway, options, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
 
-        app.include_router(admin_routes(parts.panel, parts.desk, gateway))
+        yield admin_routes(parts.panel, desk, gateway)
     if options.openai_api:
-        app.include_router(openai_routes(parts.desk, questions, gateway))
-    app.include_router(site_routes(parts.health, demo=options.demo))
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    return app
+        from kefu.web.routes.openai import openai_routes
+
+        yield openai_routes(desk, questions, gateway)
+    yield site_routes(parts.health, demo=options.demo)
 
 
-def _kefu_error(request: Request, error: Exception) -> Response:
+# The handlers await nothing, yet Starlette would call plain functions in a thread.
+
+
+async def _kefu_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, KefuError):
         raise error
     record_of(request.scope).code = error.code
     return error_response(error)
 
 
-def _http_error(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     """What the router itself raises: no such path, wrong method."""
     if not isinstance(error, HTTPException):
         raise error
     if error.status_code == 405:
-        response = _kefu_error(request, MethodNotAllowed("This path has no such method."))
+        response = await _kefu_error(request, MethodNotAllowed("This path has no such method."))
         response.headers.update(error.headers or {})
         return response
     if error.status_code == 404:
-        return _kefu_error(request, NotFound("There is nothing here."))
-    return _kefu_error(request, InvalidRequest("The request is not valid."))
+        return await _kefu_error(request, NotFound("There is nothing here."))
+    return await _kefu_error(request, InvalidRequest("The request is not valid."))

@@ -60,9 +60,8 @@ def serve(router: APIRouter, path: str, file: StaticFile) -> None:
     async def get(request: Request) -> Response:
         return file.response(request)
 
-    router.add_api_route(
-        path, get, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
-    )
+    # Starlette's kind: FastAPI's would look for parameters in thirty functions that have none.
+    router.add_route(router.prefix + path, get, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def _packed(path: Path, end: str) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from kefu.web.schemas import (
     CancelRequest,
@@ -41,7 +41,7 @@ def errors(*statuses: int) -> dict[int | str, Spec]:
     return {status: {"description": "An error", "content": content} for status in statuses}
 
 
-def json_response(model: type[BaseModel]) -> Spec:
+def json_response(model: type[Mapping[str, object]]) -> Spec:
     schema = {"$ref": _REF.format(model=model.__name__)}
     return {"description": "OK", "content": {"application/json": {"schema": schema}}}
 
@@ -102,12 +102,9 @@ def describe(app: FastAPI) -> Spec:
                 document["paths"][path][method]["requestBody"] = body
         if "/api/sessions/{session_id}" in document["paths"]:
             _both_forms(document["paths"]["/api/chat"]["post"])
-        described: tuple[type[BaseModel], ...] = (
-            *(ErrorBody, Health, MessageRequest, ShownMessages),
-            *_BODIES.values(),
-        )
+        described = (ErrorBody, Health, MessageRequest, ShownMessages, *_BODIES.values())
         for model in described:
-            whole = model.model_json_schema(ref_template=_REF)
+            whole = TypeAdapter(model).json_schema(ref_template=_REF)
             schemas |= {**whole.pop("$defs", {}), model.__name__: whole}
         app.openapi_schema = document
     return app.openapi_schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+from typing_extensions import TypedDict  # pydantic cannot read that of `typing` before 3.12
 
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
@@ -12,6 +13,8 @@ from kefu.verification import Proof
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
+Kind = Literal["local-model", "scripted", "remote"]
+"""Who answers."""
 
 SessionName = Annotated[str, StringConstraints(max_length=64)]
 ProfileName = Annotated[str, StringConstraints(max_length=64)]
@@ -125,7 +128,10 @@ class FeedbackRequest(_Body):
     session_id: SessionName | None = None
 
 
-class ShownMessage(BaseModel, defer_build=True):
+# What is answered is not checked, and so no model: a document is all that is made of it.
+
+
+class ShownMessage(TypedDict):
     id: int
     role: Literal["user", "assistant"]
     content: str
@@ -133,28 +139,28 @@ class ShownMessage(BaseModel, defer_build=True):
     status: Literal["pending", "ok", "failed", "partial", "interrupted"]
 
 
-class ShownMessages(BaseModel, defer_build=True):
+class ShownMessages(TypedDict):
     messages: list[ShownMessage]
     before: int | None
     """Of the page in front of this one; None: there is none."""
 
 
-class ErrorDetail(BaseModel, defer_build=True):
+class ErrorDetail(TypedDict):
     message: str
     type: str
     param: str | None
     code: str
 
 
-class ErrorBody(BaseModel, defer_build=True):
+class ErrorBody(TypedDict):
     error: ErrorDetail
 
 
-class Health(BaseModel, defer_build=True):
+class Health(TypedDict):
     status: Literal["ok", "degraded"]
     version: str
     model: str
-    upstream: Literal["local-model", "scripted", "remote"]
+    upstream: Kind
     sessions: bool
     """Whether `POST /api/chat` takes `message`, and chats are kept."""
     notice: str
