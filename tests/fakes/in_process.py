@@ -28,6 +28,7 @@ from kefu.stores.memory import MemoryStore
 from kefu.turn import Asking, Ways
 from kefu.turns import Signer, Turns
 from kefu.verification import Proof
+from kefu.web.caller import Caller
 from kefu.web.desk import Desk
 from kefu.web.kept import Kept
 from kefu.web.log import RequestLog
@@ -100,7 +101,7 @@ class Process:
             more["session_id"] = after.headers["x-session-id"]
             more["token"] = after.headers["x-session-token"]
         asking = Asking(text, "1.2.3.4", "request", **more)
-        kept = Kept(self.desk, self.turns, asking, proof=Proof(), seconds=None, wants_usage=False)
+        kept = Kept(self.desk, Caller("1.2.3.4", Proof()), self.turns, asking)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
         scope = {"type": "http", "method": "POST", "state": {"record": record}}
         sent: list[Any] = []

@@ -266,11 +266,12 @@ async def test_c11_current_message_always_stays(shared: Stage, question: str) ->
     assert [m["content"] for m in sent] == [text]
 
 
-async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str) -> None:
+@pytest.mark.parametrize("door", ["/api/chat", "/v1/chat/completions"])
+async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str, door: str) -> None:
     """Where a leaving client is not seen (Lambda), its widget says so: row C4."""
     shared.script(b.drip(200, delay=0.1), asking=question)
-    asked = conversation(question, client_message_id="message-id-0001")
-    running = asyncio.create_task(shared.ask(asked))
+    asked = conversation(question, stream=True, client_message_id="message-id-0001")
+    running = asyncio.create_task(shared.ask(asked, path=door))
     call = await shared.upstream.asked(question)
     path = "/api/chat/cancel"
     unknown = await shared.ask({"client_message_id": "message-id-0002"}, path=path)

@@ -14,7 +14,8 @@ from kefu.chat import Dialogue, Question
 from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import ClientGone, GatewayTimeout, KefuError
 from kefu.sse import DONE, PING
-from kefu.verification import BotCheck, Proof
+from kefu.verification import BotCheck
+from kefu.web.caller import Caller
 from kefu.web.desk import Desk
 from kefu.web.error_response import error_event, error_response
 from kefu.web.record import Record, record_of
@@ -36,27 +37,12 @@ class Exchange(Response):
     in every case.
     """
 
-    def __init__(
-        self,
-        desk: Desk,
-        ip: str,
-        *,
-        proof: Proof,
-        stream: bool = True,
-        seconds: float | None = None,
-        wants_usage: bool = False,
-        client_message_id: str | None = None,
-    ) -> None:
-        """`seconds`: after which the answer must have ended, whatever is still to come."""
+    def __init__(self, desk: Desk, caller: Caller) -> None:
         self.background = None
-        self.client_message_id = client_message_id
+        self.client_message_id = caller.client_message_id
         self.session_id: str | None = None
         self._desk = desk
-        self._ip = ip
-        self._proof = proof
-        self._stream = stream
-        self._seconds = seconds
-        self._wants_usage = wants_usage
+        self._caller = caller
         self._task: asyncio.Task[object] | None = None
         self._stopped_by: Exception | None = None
         self._pieces = 0
@@ -72,7 +58,7 @@ class Exchange(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
         try:
-            with self._desk.admission.slot(self._ip):
+            with self._desk.admission.slot(self._caller.ip):
                 async with self._stoppable(receive):
                     await self._run(scope, receive, send)
         except ClientGone:
@@ -106,10 +92,10 @@ class Exchange(Response):
                 limit.cancel()
 
     def _limit(self) -> asyncio.TimerHandle | None:
-        if self._seconds is None:
+        if self._caller.seconds is None:
             return None
         error = GatewayTimeout("The answer took longer than it may.")
-        return asyncio.get_running_loop().call_later(self._seconds, self.stop, error)
+        return asyncio.get_running_loop().call_later(self._caller.seconds, self.stop, error)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         desk, record = self._desk, record_of(scope)
@@ -133,7 +119,7 @@ class Exchange(Response):
             answer = await desk.chat.start(dialogue)
             try:
                 batches = self._passing(dialogue, answer.batches())
-                if self._stream:
+                if self._caller.stream:
                     await self._send_stream(batches, send)
                 else:
                     await self._send_whole(batches, dialogue, scope, receive, send)
@@ -152,7 +138,7 @@ class Exchange(Response):
         def note(outcome: str) -> None:
             record.facts["bot_check"] = outcome
 
-        if issued := await check.admit(self._proof, self._ip, note):
+        if issued := await check.admit(self._caller.proof, self._caller.ip, note):
             record.answer_headers["X-Verification-Pass"] = issued
 
     async def _settle(self, reservation: Reservation | None, tokens: int) -> None:
@@ -191,7 +177,7 @@ class Exchange(Response):
     def _encode(self, batch: list[Chunk]) -> bytes:
         """The events of one read of the upstream, in one write."""
         self._pieces += len(batch)
-        if not self._wants_usage:
+        if not self._caller.wants_usage:
             batch = [chunk for chunk in batch if chunk.has_choices]
         return "".join([f"data: {chunk.text}\n\n" for chunk in batch]).encode()
 
@@ -218,31 +204,12 @@ class Exchange(Response):
 class Direct(Exchange):
     """The answer to one question that holds its whole conversation; nothing of it is kept."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        question: Question,
-        ip: str,
-        *,
-        proof: Proof,
-        stream: bool = True,
-        seconds: float | None = None,
-        wants_usage: bool = False,
-        client_message_id: str | None = None,
-    ) -> None:
-        super().__init__(
-            desk,
-            ip,
-            proof=proof,
-            stream=stream,
-            seconds=seconds,
-            wants_usage=wants_usage,
-            client_message_id=client_message_id,
-        )
+    def __init__(self, desk: Desk, caller: Caller, question: Question) -> None:
+        super().__init__(desk, caller)
         self._question = question
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._desk.admission.admit(self._ip)
+        await self._desk.admission.admit(self._caller.ip)
         await self._answer(self._question, scope, receive, send)
 
 

@@ -14,8 +14,8 @@ from kefu.errors import SessionBusy
 from kefu.sessions import Session
 from kefu.turn import BUSY_WAIT, STORE_PATIENCE, Asking, Turn, in_time
 from kefu.turns import Turns
-from kefu.verification import Proof
 from kefu.visible import replayed
+from kefu.web.caller import Caller, caller_of
 from kefu.web.desk import Desk
 from kefu.web.exchange import Batches, Exchange
 from kefu.web.gateway import Gateway
@@ -27,24 +27,8 @@ ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 
 
 class Kept(Exchange):
-    def __init__(
-        self,
-        desk: Desk,
-        turns: Turns,
-        asking: Asking,
-        *,
-        proof: Proof,
-        seconds: float | None,
-        wants_usage: bool,
-    ) -> None:
-        super().__init__(
-            desk,
-            asking.address,
-            proof=proof,
-            seconds=seconds,
-            wants_usage=wants_usage,
-            client_message_id=asking.client_message_id,
-        )
+    def __init__(self, desk: Desk, caller: Caller, turns: Turns, asking: Asking) -> None:
+        super().__init__(desk, caller)
         self._turns = turns
         self._asking = asking
         self._turn: Turn | None = None
@@ -52,7 +36,7 @@ class Kept(Exchange):
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
         # Before the store is asked: to guess is to be counted.
-        await self._desk.admission.admit(self._ip)
+        await self._desk.admission.admit(self._caller.ip)
         until = asyncio.get_running_loop().time() + STORE_PATIENCE
         turn = self._turn = await in_time(self._opened(record), until)
         try:
@@ -117,14 +101,8 @@ class KeptChats:
         self._identities = identities
 
     async def answer(self, request: Request, body: MessageRequest) -> Kept:
-        return Kept(
-            self._desk,
-            self.turns,
-            await self._asking(request, body),
-            proof=body.proof,
-            seconds=self._gateway.seconds(request),
-            wants_usage=body.wants_usage,
-        )
+        caller = caller_of(request, body, self._gateway)
+        return Kept(self._desk, caller, self.turns, await self._asking(request, body, caller))
 
     async def session(self, request: Request, name: str) -> Session:
         """The visitor's own of this name, to be read or rated. Raises SessionNotFound."""
@@ -133,17 +111,17 @@ class KeptChats:
         await self._desk.admission.admit_to(session.id, writing=False)
         return session
 
-    async def _asking(self, request: Request, body: MessageRequest) -> Asking:
+    async def _asking(self, request: Request, body: MessageRequest, caller: Caller) -> Asking:
         visitor = await self._identities.visitor(request)
         return Asking(
             text=body.message,
-            address=self._gateway.address(request),
+            address=caller.ip,
             request_id=record_of(request.scope).request_id,
             session_id=body.session_id,
             token=_token(request),
             owner=visitor.name,
             config_id=body.config_id,
-            client_message_id=body.client_message_id,
+            client_message_id=caller.client_message_id,
             temperature=body.temperature,
             max_tokens=body.asked_tokens,
             # What the site has signed counts for more than what its page says.

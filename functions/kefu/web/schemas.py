@@ -45,7 +45,7 @@ class StreamOptions(_Body):
     include_usage: StrictBool = False
 
 
-class _Asking(_Body):
+class AnswerRequest(_Body):
     """What a request for an answer may hold besides the question."""
 
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
@@ -72,7 +72,7 @@ class _Asking(_Body):
         return self.stream_options is not None and self.stream_options.include_usage
 
 
-class ConversationRequest(_Asking):
+class ConversationRequest(AnswerRequest):
     """The whole conversation, the visitor's question last."""
 
     messages: list[ChatMessage] = Field(min_length=1)
@@ -99,7 +99,7 @@ class ConversationRequest(_Asking):
         return messages
 
 
-class MessageRequest(_Asking):
+class MessageRequest(AnswerRequest):
     """One message of a chat that the server keeps."""
 
     message: str

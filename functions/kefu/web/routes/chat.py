@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request, Response
 
 from kefu.web.body import checked, read_json
+from kefu.web.caller import caller_of
 from kefu.web.desk import Desk
 from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
@@ -30,7 +31,15 @@ def chat_routes(
     """`kept`: where chats are."""
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
+    _add_chat(router, desk, questions, gateway, kept)
+    _add_cancel(router, desk, limits)
+    _add_feedback(router, kept, limits)
+    return router
 
+
+def _add_chat(
+    router: APIRouter, desk: Desk, questions: Questions, gateway: Gateway, kept: KeptChats | None
+) -> None:
     @router.post(
         "/api/chat",
         summary="Ask, and read the answer as it streams",
@@ -49,16 +58,10 @@ def chat_routes(
         return await kept.answer(request, body)
 
     def direct(request: Request, body: ChatRequest) -> Response:
-        return Direct(
-            desk,
-            questions.question(body),
-            gateway.address(request),
-            proof=body.proof,
-            seconds=gateway.seconds(request),
-            wants_usage=body.wants_usage,
-            client_message_id=body.client_message_id,
-        )
+        return Direct(desk, caller_of(request, body, gateway), questions.question(body))
 
+
+def _add_cancel(router: APIRouter, desk: Desk, limits: BodyLimits) -> None:
     @router.post(
         "/api/chat/cancel",
         summary="Stop an answer that nobody waits for",
@@ -72,6 +75,8 @@ def chat_routes(
         # The same answer whether there was such a chat or not: ids cannot be probed.
         return Response(status_code=204)
 
+
+def _add_feedback(router: APIRouter, kept: KeptChats | None, limits: BodyLimits) -> None:
     @router.post(
         "/api/chat/feedback",
         summary="Say what an answer was worth",
@@ -88,5 +93,3 @@ def chat_routes(
             rating = None if body.rating == "none" else body.rating
             await kept.turns.rate(session, body.client_message_id, rating)
         return Response(status_code=204)
-
-    return router

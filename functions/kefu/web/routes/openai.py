@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
+from kefu.web.caller import caller_of
 from kefu.web.desk import Desk
 from kefu.web.exchange import Direct
 from kefu.web.gateway import Gateway
@@ -27,15 +28,8 @@ def openai_routes(desk: Desk, questions: Questions, gateway: Gateway) -> APIRout
     )
     async def completions(request: Request) -> Response:
         body = await questions.read(request, CompletionRequest)
-        return Direct(
-            desk,
-            questions.question(body),
-            gateway.address(request),
-            proof=body.proof,
-            seconds=gateway.seconds(request),
-            stream=bool(body.stream),
-            wants_usage=body.wants_usage,
-        )
+        caller = caller_of(request, body, gateway, stream=bool(body.stream))
+        return Direct(desk, caller, questions.question(body))
 
     @router.get("/models", summary="The one model behind this service", response_model=None)
     async def models() -> Response:

@@ -20,12 +20,13 @@ _FAR = 2**53
 
 def session_routes(desk: Desk, kept: KeptChats) -> APIRouter:
     router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
+    _add_messages(router, kept)
+    _add_export(router, kept)
+    _add_delete(router, desk, kept)
+    return router
 
-    turns = kept.turns
 
-    async def owned(request: Request) -> Session:
-        return await kept.session(request, request.path_params["session_id"])
-
+def _add_messages(router: APIRouter, kept: KeptChats) -> None:
     @router.get(
         "/messages",
         summary="The messages of a chat, page by page",
@@ -36,12 +37,14 @@ def session_routes(desk: Desk, kept: KeptChats) -> APIRouter:
     async def messages(request: Request) -> Response:
         limit = _whole(request, "limit", PAGE, LONGEST_PAGE)
         before = _whole(request, "before", 0, _FAR) or None
-        session = await owned(request)
-        page = await turns.page(session, before, limit)
-        shown = turns.ways.writing.processor.format_history_for_display(page)
+        session = await _owned(request, kept)
+        page = await kept.turns.page(session, before, limit)
+        shown = kept.turns.ways.writing.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         return JSONResponse({"messages": shown, "before": more})
 
+
+def _add_export(router: APIRouter, kept: KeptChats) -> None:
     @router.get(
         "/export",
         summary="A chat as a file",
@@ -53,15 +56,17 @@ def session_routes(desk: Desk, kept: KeptChats) -> APIRouter:
         name = request.query_params.get("format", "json")
         if name not in FORMATS:
             raise InvalidRequest("format: must be json, md or txt.", param="format")
-        session = await owned(request)
+        session = await _owned(request, kept)
         whole: list[StoredMessage] = []
-        while page := await turns.page(session, whole[0].id if whole else None, LONGEST_PAGE):
+        while page := await kept.turns.page(session, whole[0].id if whole else None, LONGEST_PAGE):
             whole[:0] = page
         kind = FORMATS[name]
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
         text = kind.write(session, whole)
         return Response(text, media_type=kind.media_type, headers=headers)
 
+
+def _add_delete(router: APIRouter, desk: Desk, kept: KeptChats) -> None:
     @router.delete(
         "",
         summary="Forget a chat, and all that was recorded of it",
@@ -71,12 +76,14 @@ def session_routes(desk: Desk, kept: KeptChats) -> APIRouter:
         openapi_extra=session_parameters(),
     )
     async def delete(request: Request) -> Response:
-        session = await owned(request)
+        session = await _owned(request, kept)
         desk.running.cancel_session(session.id)
-        await turns.forget(session)
+        await kept.turns.forget(session)
         return Response(status_code=204)
 
-    return router
+
+async def _owned(request: Request, kept: KeptChats) -> Session:
+    return await kept.session(request, request.path_params["session_id"])
 
 
 def _whole(request: Request, name: str, default: int, most: int) -> int:
