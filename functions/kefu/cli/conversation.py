@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kefu.cli.fitting import fitted, width_of
+from kefu.cli.quiet import unechoed
 from kefu.cli.talk import Talk, WrongUse
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ class Conversation:
             self.say(self.talk.notice, "dim")
         self._told = True
         self._said = said
-        result = await self.session.run_turn(said)
-        self.screen.over(result)
+        with unechoed():
+            result = await self.session.run_turn(said)
+            self.screen.over(result)
         self._kept = result.status in ("ok", "interrupted") and bool(result.final_text)
         if self._kept:
             self.answer = result.final_text
