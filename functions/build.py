@@ -53,6 +53,7 @@ NOT_NEEDED = (
     "botocore/data/*/*/examples-1.json",
     "certifi*",
     "charset_normalizer*",
+    "dateutil/zoneinfo",
     "httpcore*",
     "httpx*",
     "kefu/__main__.py",
