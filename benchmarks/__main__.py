@@ -37,7 +37,7 @@ from benchmarks.widget import table as widget_table
 NAMES = {
     "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
     "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
-    "imports": "import time of the service, and of kefu.context alone",
+    "imports": "import time of the service beside FastAPI's, and of kefu.context alone",
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from benchmarks.processes import ROOT
 from benchmarks.relay import Row
@@ -19,33 +22,42 @@ print(perf_counter() - start)
 """
 PEER = "fastapi"
 
+
+class Subject(NamedTuple):
+    module: str
+    flags: tuple[str, ...] = ()
+    settings: Mapping[str, str] = MappingProxyType({})
+
+
 # The library stands beside a module that most programs import anyway, both in an interpreter that
 # has loaded nothing else: what is in site-packages may load either of them at the start.
 BARE = ("-I", "-S")
-MODULES: dict[str, tuple[str, ...]] = {
-    PEER: (),
-    "kefu.asgi": (),
-    "typing": BARE,
-    "kefu.context": BARE,
+SUBJECTS = {
+    PEER: Subject("fastapi"),
+    "kefu.asgi": Subject("kefu.asgi"),
+    "no chats kept": Subject("kefu.asgi", settings={"KEFU_SESSIONS": "false"}),
+    "typing": Subject("typing", BARE),
+    "kefu.context": Subject("kefu.context", BARE),
 }
+"""The service as it is by default on a machine, and as it is by default on AWS."""
 
 
-def import_ms(module: str) -> float:
+def import_ms(subject: Subject) -> float:
     """In a fresh interpreter, without the interpreter's own start."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("KEFU_", "LONGCAT_"))}
-    env |= {"LONGCAT_API_KEYS": "sk-bench", "KEFU_STORE": "memory:"}
-    program = PROGRAM.format(functions=str(ROOT / "functions"), module=module)
-    command = [sys.executable, *MODULES[module], "-c", program]
+    ours = ("KEFU_", "LONGCAT_", "PYTHONDONTWRITEBYTECODE")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    env |= {"LONGCAT_API_KEYS": "sk-bench", "KEFU_STORE": "memory:", **subject.settings}
+    program = PROGRAM.format(functions=str(ROOT / "functions"), module=subject.module)
+    command = [sys.executable, *subject.flags, "-c", program]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     return 1000 * float(done.stdout.splitlines()[-1])
 
 
 def imports(rounds: int) -> dict[str, Row]:
-    rows: dict[str, Row] = {}
-    for module in MODULES:
-        import_ms(module)  # writes the .pyc
-        rows[module] = {"import_ms": []}
+    rows: dict[str, Row] = {name: {"import_ms": []} for name in SUBJECTS}
+    for subject in SUBJECTS.values():
+        import_ms(subject)  # writes the .pyc
     for _ in range(rounds):
-        for module, row in rows.items():
-            row["import_ms"].append(import_ms(module))
+        for name, row in rows.items():
+            row["import_ms"].append(import_ms(SUBJECTS[name]))
     return rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,31 @@ def _ask(address: str, question: str) -> dict[str, Any]:
     return told_by(Path(__file__).with_name("visitor.mjs"), address, question)
 
 
+def _models_of(service: Service) -> list[int]:
+    """The processes that it has started (Linux)."""
+    process = service.process.pid
+    return [int(n) for n in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def _ends(process: int, within: float = 5.0) -> bool:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
     """C17, W8: the printed address shows the chat; a real model's words grow before the eyes."""
     with Service(upstream=None, keys=(), allowed_origins="") as service:
         seen = _ask(f"{service.url}/", "What is the capital of France?")
+        [model] = _models_of(service)
         assert service.stop() == 0
+        assert _ends(model)
+        assert "Loading SmolLM2" in service.stderr
 
     assert seen["question"].endswith("What is the capital of France?")
     assert seen["button"] == "Send", seen
@@ -30,3 +52,10 @@ def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
     assert grown[-1] == len(seen["text"])
     assert seen["notice"], "the page must say who answers"
     assert seen["errors"] == []
+
+
+def test_model_ends_with_its_server_even_when_that_is_killed() -> None:
+    with Service(upstream=None, keys=()) as service:
+        [model] = _models_of(service)
+        service.kill()
+        assert _ends(model)

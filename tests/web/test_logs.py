@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,35 @@ def test_t18_settings_do_not_show_their_keys(monkeypatch: pytest.MonkeyPatch) ->
     settings = load()
     assert settings.keys == ("sk-canary-1", "sk-canary-2")
     assert "canary" not in f"{settings!r} {settings} {settings.model_dump_json()}"
+
+
+CRASHING = """
+import logging, sys
+from kefu.system_clock import SystemClock
+from kefu.web.log import RequestLog
+from kefu.web.record import Record
+
+log = RequestLog(SystemClock(), style=sys.argv[1], secrets=[sys.argv[2]])
+log.open()
+for crashed in (
+    lambda: log.crashed(Record("r-1", "GET", "/", 0.0)),
+    lambda: logging.getLogger("uvicorn.error").exception("the server's own"),
+):
+    try:
+        raise RuntimeError(f"could not ask with {sys.argv[2]}")
+    except RuntimeError:
+        crashed()
+"""
+
+
+@pytest.mark.parametrize("style", ["json", "text"])
+def test_t18_no_key_is_in_a_traceback(style: str) -> None:
+    [key] = api_keys(1)
+    command = [sys.executable, "-c", CRASHING, style, key]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count("could not ask with [key]") >= 2
+    assert done.stderr.count("Traceback") == 2
+    assert key not in done.stderr
 
 
 async def test_t18_streamed_echo_of_the_key_is_withheld(staged: Staged) -> None:
