@@ -37,8 +37,12 @@ class AgentSession:
         self._deps = deps
         self._clock = deps.clock
         self.mode = options.mode
-        self.config = _noted(options, deps)
-        """What the session runs with, as the log has it."""
+        self.config = {
+            "model": options.model,
+            "tokenizer": deps.counter_name,
+            **_noted(options, deps),
+        }
+        """What the session runs with; in the log, model and tokenizer stand beside the rest."""
         self.started_at = deps.clock.now()
         """Unix time in seconds: of this process's part, if the session was resumed."""
         self.ended_at: float | None = None
@@ -73,7 +77,7 @@ class AgentSession:
         self._journal.write(
             SessionStart(
                 options.mode,
-                self.config,
+                _noted(options, self._deps),
                 options.model,
                 counter,
                 prompt or None,

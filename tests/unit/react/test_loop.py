@@ -303,6 +303,7 @@ async def test_s1_s2_sessions_and_turns_know_when_and_what_they_were() -> None:
     session = talk.session
     assert (session.mode, session.ended_at) == ("once", None)
     assert session.config["workingDirectory"] == "/here"
+    assert (session.config["model"], session.config["tokenizer"]) == ("test-model", "characters")
     await session.run_turn("first")
     result = await session.run_turn("second")
     await session.close()
