@@ -18,7 +18,8 @@ exit codes:
   2  the command was wrong, or the configuration is
   3  no answer after --max-steps steps (with --once)
   4  the prompt is longer than --max-prompt-tokens (with --once)
-  130  interrupted with Ctrl-C at the prompt; 143 ended by SIGTERM, 129 by a closed terminal
+  130  interrupted with Ctrl-C at the prompt
+  129, 141, 143  the terminal was closed, nobody reads the output, SIGTERM
 """
 
 
@@ -105,7 +106,8 @@ def _add_tools(chat: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tools",
         metavar="NAMES",
-        help="those the model may use, comma separated; none: none, as for the local model",
+        help="those the model may use, comma separated, such as read_file,calculate; none: none at "
+        "all, as for the local model",
     )
     group.add_argument(
         "--allow-host",
@@ -129,13 +131,15 @@ def _add_tools(chat: argparse.ArgumentParser) -> None:
 def _add_tokens(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("tokens")
     group.add_argument(
-        "--max-prompt-tokens", metavar="N", type=whole, help="no longer prompt is sent"
+        "--max-prompt-tokens", metavar="N", type=whole, help="send no prompt that is longer"
     )
-    group.add_argument("--warn-prompt-tokens", metavar="N", type=whole, help="say so above it")
+    group.add_argument(
+        "--warn-prompt-tokens", metavar="N", type=whole, help="warn of one that is longer"
+    )
     group.add_argument(
         "--budget-action",
         choices=("reject", "trim", "summarize"),
-        help="what to do with a longer prompt (reject)",
+        help="what to do with one that is too long (reject)",
     )
     group.add_argument(
         "--tokenizer-model",
@@ -148,8 +152,10 @@ def _add_log(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("log")
     add_log_dir(group)
     group.add_argument("--no-log", action="store_true", help="keep nothing")
-    group.add_argument("--xml", action="store_true", help="also write history.xml, as once")
-    group.add_argument("--resume", metavar="ID", help="go on with a session; its end is enough")
+    group.add_argument("--xml", action="store_true", help="also write history.xml, the older form")
+    group.add_argument(
+        "--resume", metavar="ID", help="go on with a session; the end of its ID will do"
+    )
     group.add_argument(
         "--continue", dest="continue_", action="store_true", help="go on with the latest session"
     )
@@ -180,18 +186,24 @@ def add_sessions(commands: Commands) -> None:
         add_log_dir(action)
         return action
 
-    add("list", "list them, the latest first")
-    add("show", "show what was said").add_argument("id", metavar="ID", help="its end is enough")
-    add("search", "find a text in what was said").add_argument("text", metavar="TEXT")
+    add("list", "list kept sessions, the latest first")
+    add("show", "show what was said in one").add_argument(
+        "id", metavar="ID", help="its end will do"
+    )
+    add("search", "find a text in what was said; exit code 1: nowhere").add_argument(
+        "text", metavar="TEXT"
+    )
     export = add("export", "write one in another form")
-    export.add_argument("id", metavar="ID")
+    export.add_argument("id", metavar="ID", help="its end will do")
     export.add_argument(
         "--format", choices=("jsonl", "json", "md", "txt"), default="jsonl", help="(%(default)s)"
     )
     export.add_argument("--output", metavar="FILE", help="instead of standard output")
-    add("import", "take in a log, or an older one").add_argument("file", metavar="FILE")
+    add("import", "take in a log, also one of an older program").add_argument(
+        "file", metavar="FILE"
+    )
     remove = add("rm", "remove sessions for good")
-    remove.add_argument("id", metavar="ID", nargs="+")
+    remove.add_argument("id", metavar="ID", nargs="+", help="its end will do")
 
 
 def add_replay(commands: Commands) -> None:
@@ -202,7 +214,11 @@ def add_replay(commands: Commands) -> None:
     )
     replay.add_argument("file", metavar="FILE", help="a session's log, history/sess_….jsonl")
     replay.add_argument(
-        "--speed", type=float, default=1.0, help="2: twice as fast; 0: at once (%(default)s)"
+        "--speed",
+        metavar="N",
+        type=float,
+        default=1.0,
+        help="2: twice as fast; 0: at once (%(default)s)",
     )
 
 
