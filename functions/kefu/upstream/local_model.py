@@ -84,7 +84,9 @@ class LocalModel:
     async def send(self, body: bytes, secret: str) -> UpstreamResponse:
         if not self._http:
             raise HostUnreachable("the local model is not running")
-        return await self._http.send(body, secret)
+        # llama.cpp reads its template's marks in a text, too, and whoever writes them there could
+        # speak as the system. In JSON they stand nowhere but in texts.
+        return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), secret)
 
     async def aclose(self) -> None:
         if self._http:
