@@ -235,3 +235,22 @@ def test_p35_weak_secrets_stop_the_start(secrets: str) -> None:
     with pytest.raises(ValidationError, match="32 characters") as error:
         Settings.model_validate({"KEFU_SESSION_SECRETS": secrets})
     assert json.dumps(secrets) not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "captured", "kept"),
+    [
+        ({}, "all", True),
+        ({"AWS_LAMBDA_FUNCTION_NAME": "kefu"}, "errors", False),
+        ({"AWS_LAMBDA_FUNCTION_NAME": "kefu", "KEFU_SESSIONS": "true"}, "errors", True),
+        ({"AWS_LAMBDA_FUNCTION_NAME": "kefu", "KEFU_CAPTURE": "all"}, "all", False),
+        ({"KEFU_CAPTURE": "off", "KEFU_SESSIONS": "false"}, "off", False),
+    ],
+)
+def test_p33_on_aws_little_is_kept_unless_it_is_wanted(
+    environment: dict[str, str], captured: str, kept: bool
+) -> None:
+    """T29: chats not at all, and bodies of calls that failed alone."""
+    settings = Settings.model_validate(environment)
+    assert (settings.captured, settings.keeps_chats) == (captured, kept)
+    assert (settings.session_days, settings.raw_days) == (30, 7)
