@@ -49,6 +49,16 @@ async def test_s8_an_answer_is_on_standard_output_once(
         assert out.getvalue() == "It is four.\n"
 
 
+@pytest.mark.parametrize(
+    ("given", "whole"), [("6*7", ""), ("x" * 200, "x" * 200), ("a\nrm -r b", "a\nrm -r b")]
+)
+def test_s34_nobody_allows_what_they_have_not_seen(given: str, whole: str) -> None:
+    """What the line of the call has no room for stands below it; once is enough."""
+    err = io.StringIO()
+    Terminal(io.StringIO(), err, lambda: None).asking("calculate", given)
+    assert err.getvalue().strip() == whole
+
+
 MARKDOWN = "# Title\n\nHere:\n\n| a | b |\n|---|---|\n| `c` | d |\n\n```\ncode\n```\n\n> said\n"
 
 

@@ -55,7 +55,7 @@ def test_a_chat_from_its_first_question_to_its_end(
             terminal.type("calculate it\r")
             terminal.until("Numbers.")
             terminal.until("→ calculate 6*7")
-            terminal.until("Run it? [y/N]")
+            assert "calculate" not in terminal.until("Run it? [y/N]"), "said once"
             terminal.type(f"{said}\r")
             terminal.until(shown)
             terminal.prompted()

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kefu.cli.arguments import ChatFlags
-from kefu.cli.clean import one_line
 from kefu.cli.commands import COMMANDS, Slash
 from kefu.cli.conversation import Conversation, tell_session
 from kefu.cli.exits import ENDED_BY, INTERRUPTED, NOBODY_READS, code_of_many, code_once
@@ -76,8 +75,8 @@ class Repl:
         from kefu.cli.prompt import Prompt
 
         drawn = asyncio.Event()
-        if self._flags.resume or self._flags.continue_:
-            await self._open()  # which session it is, the prompt stands below
+        if self._flags.resume or self._flags.continue_ or self._flags.fork:
+            await self._open()  # which session it is, and whether there is one, stands above
         else:
             tell_session(self._new_id)
         self._prompt = prompt = Prompt(COMMANDS, lambda: self._status)
@@ -204,7 +203,7 @@ class Repl:
         from kefu.cli.prompt import Prompt
 
         asking = self._prompt or Prompt(COMMANDS, lambda: self._status)
-        self.screen.say(f"→ {tool.name} {one_line(given, 400)}", "green")
+        self.screen.asking(tool.name, given)
         allowed = await asking.ask("Run it?")
         if allowed is None:
             self._signalled(signal.SIGINT)

@@ -32,6 +32,10 @@ class Screen(Protocol):
         """The model said something more."""
         ...
 
+    def asking(self, tool: str, given: str) -> None:
+        """A person will be asked whether this tool may run, and must have seen its whole input."""
+        ...
+
     def over(self, result: TurnResult) -> None:
         """A turn has ended."""
         ...
@@ -92,6 +96,10 @@ class Terminal:
                 self._counted(budget)
             case _:
                 pass  # told where the turn ends, or asked for by the person
+
+    def asking(self, tool: str, given: str) -> None:
+        if one_line(given, _WIDTH) != given.strip():  # else it stands above
+            self.say(given, "green")
 
     def over(self, result: TurnResult) -> None:
         self._settle()
@@ -202,6 +210,9 @@ class Aside:
 
     def piece(self, piece: Piece) -> None:
         """The events say it whole."""
+
+    def asking(self, tool: str, given: str) -> None:
+        self.say(f"→ {tool} {given}")
 
     def over(self, result: TurnResult) -> None:
         if result.error:
