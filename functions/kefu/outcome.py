@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from kefu.answer import Clock
 from kefu.chat import Dialogue
-from kefu.completion import Chunk, Usage
+from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import ClientGone, KefuError, StoreUnavailable, UpstreamUnavailable
 from kefu.hooks.hook import Filter
 from kefu.keeping import Keeper
 from kefu.message_processor import MessageProcessor
 from kefu.recording import Happened, Recording, error_object
 from kefu.sessions import LEASE, Begun, CallRecord, Ended, Sessions, StoredMessage
+from kefu.summaries import SummaryCall
 from kefu.visible import Visible
 
 HEADERS_WAIT = 1.0
@@ -59,6 +60,7 @@ class Outcome:
         self._came = came
         self._visible = Visible(filters)
         self._saving: list[asyncio.Task[None]] = []
+        self._asides = 0
 
     async def hold(self, lost: Callable[[], None]) -> None:
         """Keep the turn this request's own until it is written down; to be cancelled after that.
@@ -159,17 +161,31 @@ class Outcome:
             self._saving.append(begin(f"call {call.number} of {what}", record))
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
-        happened = Happened(
+        happened = self._happened(self._visible.came, self._visible.chunks, error)
+        return list(self._writing.recording.calls(dialogue, happened))
+
+    def aside(self, made: SummaryCall) -> None:
+        """Write down a call that was made for this answer's sake, whenever it ended."""
+        writing = self._writing
+        lasted = writing.clock.monotonic() - made.call.started
+        happened = self._happened(made.said, made.chunks, made.error)
+        happened = happened._replace(came=writing.clock.now() - lasted)
+        record = writing.recording.aside(self._asides, made.call, happened)
+        self._asides += 1
+        what = f"a summary for message {self.message.id} of session {self.message.session_id}"
+        writing.keeper.begin(what, partial(writing.store.record, record, self.known))
+
+    def _happened(self, answer: Collected, chunks: int, error: BaseException | None) -> Happened:
+        return Happened(
             message=self.message,
             again=self._again,
-            answer=self._visible.came,
-            chunks=self._visible.chunks,
+            answer=answer,
+            chunks=chunks,
             error=_said(error) if error is not None else None,
             came=self._came,
             ended=self._writing.clock.monotonic(),
             beside=self.beside,
         )
-        return list(self._writing.recording.calls(dialogue, happened))
 
 
 def _said(error: BaseException) -> Mapping[str, object]:

@@ -4,6 +4,8 @@
 
 - `request_id`, `config_id`, `api_type`, `host` of the upstream, `sha256` of the request's body
 - `again`: how often the message had been tried before, where it had
+- `purpose`: `summary` where the model was to tell older messages in short; then there is neither
+  `trimmed` nor `local`, and `history` is not its own
 - `attempts`: `[{key, outcome, ms, rested}]`, keys as fingerprints
 - `trimmed`: `{kept, dropped, reasons, tokens, limit, over_budget, fallback, left_out}`; `left_out`
   are the runs `[start, stop, reason]` of messages that stayed behind, by their positions in the
@@ -32,8 +34,8 @@ from kefu.errors import ContextTooLong, KefuError
 from kefu.prompt import Prompt
 from kefu.sessions import CallRecord, StoredMessage
 
-CALLS_A_TRY = 10
-"""More than are ever made for one."""
+CALLS_A_TRY, ASIDE = 10, 5
+"""Numbers for each try: those beyond `ASIDE` are of calls for what the answer was to know."""
 
 Capture = Literal["off", "errors", "all"]
 """Whose raw bodies are kept: of no call, of those that failed, of all."""
@@ -63,9 +65,10 @@ class _Sent(NamedTuple):
     """One request, and since when it was the one to be sent (monotonic)."""
 
     number: int
-    question: Question
+    question: Question | None
     body: bytes
-    prompt: Prompt
+    prompt: Prompt | None
+    """Both absent where it was not the visitor's question that was asked."""
     attempts: Sequence[Attempt]
     began: float
 
@@ -104,6 +107,13 @@ class Recording(NamedTuple):
             began,
         )
         yield self._last(last, call, happened)
+
+    def aside(self, number: int, call: Call, happened: Happened) -> CallRecord:
+        """A call for a summary of what the answer was to know; the first has the number 0."""
+        number = min(ASIDE + number, CALLS_A_TRY - 1)  # whatever a site's own hook does
+        place = CALLS_A_TRY * happened.again + number + 1
+        sent = _Sent(place, None, call.body, None, call.attempts, call.started)
+        return self._last(sent, call, happened)
 
     def _sent(
         self,
@@ -168,9 +178,13 @@ class Recording(NamedTuple):
             "host": self.host,
             "sha256": hashlib.sha256(sent.body).hexdigest(),
             "attempts": [_attempt(attempt) for attempt in sent.attempts],
-            "trimmed": _trimmed(sent.prompt),
-            "local": self._local(sent.question, sent.prompt),
+            **(self._question(sent.question, sent.prompt) or {"purpose": "summary"}),
         }
+
+    def _question(self, question: Question | None, prompt: Prompt | None) -> dict[str, object]:
+        if question is None or prompt is None:
+            return {}
+        return {"trimmed": _trimmed(prompt), "local": self._local(question, prompt)}
 
     def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
         model = question.model or self.model

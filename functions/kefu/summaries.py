@@ -11,7 +11,8 @@ import asyncio
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import NamedTuple, NewType
 
 from kefu.admission import Admission
@@ -22,6 +23,22 @@ from kefu.messages import Message
 from kefu.prompt import request_body
 from kefu.relay import Relay
 from kefu.tokens import estimate_tokens_v1
+
+
+class SummaryCall(NamedTuple):
+    """A call that has ended."""
+
+    call: Call
+    said: Collected
+    chunks: int
+    error: KefuError | None
+    """Why what was said is not all."""
+
+
+listening: ContextVar[Callable[[SummaryCall], None] | None] = ContextVar("listening", default=None)
+"""Who wants to know of the calls that are made for the request under way, even when they end later
+than it does.
+"""
 
 Prefix = NewType("Prefix", bytes)
 """The digest of a conversation's first messages."""
@@ -147,19 +164,32 @@ class Summaries:
             Completion(f"summary-{self._count}", self._model, int(self._clock.now())),
             self._clock.monotonic(),
         )
-        answer = await self._relay.start(call)
-        collected = Collected()
-        try:
-            async for batch in answer.batches():
-                for chunk in batch:
-                    collected.add(chunk)
-        finally:
-            answer.close()
+        collected = await self._collected(call)
         text = collected.content.strip()
         if call.completion.finish_reason != "stop":
             text = whole_sentences(text)
         usage = call.completion.usage
         return text, usage.prompt + usage.completion if usage else at_most
+
+    async def _collected(self, call: Call) -> Collected:
+        collected, chunks = Collected(), 0
+        failed: KefuError | None = None
+        try:
+            answer = await self._relay.start(call)
+            try:
+                async for batch in answer.batches():
+                    chunks += len(batch)
+                    for chunk in batch:
+                        collected.add(chunk)
+            finally:
+                answer.close()
+        except KefuError as error:
+            failed = error
+            raise
+        finally:
+            if tell := listening.get():
+                tell(SummaryCall(call, collected, chunks, failed))
+        return collected
 
     def _body(self, told: str) -> bytes:
         messages = _asking(told, self._policy.max_tokens)

@@ -183,19 +183,19 @@ class Turn:
 
     async def _history(self, message: StoredMessage, until: float | None) -> Sequence[Message]:
         read = await in_time(self._pairs(message), until)
+        self.outcome.known = (*(m for pair in read for m in pair), message)
+        self.outcome.beside = {
+            "request_id": self._asking.request_id,
+            "config_id": self._config.id,
+            "api_type": self._config.api_type,
+        }
         history: Sequence[Message] = [Message(m.role, m.content) for pair in read for m in pair]
         for hook in self._ways.hooks:
             try:
                 history = await hook.history(history, self._visit)
             except Exception as error:  # noqa: BLE001 - a site's own code; the chat goes on
                 self._ways.on_fault(f"{type(hook).__name__}: {type(error).__name__}")
-        self.outcome.known = (*(m for pair in read for m in pair), message)
-        self.outcome.beside = {
-            "request_id": self._asking.request_id,
-            "config_id": self._config.id,
-            "api_type": self._config.api_type,
-            "history": {"read": 2 * len(read), "told": len(history)},
-        }
+        self.outcome.beside["history"] = {"read": 2 * len(read), "told": len(history)}
         return history
 
     async def _pairs(self, message: StoredMessage) -> list[Pair]:

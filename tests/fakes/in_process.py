@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from kefu.admission import Admission, Allowance
 from kefu.answer import Clock, Upstream
 from kefu.chat import Chat
 from kefu.configs import Config, Configs
-from kefu.hooks import Hook
+from kefu.hooks import HOOKS, Given
 from kefu.keeping import Keeper
 from kefu.keypool import KeyPool
 from kefu.message_processor import MessageProcessor
@@ -25,6 +26,7 @@ from kefu.recording import Recording
 from kefu.relay import Relay
 from kefu.sessions import Sessions
 from kefu.stores.memory import MemoryStore
+from kefu.summaries import Summaries, SummaryPolicy
 from kefu.turn import Asking, Ways
 from kefu.turns import Signer, Turns
 from kefu.verification import Proof
@@ -75,22 +77,25 @@ class Process:
         clock: Clock,
         *,
         key: str = "one key",
-        hooks: Sequence[Hook] = (),
+        hooks: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+        policy: PromptPolicy | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
-        policy = PromptPolicy()
+        """`hooks`: the names of those that are switched on, with their options."""
+        policy = policy or PromptPolicy()
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
         admission = Admission(MemoryStore(clock.now), clock, Allowance())
         self.clock = clock
-        self.desk = Desk(
-            Chat(relay, policy, "m", clock), admission, RequestLog(clock), prefetch=lambda: None
-        )
+        summaries = Summaries(relay, admission, "m", clock, SummaryPolicy(wait=10))
+        made = [HOOKS[name](Given(options, summaries.write)) for name, options in hooks.items()]
+        chat = Chat(relay, policy, "m", clock, summaries)
+        self.desk = Desk(chat, admission, RequestLog(clock), prefetch=lambda: None)
         recording = Recording("all", redact, "h")
         writing = Writing(store, Keeper(pytest.fail), clock, recording, MessageProcessor())
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
         self.turns = Turns(
-            Ways(writing, configs, hooks, pytest.fail),
+            Ways(writing, configs, made, pytest.fail),
             Signer(store, ["secret"], "", 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )

@@ -111,7 +111,7 @@ def test_p31_calls_stand_behind_their_message_with_what_was_sent_and_what_was_le
             prompt_tokens=41,
             completion_tokens=7,
         ),
-        call(1, message_id=3, finish_reason="<b>"),
+        call(1, message_id=3, finish_reason="<b>", meta='{"purpose":"summary"}'),
     ]
     messages = [said(1, "user", "hi"), said(2, "assistant", "ho"), said(3, "user", "x", "failed")]
     page = read(markdown(Session(ONE, "hi", "default", 0.0, 1.0), messages, calls))
@@ -134,6 +134,7 @@ def test_p31_calls_stand_behind_their_message_with_what_was_sent_and_what_was_le
         "41 tokens asked, 7 answered",
         "first word after 0.25 s",
         "finished: stop",
+        "for a summary of older messages",
         "Error: none.",
         "Sent: not kept, or there was nothing.",
     ):

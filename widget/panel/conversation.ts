@@ -130,7 +130,8 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
 }
 
 function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
-  return calls.slice(0, calls.indexOf(call)).findLast(({ request }) => request !== null);
+  const before = calls.slice(0, calls.indexOf(call));
+  return before.findLast((one) => one.request !== null && one.meta.purpose === call.meta.purpose);
 }
 
 function bubble({ id, role, content, status, created_at, rating }: Message): HTMLElement {

@@ -91,6 +91,7 @@ const en = {
     rotated: (n: number, why: string) =>
       `${n} ${n === 1 ? "key" : "keys"} failed first (${why}); the next one answered.`,
     allFailed: (n: number, why: string) => `All ${n} tries failed (${why}).`,
+    summary: "This call was for a summary of older messages, which the answer was to know.",
     again: (n: number) => `The visitor sent this message again: try ${n}.`,
     noTry: "No key was tried: all of them were resting, or a limit was reached.",
     dropped: (n: number, why: string) => `${n} of the older messages were left out: ${why}.`,
@@ -220,6 +221,7 @@ const zh: Texts = {
   why: {
     rotated: (n, why) => `先有 ${n} 个密钥失败（${why}），下一个给出了回答。`,
     allFailed: (n, why) => `${n} 次尝试全部失败（${why}）。`,
+    summary: "此调用用于概括较早的消息，供回答参考。",
     again: (n) => `访客重发了这条消息：第 ${n} 次尝试。`,
     noTry: "没有尝试任何密钥：全部在冷却，或达到限额。",
     dropped: (n, why) => `省略了 ${n} 条较早的消息：${why}。`,

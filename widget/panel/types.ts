@@ -50,6 +50,8 @@ export interface Meta {
   readonly request_id?: string;
   /** How often its message had been tried before. */
   readonly again?: number;
+  /** It was to tell older messages in short, for the answer's sake. */
+  readonly purpose?: "summary";
   readonly config_id?: string;
   readonly api_type?: string;
   readonly host?: string;

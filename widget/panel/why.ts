@@ -33,6 +33,7 @@ type Say = (text: string) => void;
 
 function tries(call: Call, bad: Say, note: Say): void {
   const { again } = call.meta;
+  if (call.meta.purpose) note(t.why.summary);
   if (again) note(t.why.again(again + 1));
   const attempts = call.meta.attempts ?? [];
   const failed = attempts.filter(({ outcome }) => outcome !== "ok");
@@ -72,7 +73,7 @@ export function reasons(counts: Readonly<Record<string, number>>): string {
 /** What the model was never told of, whatever the trim did. */
 function history(call: Call, messages: readonly Message[], note: Say): void {
   const read = call.meta.history?.read;
-  if (read === undefined) return;
+  if (read === undefined || call.meta.purpose) return;
   const earlier = messages.filter(({ id }) => id < call.message_id);
   const wrong = earlier.filter(({ status }) => status !== "ok");
   const beyond = earlier.length - wrong.length - read;

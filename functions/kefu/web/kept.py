@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from kefu.chat import Dialogue
 from kefu.errors import SessionBusy
 from kefu.sessions import Session
+from kefu.summaries import listening
 from kefu.turn import BUSY_WAIT, STORE_PATIENCE, Asking, Turn, in_time
 from kefu.turns import Turns
 from kefu.visible import replayed
@@ -56,9 +57,11 @@ class Kept(Exchange):
     async def _held(self, turn: Turn) -> AsyncIterator[None]:
         lost = SessionBusy("This message is not answered here any more.", retry_after=BUSY_WAIT)
         holding = asyncio.create_task(turn.outcome.hold(lambda: self.stop(lost)))
+        before = listening.set(turn.outcome.aside)
         try:
             yield
         finally:
+            listening.reset(before)
             holding.cancel()
 
     async def _opened(self, record: Record) -> Turn:

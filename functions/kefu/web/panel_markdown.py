@@ -58,6 +58,8 @@ def _facts(call: CallRecord, meta: dict[str, Any]) -> Iterator[str]:
     yield f"{moment(call.created_at)}, {call.duration:.2f} s in all"
     if call.ttft is not None:
         yield f"first word after {call.ttft:.2f} s"
+    if meta.get("purpose") == "summary":
+        yield "for a summary of older messages"
     yield "whole" if call.stream_complete else "not whole"
     if _WORD.fullmatch(call.finish_reason or ""):  # it comes from upstream
         yield f"finished: {call.finish_reason}"

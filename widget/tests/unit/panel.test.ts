@@ -80,6 +80,7 @@ test.each<[string, Partial<Call>, RegExp]>([
   ["slow", { ttft: 4.2 }, /4.2 s/],
   ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /resting/],
   ["left", { error: { code: "client_gone" }, finish_reason: null }, /pressed Stop/],
+  ["summary", { meta: { purpose: "summary" } }, /summary of older messages/],
   ["again", { meta: { again: 1 } }, /again: try 2/],
   ["too long", { error: { code: "context_length_exceeded" } }, /too long/],
   [
@@ -98,6 +99,8 @@ test("what is out of the history's reach is told apart from what was trimmed (P2
     "2 earlier messages are beyond KEFU_MAX_HISTORY_TURNS and were not read.",
     "1 earlier messages went wrong and are not told to the model.",
   ]);
+  const aside = { ...call, meta: { ...call.meta, purpose: "summary" as const } };
+  expect(texts(aside, messages)).toHaveLength(1);
 });
 
 test("positions that were left out lead to messages, unless hooks changed the history", () => {
