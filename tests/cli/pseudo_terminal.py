@@ -36,11 +36,15 @@ class PseudoTerminal(Running):
         folder: Path,
         *,
         stdout: int | None = None,
+        background: bool = False,
     ) -> None:
+        """`background`: as a shell runs what `&` stands behind."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
         command = [sys.executable, "-m", "kefu", *arguments]
-        program = _OWN.replace("ARGS", repr((sys.executable, command)))
+        if background:
+            command = ["/bin/sh", "-c", 'set -m; "$@" & wait $!', "sh", *command]
+        program = _OWN.replace("ARGS", repr((command[0], command)))
         self.process = subprocess.Popen(
             [sys.executable, "-S", "-c", program],
             stdin=slave,

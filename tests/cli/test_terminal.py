@@ -106,6 +106,15 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(
     assert [m["content"] for m in told[1:]] == ["tell me", "piece0 piece1", "go on"]
 
 
+def test_a_chat_in_the_background_is_not_stopped(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S6: as a shell does with whoever changes a terminal that is another's."""
+    with PseudoTerminal(["chat", "--once", "x"], environment, folder, background=True) as terminal:
+        terminal.until("Hello from the model.")
+        assert terminal.ended() == 0
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_session_in_its_log(
     environment: dict[str, str],

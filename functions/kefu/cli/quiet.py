@@ -6,6 +6,7 @@ ahead is not lost: it stands at the next prompt.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,13 +14,13 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def unechoed() -> Iterator[None]:
-    """Nothing changes where standard input is no terminal."""
+    """Nothing changes where standard input is no terminal of this process's."""
     try:
         import termios
     except ModuleNotFoundError:  # Windows, which shows nothing by itself
         yield
         return
-    if not sys.stdin.isatty():
+    if not _in_front():
         yield
         return
     terminal = sys.stdin.fileno()
@@ -30,5 +31,14 @@ def unechoed() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(termios.error):  # the window was closed
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
+        if _in_front():
+            with suppress(termios.error):  # the window was closed
+                termios.tcsetattr(terminal, termios.TCSANOW, before)
+
+
+def _in_front() -> bool:
+    """A job in the background would be stopped for it: the terminal is somebody else's."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError):
+        return False
