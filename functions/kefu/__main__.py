@@ -56,6 +56,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    from kefu.cli.pipes import open_missing_streams
+
+    open_missing_streams()
     options = parser().parse_args(arguments)
     match options.command:
         case "chat":

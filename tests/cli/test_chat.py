@@ -57,6 +57,7 @@ def test_once_takes_the_whole_of_standard_input(kefu: Kefu, upstream: ScriptedUp
     ("arguments", "says"),
     [
         (["--once"], "--once needs a question"),
+        (["--once", " "], "--once needs a question"),
         (["--warn-prompt-tokens", "9", "--max-prompt-tokens", "8", "x"], "is above"),
         (["--resume", "X", "--continue"], "exclude each other"),
         (["--server", "http://127.0.0.1:1", "--model", "m"], "has its own model"),
@@ -406,6 +407,31 @@ def test_a_reader_that_leaves_ends_the_chat_quietly(
     )
     assert (child.returncode, child.stdout) == (0, "line\n")
     assert re.fullmatch(r"Session sess_\w+\. [^\n]+\n(\(stopped\)\n)?", child.stderr)
+    assert logged(folder)[-1]["type"] == "session_end"
+
+
+@pytest.mark.parametrize(
+    ("streams", "code", "out", "says"),
+    [
+        ("<&- 2>&-", 0, "Hello from the model.\n", ""),
+        (">&-", 0, "", ""),
+        (">/dev/full", 141, "", "kefu: standard output: No space left on device\n"),
+    ],
+)
+def test_k6_missing_or_full_streams_are_no_traceback(
+    environment: dict[str, str], folder: Path, streams: str, code: int, out: str, says: str
+) -> None:
+    """As below a daemon, or on a disk without room; the log is whole."""
+    child = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m kefu chat --once x {streams}"],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (child.returncode, child.stdout, child.stderr) == (code, out, says)
     assert logged(folder)[-1]["type"] == "session_end"
 
 

@@ -34,9 +34,10 @@ def chat(
         return _wrong(problem)
     interactive = not flags.once and sys.stdin.isatty() and sys.stderr.isatty()
     question = flags.question
-    if flags.once and question is None:
-        question = "" if sys.stdin.isatty() else whole_input()
-        if not question:
+    if flags.once:
+        if question is None:
+            question = "" if sys.stdin.isatty() else whole_input()
+        if not question.strip():
             return _wrong("--once needs a question, as an argument or on standard input")
     _replace_errors()
     try:

@@ -195,7 +195,9 @@ class Terminal:
     def _guarded(self, work: Callable[[], object]) -> None:
         try:
             work()
-        except OSError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self._note(f"kefu: standard output: {error.strerror}\n", "red")
             self._gone()
 
 

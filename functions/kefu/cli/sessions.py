@@ -40,6 +40,9 @@ def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], Sessi
         return 1
     except BrokenPipeError:
         pass
+    except OSError as error:  # a full disk behind `>`
+        sys.stderr.write(f"kefu: standard output: {error.strerror}\n")
+        return 1
     finally:
         forget_broken_pipes()
     return 0
