@@ -43,10 +43,10 @@ class Keeper:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def wait(self, tasks: Iterable[asyncio.Task[None]]) -> None:
-        """For a moment; then they go on by themselves."""
+    async def wait(self, tasks: Iterable[asyncio.Task[None]], seconds: float | None = None) -> None:
+        """For a moment, or as long as is said; then they go on by themselves."""
         if unfinished := {task for task in tasks if not task.done()}:
-            await asyncio.wait(unfinished, timeout=self._wait)
+            await asyncio.wait(unfinished, timeout=self._wait if seconds is None else seconds)
 
     async def aclose(self) -> None:
         """What is still to be written gets a moment more."""

@@ -121,6 +121,10 @@ class Outcome:
             self._save(self._ended(dialogue, text, error), dialogue, error)
         await self._writing.keeper.wait(self._saving)
 
+    async def written(self, seconds: float) -> None:
+        """Wait longer: nothing goes on by itself in a function whose answer has ended."""
+        await self._writing.keeper.wait(self._saving, seconds)
+
     async def end_with(self, reply: str) -> None:
         """The answer came from a hook: no model was asked."""
         self._save(Ended("ok", self._kept(reply)), None, None)

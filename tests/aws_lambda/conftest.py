@@ -18,7 +18,6 @@ from tests.fakes.lambda_function import StreamingFunction, build_package, find_p
 from tests.fakes.stage import ORIGIN, api_keys
 from tests.fakes.upstream import ScriptedUpstream
 from tests.parts.fetch import folder_of
-from tests.parts.plugin import free_port
 
 __all__ = ["question"]
 
@@ -102,7 +101,6 @@ def deploy(
             upstream = stack.enter_context(ScriptedUpstream())
             function = StreamingFunction(
                 adapter,
-                free_port(),
                 package,
                 python,
                 tmp_path_factory.mktemp("function"),
@@ -120,3 +118,8 @@ def deploy(
             return Deployed(upstream, function, stack.enter_context(front))
 
         yield start
+
+
+def frozen(pid: int) -> bool:
+    """Stopped by a signal (Linux)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")

@@ -5,20 +5,21 @@ What `Sessions=true` and `AdminTokenParameter` switch on (P35, T20; rows L1 and 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from kefu.sessions import Retention, SessionId
 from kefu.stores.dynamodb import DynamoStore
-from tests.aws_lambda.conftest import Deploy, Deployed
-from tests.contract.engines import new_table
+from tests.aws_lambda.conftest import Deploy, Deployed, frozen
+from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
 from tests.fakes.asking import get
 from tests.fakes.aws_keys import AwsKeys
@@ -38,7 +39,9 @@ class Kept:
 
 
 class Keep(Protocol):
-    def __call__(self, *, timeout: float = 30) -> AbstractAsyncContextManager[Kept]: ...
+    def __call__(
+        self, *, timeout: float = 30, **settings: Any
+    ) -> AbstractAsyncContextManager[Kept]: ...
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -
     """A function that keeps chats, and that Lambda freezes between two requests."""
 
     @asynccontextmanager
-    async def kept(*, timeout: float = 30) -> AsyncIterator[Kept]:
+    async def kept(*, timeout: float = 30, **settings: Any) -> AsyncIterator[Kept]:
         table = await new_table(dynamodb_local, time.time, with_ttl=True)
         with (
             MeteringFront(dynamodb_local) as front,
@@ -61,6 +64,7 @@ def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -
                 timeout=timeout,
                 freezing=True,
                 environment={**aws.environment, "AWS_ENDPOINT_URL_DYNAMODB": front.url},
+                **settings,
             )
             yield Kept(site, front, table)
             site.front.stop()
@@ -131,3 +135,41 @@ async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Kee
             ("user", "long", "partial"),
             ("assistant", answer.text.strip(), "partial"),
         ]
+
+
+async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(keep: Keep) -> None:
+    """Lambda freezes an instance as soon as its answer has ended: nothing may come after that."""
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    async with keep(daily_tokens=100_000) as kept:
+        kept.site.upstream.script("*", b.answer("hi", usage=usage))
+        answer = await kept.site.ask("<one>", headers={})
+        assert answer.complete
+        [instance] = kept.site.front.instances
+        server = instance.processes[1].pid
+        assert await kept.site.upstream.until(lambda: frozen(server), 5)
+        table = kept.table._table
+        items = await table.run(lambda client: every_item(client, table.name))
+        [budget] = [item for item in items if item["pk"]["S"].startswith("budget#")]
+        assert budget["used"] == {"N": "7"}
+        [line] = kept.site.function.requests()
+        assert (line["code"], line["tokens"]) == ("ok", 7)
+
+
+async def test_d6_answer_that_a_slow_table_took_late_is_saved_before_the_freeze(keep: Keep) -> None:
+    """Its visitor does not wait: `[DONE]` comes at its time, the end of the response later."""
+    async with keep() as kept:
+        visitor = Visitor(kept.site)
+        kept.site.upstream.script("*", b.answer("a", "b", delay=0.3))
+        asked = asyncio.create_task(visitor.say("<slow>"))
+        await kept.site.upstream.asked("<slow>", timeout=15)
+        kept.front.throttling = True
+        await asyncio.sleep(2.5)
+        kept.front.throttling = False
+        answer = await asked
+        assert answer.complete
+        assert answer.ended_at - answer.events[-1][0] > 0.5
+        kept.site.front.instances[0].kill("no longer needed")
+        written = await kept.table.sessions(Retention()).messages(
+            SessionId(str(visitor.session_id)), now=time.time()
+        )
+        assert [(one.content, one.status) for one in written] == [("<slow>", "ok"), ("ab", "ok")]

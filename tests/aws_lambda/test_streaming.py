@@ -10,12 +10,11 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.aws_lambda.conftest import Deploy, Deployed
+from tests.aws_lambda.conftest import Deploy, Deployed, frozen
 from tests.fakes import behaviours as b
 from tests.fakes.asking import ask, client, conversation, get
 from tests.fakes.behaviours import Behaviour
@@ -233,8 +232,8 @@ async def test_l4_instance_that_was_frozen_between_requests_answers_and_no_key_r
     site.upstream.script("*", b.answer("hi"))
     assert (await ask(site.url, "<first>", headers=PAGE)).complete
     [instance] = site.front.instances
-    await site.upstream.until(lambda: _frozen(instance.processes[1].pid), 5)
-    assert all(_frozen(process.pid) for process in instance.processes)
+    await site.upstream.until(lambda: frozen(instance.processes[1].pid), 5)
+    assert all(frozen(process.pid) for process in instance.processes)
     opened = site.upstream.connections
     site.upstream.close_idle()
     # As long as the adapter keeps its own idle connections.
@@ -306,8 +305,3 @@ async def test_managed_instance_streams_many_answers_side_by_side(deploy: Deploy
     began = [answer.asked_at + answer.head_at for answer in answers]
     assert max(began) < min(answer.asked_at + answer.ended_at for answer in answers)
     assert len(site.front.instances) == 1
-
-
-def _frozen(pid: int) -> bool:
-    """Stopped by a signal (Linux)."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")

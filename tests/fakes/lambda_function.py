@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.service import QUIET
+from tests.parts.plugin import free_port
 
 ROOT = Path(__file__).parents[2]
 BOOTSTRAP = 'exec -- "${LAMBDA_TASK_ROOT}/${_HANDLER}"'
@@ -112,10 +113,9 @@ class LambdaFunction:
 class StreamingFunction(LambdaFunction):
     """As the template runs it: the Web Adapter as an extension, run.sh in place of the runtime."""
 
-    def __init__(self, adapter: Path, port: int, *arguments: Any, **options: Any) -> None:
+    def __init__(self, adapter: Path, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._adapter = adapter
-        self._port = port
 
     def launch(self, runtime_api: str) -> list[subprocess.Popen[bytes]]:
         # What the template sets; the port, because here several share one machine.
@@ -123,10 +123,9 @@ class StreamingFunction(LambdaFunction):
             "AWS_LAMBDA_RUNTIME_API": runtime_api,
             "AWS_LWA_INVOKE_MODE": "response_stream",
             "AWS_LWA_READINESS_CHECK_PATH": "/health",
-            "AWS_LWA_PORT": str(self._port),
+            "AWS_LWA_PORT": str(free_port()),
             "_HANDLER": "run.sh",
         }
-        self._port += 1
         return [
             self.start(self._adapter, **environment),
             self.start("/bin/bash", "-c", BOOTSTRAP, **environment),

@@ -56,10 +56,20 @@ class Edge:
         headers = Headers(scope=scope)
         origin = self._origin_to_allow(scope, headers)
 
+        logged = False
+
+        def report() -> None:
+            nonlocal logged
+            if not logged:
+                logged = True
+                self._log.request(record)
+
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
                 self._dress(message, record, origin, guarded=_is_guarded(scope))
+            elif not message.get("more_body"):
+                report()  # before the end: a function may be frozen as soon as it has gone out
             await send(message)
 
         try:
@@ -72,7 +82,7 @@ class Edge:
                 error = KefuError("Something went wrong on our side.")
                 await error_response(error)(scope, receive, send_on)
         finally:
-            self._log.request(record)
+            report()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, origin: str | None) -> None:
         headers = Headers(scope=scope)

@@ -45,6 +45,8 @@ class Exchange(Response):
         self._caller = caller
         self._task: asyncio.Task[object] | None = None
         self._stopped_by: Exception | None = None
+        self._until: float | None = None
+        """Of the loop's time: when the answer must have ended."""
         self._pieces = 0
         self._begun = False
         self._whole = False
@@ -95,7 +97,9 @@ class Exchange(Response):
         if self._caller.seconds is None:
             return None
         error = GatewayTimeout("The answer took longer than it may.")
-        return asyncio.get_running_loop().call_later(self._caller.seconds, self.stop, error)
+        limit = asyncio.get_running_loop().call_later(self._caller.seconds, self.stop, error)
+        self._until = limit.when()
+        return limit
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         desk, record = self._desk, record_of(scope)
@@ -114,6 +118,7 @@ class Exchange(Response):
         desk, record = self._desk, record_of(scope)
         dialogue = desk.chat.prepare(question, record.started, record.request_id)
         record.dialogue = dialogue
+        whole: Response | None = None
         reservation = await desk.admission.reserve(dialogue.tokens_at_most)
         try:
             answer = await desk.chat.start(dialogue)
@@ -122,13 +127,22 @@ class Exchange(Response):
                 if self._caller.stream:
                     await self._send_stream(batches, send)
                 else:
-                    await self._send_whole(batches, dialogue, scope, receive, send)
+                    whole = await self._collected(batches, dialogue)
             finally:
                 answer.close()
         finally:
             desk.log.messages(record)
             record.tokens = self._spent(dialogue)
             await self._settle(reservation, record.tokens)
+        # A function is frozen as soon as its answer has ended: nothing may be left to do then.
+        if whole:
+            await whole(scope, receive, send)
+        else:
+            await self._end(send)
+
+    async def _end(self, send: Send) -> None:
+        """The end of a stream, of which the visitor has everything already."""
+        await send({"type": "http.response.body", "body": b""})
 
     def _passing(self, dialogue: Dialogue, batches: Batches) -> Batches:
         """Where somebody may look on while an answer passes."""
@@ -159,7 +173,9 @@ class Exchange(Response):
         return Usage(dialogue.tokens_at_most - dialogue.question.max_tokens, self._pieces)
 
     async def _send_stream(self, batches: Batches, send: Send) -> None:
-        """The headers go out with the first batch: until then an error has its own status."""
+        """All but its end. The headers go out with the first batch: until then an error has its
+        own status.
+        """
         async for batch in batches:
             if not self._begun:
                 await self._send_head(send)
@@ -167,7 +183,7 @@ class Exchange(Response):
             if body:
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         self._whole = True
-        await send({"type": "http.response.body", "body": DONE})
+        await send({"type": "http.response.body", "body": DONE, "more_body": True})
 
     async def _send_head(self, send: Send) -> None:
         headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
@@ -181,9 +197,7 @@ class Exchange(Response):
             batch = [chunk for chunk in batch if chunk.has_choices]
         return "".join([f"data: {chunk.text}\n\n" for chunk in batch]).encode()
 
-    async def _send_whole(
-        self, batches: Batches, dialogue: Dialogue, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _collected(self, batches: Batches, dialogue: Dialogue) -> Response:
         collected = Collected()
         try:
             async for batch in batches:
@@ -198,7 +212,7 @@ class Exchange(Response):
         # OpenAI's own answers always have it, so clients (the `llm` command) do not ask.
         completion.usage = completion.usage or self._estimate(dialogue)
         self._whole = True
-        await JSONResponse(collected.response(completion))(scope, receive, send)
+        return JSONResponse(collected.response(completion))
 
 
 class Direct(Exchange):

@@ -48,6 +48,7 @@ class Kept(Exchange):
             else:
                 await turn.replied()
                 await self._send_stream(self._reply(turn.reply, record), send)
+                await self._end(send)
         except BaseException as error:
             if turn.reply is None:
                 await turn.outcome.end(record.dialogue, self._stopped_by or error)
@@ -84,6 +85,12 @@ class Kept(Exchange):
             record.answer_headers |= headers
             raise
         record.answer_headers |= headers
+
+    async def _end(self, send: Send) -> None:
+        if self._until is not None and self._turn and self._turn.reply is None:
+            left = self._until - asyncio.get_running_loop().time()
+            await self._turn.outcome.written(max(0.0, left))
+        await super()._end(send)
 
     def _passing(self, dialogue: Dialogue, batches: Batches) -> Batches:
         assert self._turn
