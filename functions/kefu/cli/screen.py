@@ -135,8 +135,9 @@ class Terminal:
         if budget.action == "warn":
             self.say(f"The prompt has {budget.prompt} tokens, more than {budget.limit}.", "yellow")
         elif budget.action in ("trim", "summarize"):
-            left_out = f"{budget.dropped or 0} messages stay behind"
-            self.say(f"The prompt had {budget.prompt} tokens: {left_out}.", "yellow")
+            gone = budget.dropped or 0
+            left_out = "1 message stays" if gone == 1 else f"{gone} messages stay"
+            self.say(f"The prompt had {budget.prompt} tokens: {left_out} behind.", "yellow")
 
     def _show(self, text: str) -> None:
         if not text:

@@ -143,7 +143,7 @@ class Budget:
     action: str = "warn"
     """`warn`, `reject`, `trim`, `summarize`."""
     prompt: int = 0
-    """Tokens, as Kefu counts them."""
+    """Its tokens, as Kefu counts them; of `trim` and `summarize` before anything stayed behind."""
     limit: int = 0
     """The one that was exceeded."""
     dropped: int | None = None

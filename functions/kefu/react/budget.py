@@ -52,7 +52,7 @@ class PromptLimits:
         if not window.dropped:
             return None
         gone = len(window.dropped)
-        self._write(BudgetEvent(action="trim", prompt=window.tokens, limit=half, dropped=gone))
+        self._write(BudgetEvent(action="trim", prompt=tokens, limit=half, dropped=gone))
         return sent(window.messages), window.tokens
 
     def _rejected(self, tokens: int, limit: int, spent: Tokens | None = None) -> TurnFailed:
@@ -81,7 +81,7 @@ class PromptLimits:
             self._keep(window, tokens, limit, spent)
         else:
             gone = len(window.dropped)
-            self._write(BudgetEvent(None, "trim", window.tokens, limit, gone, tokens=spent))
+            self._write(BudgetEvent(None, "trim", tokens, limit, gone, tokens=spent))
         return sent(window.messages), window.tokens
 
     def _keep(self, window: Window, tokens: int, limit: int, spent: Tokens) -> None:

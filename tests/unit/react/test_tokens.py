@@ -131,7 +131,7 @@ async def test_s27_trim_leaves_the_oldest_turns_out_of_the_prompt_alone() -> Non
         await talk.session.run_turn(said)
     assert contents(talk) == ["2222", "bbbb", "3333"]
     [told] = talk.bodies(Budget)
-    assert (told.action, told.prompt, told.limit, told.dropped) == ("trim", 12, 14, 2)
+    assert (told.action, told.prompt, told.limit, told.dropped) == ("trim", 20, 14, 2)
     assert len(talk.session.chat_history) == 6
 
 
