@@ -25,7 +25,7 @@ def contents(messages: list[Message]) -> list[str]:
 
 
 def test_a_conversation_within_budget_is_assembled_whole() -> None:
-    """S1."""
+    """REQ-AIS-MULTITURN, S1 标准多轮组装."""
     history = [user("介绍林默"), assistant("林默是28岁侦探")]
     built = build_llm_messages("<identity>AI</identity>", history, "他的性格？", 10000)
     assert built == [
@@ -50,7 +50,7 @@ def test_a_conversation_within_budget_is_assembled_whole() -> None:
     ],
 )
 def test_the_oldest_messages_go_first_until_the_total_fits(budget: int, kept: list[str]) -> None:
-    """S2, X1, X3: a total equal to the budget fits."""
+    """S2 Token 超预算裁剪最早历史, X1, X3: a total equal to the budget fits."""
     built = build_llm_messages("S", LETTERS, "E", budget)
     assert contents(built) == kept
     assert built[0].role == "system"
@@ -58,14 +58,16 @@ def test_the_oldest_messages_go_first_until_the_total_fits(budget: int, kept: li
 
 
 def test_an_empty_history_leaves_system_and_current() -> None:
-    """S3."""
+    """S3 空历史."""
     built = build_llm_messages("system text", [], "你好", 10000)
     assert built == [Message("system", "system text"), Message("user", "你好")]
 
 
 @pytest.mark.parametrize(("size", "kept"), [(1, 10), (3, 3), (5, 2), (10, 1), (11, 0)])
 def test_what_is_left_beside_system_and_current_goes_to_the_newest(size: int, kept: int) -> None:
-    """S4: 100 + 50 tokens stay, a budget of 160 leaves room for 10."""
+    """S4 预算不足以容纳全部历史时强制保留 system + current: 100 + 50 tokens stay, a budget of 160
+    leaves room for 10.
+    """
     system, current = "s" * 400, "c" * 200
     history = [Message("assistant" if i % 2 else "user", str(i).ljust(size * 4)) for i in range(10)]
     built = build_llm_messages(system, history, current, 160)

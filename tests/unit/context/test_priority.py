@@ -15,6 +15,7 @@ from kefu.context import (
     Window,
     trim_messages,
 )
+from kefu.context.ledger import Ledger
 
 TALK = {
     "S": Message("system", "S"),
@@ -133,3 +134,25 @@ def test_no_more_is_counted_than_what_is_kept(strategy: str) -> None:
     whole[100] = Message("system", "note")
     trim_messages(whole, Budget(20, reserve=0), strategy, MessageCounter(count))
     assert len(counted) < 100
+
+
+@pytest.mark.parametrize("pins", [100, 1000])
+def test_a_window_among_pins_asks_for_the_cost_of_each_a_few_times(
+    pins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """裁剪性能, X17: not again with every place at which the cut might be."""
+    asked = []
+    cost = Ledger.cost
+
+    def counted(ledger: Ledger, start: int, stop: int) -> int:
+        asked.append((start, stop))
+        return cost(ledger, start, stop)
+
+    talk = MessageContextManager(Budget(9 * pins, reserve=0), "", "keep_important", ONE_EACH)
+    for number in range(10 * pins):
+        talk.add(Message("user", "", pinned=not number % 10))
+    monkeypatch.setattr(Ledger, "cost", counted)
+    window = talk.window()
+    assert len(window.messages) == 9 * pins
+    assert sum(message.pinned for message in window.messages) == pins
+    assert len(asked) < 5 * pins
