@@ -30,6 +30,7 @@ FIGURES = (
     Figure("kb_per_stream", "1,000 streams: memory a stream, KB"),
     Figure("gap_p99_1000_ms", "  gap between chunks there, p99, ms (sent every 1000)", 0),
     Figure("import_ms", "import, ms"),
+    Figure("import_cpu_ms", "  the processor's part of it, ms"),
     Figure("cold_ms", "process start to an answer of /health, ms", 0),
     Figure("event_ms", "process start to the first event's answer, ms", 0),
     Figure("lost", "streams lost, all runs together", 0),
