@@ -11,10 +11,20 @@ from typing import Any
 import pytest
 
 from tests.fakes.asking import conversation
+from tests.fakes.fixtures import Staged
 from tests.fakes.raw_client import RawClient, exchange, request
 from tests.fakes.stage import FAST, ORIGIN, Stage, stage
 
 MEBI = 1 << 20
+
+
+async def test_service_stays_small_under_load(staged: Staged) -> None:
+    """At most 70 MiB, as benchmarks tell it after a minute's load; whatever is loaded with it."""
+    running = staged(2, max_streams_per_ip=0, ip_requests_per_minute=0)
+    for _ in range(5):
+        answers = await asyncio.gather(*(running.ask(f"Hello {n}") for n in range(40)))
+        assert all(answer.complete for answer in answers)
+    assert running.service.memory <= 70 * MEBI
 
 
 async def test_t4_declared_ten_mebibytes_are_refused_unread(shared: Stage) -> None:
