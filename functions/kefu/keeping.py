@@ -64,6 +64,9 @@ class Keeper:
             except (StoreUnavailable, TimeoutError):
                 if pause is not None:
                     await asyncio.sleep(pause)
+            except Exception as error:  # noqa: BLE001 - a fault of ours; nobody waits to hear of it
+                what = f"{what} ({type(error).__name__})"
+                break
             else:
                 return
         self._on_lost(what)

@@ -60,7 +60,7 @@ class Outcome:
         self._came = came
         self._visible = Visible(filters)
         self._saving: list[asyncio.Task[None]] = []
-        self._asides = 0
+        self._asides: list[asyncio.Task[None]] = []
 
     async def hold(self, lost: Callable[[], None]) -> None:
         """Keep the turn this request's own until it is written down; to be cancelled after that.
@@ -119,7 +119,7 @@ class Outcome:
             self._visible.close()
             text = self._kept(self._visible.text)
             self._save(self._ended(dialogue, text, error), dialogue, error)
-        await self._writing.keeper.wait(self._saving)
+        await self._writing.keeper.wait([*self._saving, *self._asides])
 
     async def written(self, seconds: float) -> None:
         """Wait longer: nothing goes on by itself in a function whose answer has ended."""
@@ -132,7 +132,8 @@ class Outcome:
 
     def _kept(self, text: str) -> str:
         writing = self._writing
-        return writing.processor.postprocess_llm_response(writing.recording.redact(text))
+        text = writing.recording.redact(_whole_characters(text))
+        return writing.processor.postprocess_llm_response(text)
 
     def _ended(self, dialogue: Dialogue | None, text: str, error: BaseException | None) -> Ended:
         usage = self._usage(dialogue) if dialogue else Usage(0, 0)
@@ -174,10 +175,10 @@ class Outcome:
         lasted = writing.clock.monotonic() - made.call.started
         happened = self._happened(made.said, made.chunks, made.error)
         happened = happened._replace(came=writing.clock.now() - lasted)
-        record = writing.recording.aside(self._asides, made.call, happened)
-        self._asides += 1
+        record = writing.recording.aside(len(self._asides), made.call, happened)
         what = f"a summary for message {self.message.id} of session {self.message.session_id}"
-        writing.keeper.begin(what, partial(writing.store.record, record, self.known))
+        record_it = partial(writing.store.record, record, self.known)
+        self._asides.append(writing.keeper.begin(what, record_it))
 
     def _happened(self, answer: Collected, chunks: int, error: BaseException | None) -> Happened:
         return Happened(
@@ -190,6 +191,13 @@ class Outcome:
             ended=self._writing.clock.monotonic(),
             beside=self.beside,
         )
+
+
+def _whole_characters(text: str) -> str:
+    """Some upstreams cut between the halves of a character, as JavaScript counts them: they are put
+    together. One that stays alone is no text that a store could keep.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _said(error: BaseException) -> Mapping[str, object]:

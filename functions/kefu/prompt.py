@@ -121,4 +121,6 @@ def request_body(
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    # Half of a character, from a model that was cut there, goes out as its escape.
+    return text.encode(errors="backslashreplace")

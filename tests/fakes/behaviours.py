@@ -72,7 +72,8 @@ def chunk(
 
 def event(payload: Chunk | str) -> bytes:
     text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    return f"data: {text}\n\n".encode()
+    # Half of a character can only come as its escape.
+    return f"data: {text}\n\n".encode(errors="backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)

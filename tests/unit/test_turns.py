@@ -148,9 +148,16 @@ async def test_d6_what_fails_is_tried_again_and_then_reported() -> None:
     async def never() -> None:
         raise StoreUnavailable("away")
 
+    async def wrong() -> None:
+        tries.append(1)
+        raise ValueError("a fault of ours")
+
     await keeper.wait([keeper.begin("one", third_time), keeper.begin("two", never)])
     assert len(tries) == 3
     assert lost == ["two"]
+    await keeper.wait([keeper.begin("three", wrong)])
+    assert len(tries) == 4, "what is wrong stays so"
+    assert lost == ["two", "three (ValueError)"]
     await keeper.aclose()
 
 

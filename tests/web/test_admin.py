@@ -229,7 +229,8 @@ def test_p30_keys_are_fingerprints_with_their_rest_and_counts(
 
 def test_p31_export_and_delete(stage: Stage, operator: httpx.Client) -> None:
     stage.script(b.answer("kept"))
-    session = (said(stage, "keep this"))["x-session-id"]
+    visitor = said(stage, "keep this")
+    session = visitor["x-session-id"]
 
     def export(name: str) -> httpx.Response:
         return operator.get(f"/sessions/{session}/export", params={"format": name})
@@ -244,6 +245,11 @@ def test_p31_export_and_delete(stage: Stage, operator: httpx.Client) -> None:
     assert '"content": "keep this"' in read.partition("\nSent:\n")[2].partition("Came back")[0]
     assert '"content": "kept"' in read.partition("\nCame back:\n")[2].partition("Error")[0]
     assert "attachment" in export("md").headers["content-disposition"]
+    stage.script(b.answer("half \ud83d"))
+    said(stage, "and half a character", visitor)
+    answer = operator.get(f"/sessions/{session}").json()["calls"][1]["response"]
+    assert answer["choices"][0]["message"]["content"] == "half \ud83d"
+    assert all("half" in export(name).text for name in ("json", "jsonl", "md"))
     assert export("xml").status_code == 400
     assert operator.delete(f"/sessions/{session}").status_code == 204
     assert operator.get(f"/sessions/{session}").status_code == 404

@@ -529,6 +529,23 @@ async def test_t18_no_secret_is_stored(kept: Stage, question: str) -> None:
         assert canary.encode() not in stored
 
 
+async def test_u24_an_answer_cut_between_the_halves_of_a_character_is_kept_and_told_again(
+    staged: Staged, stored: dict[str, Any]
+) -> None:
+    """As upstreams do that count in UTF-16. Half a character that stays alone is none."""
+    running = staged(1, **stored, try_timeout=10, first_byte_budget=10)
+    running.script(b.answer("Hi \ud83d", "\ude00", " and \ud83d"), asking="<halves>")
+    visitor = Visitor(running)
+    for _ in range(10):  # the library of a store may be loading
+        if (await visitor.say("before", new=True)).complete:
+            break
+    assert (await visitor.say("<halves>")).complete
+    assert (await visitor.shown())[-1] == ("assistant", "Hi 😀 and \ufffd", "ok")
+    assert "😀" in (await visitor.look("/export?format=md")).text
+    assert (await visitor.say("<next>")).complete
+    assert (await sent(running, "<next>"))[-2]["content"] == "Hi 😀 and \ufffd"
+
+
 async def test_c19_one_chat_has_a_rate_limit_of_its_own(staged: Staged) -> None:
     """T1: known by its token, not by its address."""
     running = staged(1, session_requests_per_minute=2)

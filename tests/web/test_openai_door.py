@@ -35,6 +35,14 @@ async def test_c7_answer_is_collected_unless_streaming_is_asked_for(
     assert whole["usage"] == USAGE
 
 
+async def test_c7_an_answer_with_half_a_character_is_json_all_the_same(
+    shared: Stage, question: str
+) -> None:
+    shared.script(b.answer("Hi \ud83d", "\ude00", " and \ud83d"), asking=question)
+    answer = await shared.ask(conversation(question), path=PATH)
+    assert answer.json["choices"][0]["message"]["content"] == "Hi 😀 and \ud83d"
+
+
 async def test_c7_stream_is_the_same_as_at_the_widgets_door(shared: Stage, question: str) -> None:
     shared.script(b.answer("Hel", "lo"), asking=question)
     answer = await shared.ask(conversation(question, stream=True), path=PATH)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from kefu.admission import Reservation
@@ -18,6 +18,7 @@ from kefu.verification import BotCheck
 from kefu.web.caller import Caller
 from kefu.web.desk import Desk
 from kefu.web.error_response import error_event, error_response
+from kefu.web.json_response import Json
 from kefu.web.record import Record, record_of
 
 _STREAM_HEADERS = {
@@ -212,7 +213,7 @@ class Exchange(Response):
         # OpenAI's own answers always have it, so clients (the `llm` command) do not ask.
         completion.usage = completion.usage or self._estimate(dialogue)
         self._whole = True
-        return JSONResponse(collected.response(completion))
+        return Json(collected.response(completion))
 
 
 class Direct(Exchange):

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from fastapi import APIRouter, Request, Response
-from starlette.responses import JSONResponse
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound
 from kefu.sessions import SessionId, Sessions, Status, StoredMessage, Wanted
 from kefu.web.desk import Desk
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.gateway import Gateway
+from kefu.web.json_response import Json, encoded
 from kefu.web.panel import Panel
 from kefu.web.panel_view import EXPORTS, Whole, day, key, page
 
@@ -52,19 +52,19 @@ def _add_entrance(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
     @router.post("/api/enter")
     async def enter(request: Request) -> Response:
         given = await panel.enter(request, gateway.address(request))
-        return JSONResponse({"pass": given})
+        return Json({"pass": given})
 
 
 def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
     @router.get("/api/about")
     async def about(request: Request) -> Response:
         await panel.check(request, gateway.address(request))
-        return JSONResponse(asdict(panel.about))
+        return Json(asdict(panel.about))
 
     @router.get("/api/keys")
     async def keys(request: Request) -> Response:
         await panel.check(request, gateway.address(request))
-        return JSONResponse({"keys": [key(state) for state in await panel.keys()]})
+        return Json({"keys": [key(state) for state in await panel.keys()]})
 
     @router.get("/api/days")
     async def days(request: Request) -> Response:
@@ -73,7 +73,7 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         since = _date(request, "since", today - timedelta(days=_DAYS - 1))
         until = _date(request, "until", today)
         found = await _kept(panel).days(since, until)
-        return JSONResponse({"days": [day(one) for one in found]})
+        return Json({"days": [day(one) for one in found]})
 
     @router.get("/api/sessions")
     async def sessions(request: Request) -> Response:
@@ -87,7 +87,7 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
             )
         except ValueError:
             raise InvalidRequest("cursor: is none of ours.", param="cursor") from None
-        return JSONResponse(page(found))
+        return Json(page(found))
 
 
 def _add_sessions(router: APIRouter, panel: Panel, desk: Desk, gateway: Gateway) -> None:
@@ -97,7 +97,7 @@ def _add_sessions(router: APIRouter, panel: Panel, desk: Desk, gateway: Gateway)
         before = _number(request.query_params, "before")
         shown = await _whole(panel, request, int(before) if before else None, pages=1)
         more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
-        return JSONResponse({**shown.json(), "before": shown.messages[0].id if more else None})
+        return Json({**shown.json(), "before": shown.messages[0].id if more else None})
 
     @router.get("/api/sessions/{session_id}/export")
     async def export(request: Request) -> Response:
@@ -108,7 +108,7 @@ def _add_sessions(router: APIRouter, panel: Panel, desk: Desk, gateway: Gateway)
         kind, whole = EXPORTS[name], await _whole(panel, request)
         file = f'attachment; filename="session-{whole.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
-        return Response(kind.write(whole), media_type=kind.media_type, headers=headers)
+        return Response(encoded(kind.write(whole)), media_type=kind.media_type, headers=headers)
 
     @router.delete("/api/sessions/{session_id}")
     async def delete(request: Request) -> Response:
