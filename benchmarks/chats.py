@@ -18,6 +18,7 @@ from typing import Any
 
 import boto3
 
+from benchmarks.kept import request_lines
 from kefu.sessions import LEASE, Asked, Ended, Retention, Session, Sessions, Wanted
 from kefu.stores.dynamodb import DynamoStore
 from kefu.stores.memory import MemoryStore
@@ -198,6 +199,7 @@ def chats(rounds: int) -> str:
         local = asyncio.run(local_times(Path(folder), rounds))
         lines = [f"{'keeping a chat, milliseconds':50}{'SQLite':>10}{'memory':>10}"]
         lines += [f"{name:50}{a:10.3f}{b:10.3f}" for name, (a, b) in local.items()]
+        lines += ["", *request_lines(2 * rounds)]
         part = folder_of("dynamodb-local")
         if part is None:
             return "\n".join([*lines, "DynamoDB Local is not in .parts/. Try: make parts"])

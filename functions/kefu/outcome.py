@@ -123,7 +123,7 @@ class Outcome:
 
     async def written(self, seconds: float) -> None:
         """Wait longer: nothing goes on by itself in a function whose answer has ended."""
-        await self._writing.keeper.wait(self._saving, seconds)
+        await self._writing.keeper.wait([*self._saving, *self._asides], seconds)
 
     async def end_with(self, reply: str) -> None:
         """The answer came from a hook: no model was asked."""
