@@ -32,6 +32,8 @@ class Echo:
         """The beginning of the key that a text ends with, where it does."""
         self.heard = False
         """One of the texts holds the whole key."""
+        self.suspects = False
+        """That, or one ends as the key begins, if only with its first letter."""
 
     @property
     def begun(self) -> int:
@@ -40,16 +42,16 @@ class Echo:
         return longest if longest >= SHORTEST else 0
 
     def hear(self, choices: Sequence[object]) -> None:
-        """Costs half a microsecond a chunk: most pieces do not even hold the first character."""
+        """Costs less than a microsecond a chunk: most pieces do not even hold the first letter."""
+        first, begun = self._first, self._begun
         for choice in choices:
             if isinstance(choice, dict) and isinstance(delta := choice.get("delta"), dict):
-                index = _index(choice)
                 for name, part in delta.items():
                     if isinstance(part, str):
-                        if self._begun or self._first in part:
-                            self._hear(part, (index, name))
+                        if begun or first in part:
+                            self._hear(part, (_index(choice), name))
                     elif part:
-                        self._search(part, (index, name))
+                        self._search(part, (_index(choice), name))
 
     def _search(self, value: object, place: Place) -> None:
         if isinstance(value, str):
@@ -66,11 +68,11 @@ class Echo:
         text = self._begun.pop(place, "") + piece
         self.heard = self.heard or self._secret in text
         at = text.find(self._first, max(0, len(text) - len(self._secret) + 1))
-        while at >= 0:
-            if self._secret.startswith(text[at:]):
-                self._begun[place] = text[at:]
-                return
+        while at >= 0 and not self._secret.startswith(text[at:]):
             at = text.find(self._first, at + 1)
+        if at >= 0:
+            self._begun[place] = text[at:]
+        self.suspects = self.heard or bool(self._begun)
 
 
 def _index(value: object) -> int | None:

@@ -72,11 +72,15 @@ class Stream:
                 raise
             data = b""
         chunks: list[Chunk] = []
-        hear = self._echo.hear if self._echo else None
+        echo = self._echo
+        hear = echo.hear if echo else None
         try:
             for event in self._parser.feed(data):
                 if chunk := self.completion.read(event, hear):
-                    chunks += self._harmless(chunk)
+                    if echo and (echo.suspects or self._held or self._secret in chunk.text):
+                        chunks += self._harmless(chunk, echo)
+                    else:
+                        chunks.append(chunk)
         except (MalformedChunk, EventTooLarge, InBandError) as error:
             if not chunks:
                 raise
@@ -84,23 +88,18 @@ class Stream:
         self.over = self.completion.done or not data
         return chunks
 
-    def _harmless(self, chunk: Chunk) -> Iterable[Chunk]:
+    def _harmless(self, chunk: Chunk, echo: Echo) -> Iterable[Chunk]:
         """The chunks that may go out now that this one is here."""
-        echo = self._echo
-        if echo is None:
-            return (chunk,)
         begun = echo.begun
         # An answer that has ended does not say the rest: half a key is one too much.
         most = len(self._secret) // 2 if self.whole else len(self._secret)
         if echo.heard or begun > most or self._secret in chunk.text:
             raise MalformedChunk("the upstream echoed the key")
+        self._held.append(chunk)
         if begun and not self.whole:
-            self._held.append(chunk)
             return ()
-        if not self._held:
-            return (chunk,)
         held, self._held = self._held, []
-        return (*held, chunk)
+        return held
 
     def close(self) -> None:
         if self.completion.done:
