@@ -137,6 +137,73 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
     assert roles == {"ChatRole", "CodeDeployServiceRole", "ApiAccountRole"}
 
 
+def holds(what: Any, given: dict[str, str]) -> Any:
+    """What CloudFormation makes of a rule's functions."""
+    if not isinstance(what, dict):
+        return what
+    [(name, value)] = what.items()
+    if name == "Ref":
+        return given[value]
+    values = [holds(one, given) for one in value]
+    made: dict[str, Callable[[], bool]] = {
+        "Fn::Not": lambda: not values[0],
+        "Fn::Or": lambda: any(values),
+        "Fn::Equals": lambda: values[0] == values[1],
+        "Fn::Contains": lambda: values[1] in values[0],
+    }
+    return made[name]()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "mended", "rule"),
+    [
+        ({"RunMode": "buffered"}, {"RunMode": "streaming"}, "BufferedIsForSamLocal"),
+        (
+            {"DomainName": "chat.example.com"},
+            {"CertificateArn": "arn:aws:acm:eu-central-1:123456789012:certificate/1"},
+            "DomainNeedsCertificate",
+        ),
+        (
+            {"SnapStart": "on", "ProvisionedConcurrency": "1"},
+            {"ProvisionedConcurrency": "0"},
+            "SnapStartOrProvisioned",
+        ),
+        (
+            {"BotCheck": "turnstile", "AllowedOrigins": "*"},
+            {"BotCheckHostnames": "www.example.com"},
+            "BotCheckNeedsHostnames",
+        ),
+        (
+            {"BotCheck": "turnstile"},
+            {"AllowedOrigins": "https://www.example.com"},
+            "BotCheckNeedsHostnames",
+        ),
+        ({"MaxPromptTokens": "9000"}, {"Trim": "fifo"}, "PromptTokensNeedAStrategy"),
+        (
+            {"MaxPromptTokens": "9000", "Trim": "off"},
+            {"MaxPromptTokens": ""},
+            "PromptTokensNeedAStrategy",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_made(
+    stack: Stack, wrong: dict[str, str], mended: dict[str, str], rule: str
+) -> None:
+    usual = {name: str(what.get("Default")) for name, what in stack["Parameters"].items()}
+
+    def refused(given: dict[str, str]) -> list[str]:
+        return [
+            name
+            for name, what in stack["Rules"].items()
+            if holds(what.get("RuleCondition", True), given)
+            and not all(holds(one["Assert"], given) for one in what["Assertions"])
+        ]
+
+    assert refused(usual) == []
+    assert refused(usual | wrong) == [rule]
+    assert refused(usual | wrong | mended) == []
+
+
 def test_secrets_are_referred_to_and_never_parameters(stack: Stack) -> None:
     """T20: keys, bot check, panel, identities; what may be read is what is referred to."""
     assert not [name for name, what in stack["Parameters"].items() if "NoEcho" in what]
