@@ -90,7 +90,8 @@ const en = {
   why: {
     rotated: (n: number, why: string) =>
       `${n} ${n === 1 ? "key" : "keys"} failed first (${why}); the next one answered.`,
-    allFailed: (n: number, why: string) => `All ${n} tries failed (${why}).`,
+    allFailed: (n: number, why: string) =>
+      n === 1 ? `The only try failed (${why}).` : `All ${n} tries failed (${why}).`,
     summary: "This call was for a summary of older messages, which the answer was to know.",
     again: (n: number) => `The visitor sent this message again: try ${n}.`,
     noTry: "No key was tried: all of them were resting, or a limit was reached.",

@@ -81,6 +81,11 @@ test.each<[string, Partial<Call>, RegExp]>([
   ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /resting/],
   ["left", { error: { code: "client_gone" }, finish_reason: null }, /pressed Stop/],
   ["summary", { meta: { purpose: "summary" } }, /summary of older messages/],
+  [
+    "one try",
+    { meta: { attempts: [{ key: "a", outcome: "http_500", ms: 1 }] }, error: { code: "x" } },
+    /^The only try failed \(http_500\)\./,
+  ],
   ["again", { meta: { again: 1 } }, /again: try 2/],
   ["too long", { error: { code: "context_length_exceeded" } }, /too long/],
   [
