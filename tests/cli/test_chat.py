@@ -393,7 +393,7 @@ def test_a_reader_that_leaves_ends_the_chat_quietly(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
     """K6: `kefu chat … | head -1`; the session's end is in its log."""
-    upstream.script("*", answer(*["line\n"] * 20_000))
+    upstream.script("*", answer(*["line\n" * 100] * 200))
     command = f"{sys.executable} -m kefu chat first | head -1"
     child = subprocess.run(
         ["/bin/sh", "-c", command],

@@ -72,11 +72,12 @@ def drawn(out: io.StringIO) -> str:
 async def test_s8_blocks_stand_one_line_apart_and_headings_at_the_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever rich puts around a table or code; nothing has a background, dark or light."""
+    """Whatever rich puts around a table or code, or up to the edge; nothing has a background, dark
+    or light.
+    """
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    lines = [line.rstrip() for line in drawn(io.StringIO()).split("\n")]
-    assert lines == [
+    assert drawn(io.StringIO()).split("\n") == [
         *("Title", "", "Here:", "", " a  b", " ────", " c  d", "", " code", ""),
         *("▌ said", "", ""),
     ]

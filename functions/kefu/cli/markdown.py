@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections.abc import Sequence
 from typing import ClassVar, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -146,11 +147,21 @@ class _Block:
         self._most = most
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        lines = console.render_lines(self._markdown, options, pad=False)
-        full = [at for at, line in enumerate(lines) if any(part.text.strip() for part in line)]
+        lines = [*map(_ended, console.render_lines(self._markdown, options, pad=False))]
+        full = [at for at, line in enumerate(lines) if line]
         for line in lines[full[0] : full[-1] + 1][-self._most :] if full else ():
             yield from line
             yield Segment.line()
+
+
+def _ended(line: Sequence[Segment]) -> list[Segment]:
+    """Without the spaces up to the edge, which would be copied along with a text."""
+    parts = [*line]
+    while parts and not parts[-1].text.strip():
+        parts.pop()
+    if parts:
+        parts[-1] = Segment(parts[-1].text.rstrip(), parts[-1].style)
+    return parts
 
 
 class _Left(Heading):
