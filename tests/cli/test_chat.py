@@ -133,10 +133,13 @@ def test_s11_who_must_wait_is_told_how_long(
 def test_once_ends_with_3_and_4_at_its_limits(kefu: Kefu, upstream: ScriptedUpstream) -> None:
     """S10, S16, S27."""
     upstream.script("*", answer('<action tool="current_time"></action>'))
-    assert kefu("chat", "--once", "--max-steps", "2", "x").code == 3
+    ran = kefu("chat", "--once", "--max-steps", "2", "x")
+    assert ran.code == 3
+    assert "(--max-steps allows more)" in ran.err
     assert len(upstream.journal) == 2
     ran = kefu("chat", "--once", "--max-prompt-tokens", "3", "a question of more than three")
     assert ran.code == 4
+    assert "--budget-action trim" in ran.err
     assert len(upstream.journal) == 2
 
 

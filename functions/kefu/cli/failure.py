@@ -25,10 +25,18 @@ _OUTCOMES: Mapping[str, str] = {
     "empty": "its answer is empty",
 }
 
+_WAYS_OUT: Mapping[str, str] = {
+    "budget_exceeded": "/clear makes room; so does --budget-action trim, by itself",
+    "max_steps": "--max-steps allows more",
+    "context_length_exceeded": "/clear makes room",
+}
+
 
 def told(error: TurnError) -> str:
-    """The error on one line, with what became of the last call or how long to wait."""
+    """The error on one line, with what became of the last call, how long to wait or what to do."""
     said = one_line(error.message, 400)
+    if way := _WAYS_OUT.get(error.code):
+        return f"{said} ({way})"
     outcome = error.attempts[-1].outcome if error.attempts else ""
     if outcome and outcome != "ok":
         return f"{said} ({_OUTCOMES.get(outcome) or outcome.replace('http_', 'HTTP ')})"
