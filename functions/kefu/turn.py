@@ -36,8 +36,10 @@ TITLE_LENGTH = 40
 BUSY_WAIT = 3
 """Seconds after which it is worth asking again for a message that is being answered."""
 
-STORE_PATIENCE = 3.0
-"""Seconds for all that the store is asked before the model: a page waits five for a first byte."""
+STORE_PATIENCE = 4.0
+"""Seconds for all that the store is asked before the model: one whose library is loading has three
+for its first answer, and a page waits five for a first byte.
+"""
 
 PAGES = 3
 """Reads of the store for one history: turns that went wrong take up places in each."""
