@@ -2,7 +2,7 @@
 
 /** Custom properties of the stylesheets alone: a letter each. */
 const PROPERTIES =
-  "accent accent-ink control dark ink light line muted on-accent quiet shadow surface tint warm warm-line".split(
+  "accent accent-ink control dark ink light line muted on-accent quiet surface tint warm warm-line".split(
     " ",
   );
 

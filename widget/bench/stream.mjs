@@ -66,7 +66,7 @@ ${
 const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
 const ours = {
   text: (content) => event({ delta: { content } }),
-  end: `${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
+  end: `${event({ delta: { content: "\n\nThat is all." } })}${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
 };
 const peers = { text: (text) => `data: ${JSON.stringify({ text })}\n\n`, end: "" };
 
@@ -92,7 +92,8 @@ function stream(response, form) {
 const asked = [];
 let isTalking = false;
 const server = createServer(async (request, response) => {
-  if (request.method === "POST" && isTalking) {
+  if (request.url === "/bare") stream(response, ours);
+  else if (request.method === "POST" && isTalking) {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.end(ours.text(PASSAGE.slice(0, 100)) + ours.end);
   } else if (request.method === "POST") stream(response, wanted.isPeer ? peers : ours);
@@ -125,6 +126,22 @@ async function talk(turns) {
     });
   }
   return document.querySelector("kefu-chat").shadowRoot.querySelectorAll("*").length;
+}
+
+/** Runs in the page: an answer that was not shown as a whole costs nothing, and says nothing. */
+function complaint() {
+  const { shadowRoot } = document.querySelector("kefu-chat");
+  const answer = [...shadowRoot.querySelectorAll(".answer")].at(-1).textContent;
+  return (
+    shadowRoot.querySelector(".trouble")?.textContent ??
+    (answer.endsWith("That is all.") ? "" : `it ends with ${answer.slice(-40)}`)
+  );
+}
+
+/** Runs in the page: reads the same answer, and does nothing with it. */
+async function readOnly() {
+  const reader = (await fetch("/bare")).body.getReader();
+  while (!(await reader.read()).done);
 }
 
 const INPUT = wanted.isPeer ? "deep-chat #text-input" : "kefu-chat textarea";
@@ -182,6 +199,9 @@ try {
   const quietStart = await spent();
   await tab.waitForTimeout(1_000);
   const idle = (await spent()).task - quietStart.task;
+  const bareStart = await spent();
+  await tab.evaluate(readOnly);
+  const bare = ((await spent()).task - bareStart.task) / CHUNKS;
   isTalking = true;
   const elements = TURNS === 0 ? undefined : await tab.evaluate(talk, TURNS);
   isTalking = false;
@@ -204,6 +224,8 @@ try {
   if (wanted.isPeer) await tab.waitForTimeout(500);
   else await tab.locator('kefu-chat .act[aria-label="Send"]').waitFor();
   const end = await spent();
+  const wrong = wanted.isPeer ? "" : await tab.evaluate(complaint);
+  if (wrong) throw new Error(`The answer is not there: ${wrong}`);
   const quarters = [0, 1, 2, 3].map((at) => marks[at + 1].task - marks[at].task);
   const gaps = await tab.evaluate(() => globalThis.seen.gaps.toSorted((a, b) => a - b));
   const figures = {
@@ -213,6 +235,7 @@ try {
     "chat arrives: script ms": arrival.script - before.script,
     "chat arrives: longest task ms (0: none over 50)": arrivalTask,
     "main thread ms a chunk": (end.task - marks[0].task) / CHUNKS,
+    "of that: to read it and to do nothing, ms a chunk": bare,
     "script, style and layout ms a chunk": (end.own - marks[0].own) / CHUNKS,
     "script ms a chunk": (end.script - marks[0].script) / CHUNKS,
     "idle main thread ms a second": idle,

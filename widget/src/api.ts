@@ -41,7 +41,7 @@ export function httpApi(url: URL, send: Send): Api {
   };
   return {
     async ask(ask, signal) {
-      const response = await orLost(send(url, { ...POST, body: JSON.stringify(ask), signal }));
+      const response = await send(url, { ...POST, body: JSON.stringify(ask), signal }).catch(lost);
       const { status, headers, body } = response;
       if (
         status !== 200 ||
@@ -67,7 +67,7 @@ async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Arra
   const reader = body.getReader();
   try {
     for (;;) {
-      const { done, value } = await orLost(reader.read());
+      const { done, value } = await reader.read().catch(lost);
       if (done) return;
       yield value;
     }
@@ -77,12 +77,8 @@ async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Arra
   }
 }
 
-async function orLost<T>(result: Promise<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    throw new ConnectionLost("no connection", { cause: error });
-  }
+function lost(): never {
+  throw new ConnectionLost();
 }
 
 /** Nobody is there who could do anything about it. */

@@ -2,7 +2,6 @@
 
 import { httpApi } from "./api.ts";
 import { textsOf } from "./dictionaries.ts";
-import { ACTS } from "./handle.ts";
 import { languageOf } from "./languages.ts";
 import { readOptions } from "./options.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
@@ -15,7 +14,7 @@ import { Widget } from "./widget.ts";
 export async function arrive(): Promise<void> {
   const host = document.querySelector<Host>(HOST_TAG);
   if (!host?.kefu) return;
-  const [launcher, handle, calls, settings, address, script] = host.kefu;
+  const [launcher, settings, address, script, take] = host.kefu;
   delete host.kefu;
   // The script that brought it.
   host.replaceChildren();
@@ -24,20 +23,13 @@ export async function arrive(): Promise<void> {
   launcher.setCustomValidity("");
   host.lang = texts.lang;
   host.dir = isRtl(texts.lang) ? "rtl" : "ltr";
-  const warn = (complaint: string): void => console.warn(`Chat widget: ${complaint}`);
   const apiUrl = new URL(address);
-  const options = readOptions(settings, texts, warn);
+  const options = readOptions(settings, texts);
   const store = new Store(apiUrl, () => areaOf(window, options.persist));
   const send = await sender(script, host, apiUrl, store);
   if (!host.isConnected) return;
   const api = httpApi(apiUrl, send);
   const widget = new Widget(window, host, launcher, texts, options, store, api);
-  const { destroy } = handle;
-  handle.destroy = () => {
-    widget.destroy();
-    destroy();
-  };
-  for (const name of ACTS) handle[name] = (text?: unknown) => widget[name](`${text}`);
-  for (const [name, text] of calls) handle[name](text as string);
+  take(widget);
   launcher.onclick = () => widget.toggle();
 }

@@ -6,7 +6,7 @@
  */
 
 import { type Api, type Ask, ConnectionLost } from "./api.ts";
-import { Deadlines } from "./deadlines.ts";
+import { Deadline } from "./deadline.ts";
 import { type Exchange, outgoing } from "./history.ts";
 import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
 import { codeOfStatus, nextTry, retryAfterMs, type Trouble } from "./retry.ts";
@@ -14,12 +14,15 @@ import { AnswerDecoder, type Arrival } from "./sse.ts";
 
 export type Rating = "up" | "down" | "none";
 
+/** As it should, where the visitor wanted, or otherwise. */
+export type Ending = "whole" | "stopped" | Trouble;
+
 export interface Turn extends Exchange {
   /** `client_message_id`: the same in every try of this message, another for another answer. */
   id: string;
   readonly question: string;
   answer: string;
-  ending: "open" | "whole" | "stopped" | Trouble;
+  ending: "open" | Ending;
   /** What the visitor thinks of the answer, once they have said so. */
   rating?: Rating;
 }
@@ -51,7 +54,7 @@ export interface Circumstances {
 export class Conversation {
   readonly #around: Circumstances;
   readonly #audience: Audience;
-  readonly #deadlines = new Deadlines((limit, slept) => this.#expired(limit, slept));
+  readonly #deadline = new Deadline((limit, slept) => this.#expired(limit, slept));
   readonly #turns: Turn[];
   #state: State;
   #request = new AbortController();
@@ -99,14 +102,14 @@ export class Conversation {
   /** Asks the last question again, after it ended in trouble. */
   retry(): void {
     const turn = this.#turns.at(-1);
-    if (turn === undefined || (this.#state !== "failed" && this.#state !== "disconnected")) return;
+    if (!turn || (this.#state !== "failed" && this.#state !== "disconnected")) return;
     this.#restart(turn);
   }
 
   /** Asks for another answer to the last question, after one has ended well. */
   again(): void {
     const turn = this.#turns.at(-1);
-    if (turn === undefined || !isFinished(turn.ending)) return;
+    if (!turn || !isFinished(turn.ending)) return;
     this.#former = { ...turn };
     turn.id = this.#around.newId();
     this.#restart(turn);
@@ -131,12 +134,12 @@ export class Conversation {
 
   /** The network is back: what waited for it goes out. */
   online(): void {
-    if (this.#state === "connecting") this.#deadlines.start("back-off", this.#waitMs);
+    if (this.#state === "connecting") this.#deadline.start("back-off", this.#waitMs);
   }
 
   /** The tab is looked at again, or runs again: has it slept through a time limit? */
   wake(): void {
-    if (this.#deadlines.slept()) this.#end("lost", "disconnected");
+    if (this.#deadline.slept()) this.#end("lost", "disconnected");
   }
 
   #restart(turn: Turn): void {
@@ -156,13 +159,15 @@ export class Conversation {
   #apply(event: Event, waiting?: Waiting): void {
     const turn = this.#turns.at(-1);
     const next = step(this.#state, event);
-    if (next === undefined || turn === undefined) return;
-    for (const limit of next.cancel) this.#deadlines.cancel(limit);
+    if (!next || !turn) return;
+    this.#deadline.cancel();
+    // Every byte enters `streaming` anew; whoever watches has nothing to do for it.
+    const hasMoved = next.state !== this.#state;
     this.#state = next.state;
     if (event !== "byte" && event !== "open") this.#request.abort();
     const isOffline = next.state === "connecting" && !this.#around.isOnline();
-    if (!isOffline) for (const limit of next.start) this.#deadlines.start(limit, this.#ms(limit));
-    this.#audience.moved(next.state, turn, isOffline ? "offline" : waiting);
+    if (next.limit && !isOffline) this.#deadline.start(next.limit, this.#ms(next.limit));
+    if (hasMoved) this.#audience.moved(next.state, turn, isOffline ? "offline" : waiting);
   }
 
   #ms(limit: Limit): number {
@@ -174,7 +179,7 @@ export class Conversation {
     const turn = this.#turns.at(-1);
     if (slept || limit === "stall") this.#end("lost", "disconnected");
     else if (limit === "first-byte") this.#failed("gateway_timeout");
-    else if (turn !== undefined) void this.#ask(turn);
+    else if (turn) void this.#ask(turn);
   }
 
   async #ask(turn: Turn): Promise<void> {
@@ -254,14 +259,14 @@ export class Conversation {
 
   #quit(event: "stop" | "lost", ending: "stopped" | "disconnected"): void {
     const turn = this.#turns.at(-1);
-    if (turn === undefined || !isBusy(this.#state)) return;
+    if (!turn || !isBusy(this.#state)) return;
     if (this.#made > 0) this.#around.api.cancel(turn.id);
     this.#end(event, ending);
   }
 
   #end(event: Event, ending: Turn["ending"]): void {
     const turn = this.#turns.at(-1);
-    if (turn === undefined || !isBusy(this.#state)) return;
+    if (!turn || !isBusy(this.#state)) return;
     turn.ending = ending;
     // Stopped before there was anything to put in its place: the former answer holds.
     if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);

@@ -21,7 +21,8 @@ export interface EventDetails {
 
 export type EventName = keyof EventDetails;
 
-export interface ChatWidget {
+/** What the chat does, once it is there. */
+export interface Acts {
   open(): void;
   close(): void;
   toggle(): void;
@@ -31,11 +32,12 @@ export interface ChatWidget {
   reset(): void;
   /** Takes the widget off the page; the script may be included again later. */
   destroy(): void;
+}
+
+export interface ChatWidget extends Acts {
   /** Calls `told` with each event's detail; the result ends that. */
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }
 
-/** What the chat does, once it is there. */
-export const ACTS = ["open", "close", "toggle", "send", "reset"] as const;
-
-export type Call = readonly [name: (typeof ACTS)[number], text: unknown];
+/** What waits for the chat. */
+export const WAITING = ["open", "close", "toggle", "send", "reset"] as const;

@@ -14,13 +14,16 @@ export interface Exchange {
 const MAX_BYTES = 60_000;
 const MAX_MESSAGES = 100;
 
-/** The last question, and as many whole exchanges before it as fit, oldest dropped first. */
+/**
+ * The last question, and as many whole exchanges before it as fit, oldest dropped first.
+ * Well-formed: a lone surrogate (half an emoji) is no text for any server.
+ */
 export function outgoing(exchanges: readonly Exchange[]): readonly Message[] {
   const groups = exchanges.map(({ question, answer }, i): Message[] => {
-    const asked: Message = { role: "user", content: wellFormed(question) };
+    const asked: Message = { role: "user", content: question.toWellFormed() };
     const isLast = i === exchanges.length - 1;
     if (isLast || !answer) return [asked];
-    return [asked, { role: "assistant", content: wellFormed(answer) }];
+    return [asked, { role: "assistant", content: answer.toWellFormed() }];
   });
   const kept = newest(groups, (group) => group.length);
   // What the visitor asked goes out even where it alone is too much: the service says so.
@@ -32,16 +35,11 @@ export function newest<T>(groups: readonly T[], count: (group: T) => number): re
   let bytes = 0;
   let messages = 0;
   let first = groups.length;
-  for (const group of [...groups].reverse()) {
+  for (const group of groups.toReversed()) {
     bytes += new TextEncoder().encode(JSON.stringify(group)).length;
     messages += count(group);
     if (bytes > MAX_BYTES || messages > MAX_MESSAGES) break;
     first -= 1;
   }
   return groups.slice(first);
-}
-
-/** A lone surrogate (half an emoji) is no text for any server. */
-function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

@@ -5,7 +5,7 @@
  * All of it has to stay below 1.5 KB; whatever can wait for the chat is done there.
  */
 
-import { ACTS, type Call, type ChatWidget } from "./handle.ts";
+import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
 import { isOn, isUsable, lookOf, type Settings } from "./settings.ts";
 import { isKeptOpen } from "./store.ts";
@@ -47,12 +47,14 @@ export function start(bring: Bring): void {
   // Two slashes are no address, neither of this page nor of another.
   address.href = (settings.apiUrl as string) || "//";
   if (!isUsable(address.href)) {
-    console.error("Chat widget: data-api-url must be https (http only on localhost)");
+    console.error("Chat widget: data-api-url must be https (http on localhost)");
     return;
   }
   const host: Host = document.createElement(HOST_TAG);
   const launcher = document.createElement("button");
-  const calls: Call[] = [];
+  /** What was asked for before there was a chat. */
+  const calls: (() => void)[] = [];
+  let chat: Acts | undefined;
   let isComing = false;
 
   const send = (): void => {
@@ -62,12 +64,13 @@ export function start(bring: Bring): void {
       isComing = false;
       // Nobody waits for what the pointer alone has asked for.
       if (!calls.splice(0)[0]) return;
-      launcher.setCustomValidity("The chat cannot be loaded");
+      launcher.setCustomValidity("The chat did not load");
       launcher.reportValidity();
     });
   };
   const handle = {
     destroy() {
+      chat?.destroy();
       host.remove();
       if (window.ChatWidget === handle) delete window.ChatWidget;
     },
@@ -78,13 +81,20 @@ export function start(bring: Bring): void {
       return () => gone.abort();
     },
   } as ChatWidget;
-  for (const name of ACTS) {
+  for (const name of WAITING) {
     handle[name] = (text?: unknown) => {
-      calls.push([name, text]);
-      send();
+      if (chat) chat[name](`${text}`);
+      else {
+        calls.push(() => handle[name](text as string));
+        send();
+      }
     };
   }
-  host.kefu = [launcher, handle, calls, settings, address.href, script];
+  const take = (arrived: Acts): void => {
+    chat = arrived;
+    for (const call of calls) call();
+  };
+  host.kefu = [launcher, settings, address.href, script, take];
 
   launcher.className = "launcher";
   // TypeScript does not know that a list of tokens can be assigned a text.

@@ -1,7 +1,7 @@
 /**
  * What a connection may do next: the whole of it, as data.
  *
- * Time limits belong to states: each starts when its state is entered (again, too: every byte
+ * A time limit belongs to a state: it starts when its state is entered (again, too: every byte
  * enters `streaming` anew) and is cancelled when the state is left, so that no timer can outlive
  * what it watches. Nothing is imported, so the table can be read and tested alone.
  */
@@ -32,13 +32,13 @@ export type Event =
   /** The service said no, or the answer ended without its end. */
   | "fail";
 
-/** A named time limit; `deadlines.ts` runs it. */
+/** A named time limit; `deadline.ts` runs it. */
 export type Limit = "back-off" | "first-byte" | "stall";
 
 export interface Step {
   readonly state: State;
-  readonly cancel: readonly Limit[];
-  readonly start: readonly Limit[];
+  /** The limit that starts in place of any other. */
+  readonly limit: Limit | undefined;
 }
 
 export const STATES: readonly State[] = [
@@ -61,13 +61,11 @@ export const EVENTS: readonly Event[] = [
   "fail",
 ];
 
-export const LIMITS: Readonly<Record<State, readonly Limit[]>> = {
-  idle: [],
-  connecting: ["back-off"],
-  "awaiting-first-byte": ["first-byte"],
-  streaming: ["stall"],
-  disconnected: [],
-  failed: [],
+/** Of the states that wait for something. */
+export const LIMITS: Readonly<Partial<Record<State, Limit>>> = {
+  connecting: "back-off",
+  "awaiting-first-byte": "first-byte",
+  streaming: "stall",
 };
 
 export const TRANSITIONS: Readonly<Record<State, Readonly<Partial<Record<Event, State>>>>> = {
@@ -99,11 +97,10 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Partial<Record<Event, 
 /** The step that `event` makes in `state`, or undefined where it means nothing. */
 export function step(state: State, event: Event): Step | undefined {
   const next = TRANSITIONS[state][event];
-  if (next === undefined) return undefined;
-  return { state: next, cancel: LIMITS[state], start: LIMITS[next] };
+  return next && { state: next, limit: LIMITS[next] };
 }
 
 /** Whether an answer is under way, so that the composer offers Stop and refuses a second send. */
 export function isBusy(state: State): boolean {
-  return LIMITS[state].length > 0;
+  return LIMITS[state] !== undefined;
 }

@@ -29,12 +29,7 @@ const FIRST_BYTE_SECONDS = 5;
 const STALL_SECONDS = 10;
 const LONGEST_SECONDS = 600;
 
-/** `warn` is told of what the owner should look at. */
-export function readOptions(
-  settings: Settings,
-  texts: Texts,
-  warn: (complaint: string) => void,
-): Options {
+export function readOptions(settings: Settings, texts: Texts): Options {
   const setting = (name: string): string | undefined => textOf(settings[name]);
   return {
     retries: /^[0-5]$/.test(setting("retry") ?? "") ? Number(setting("retry")) : RETRIES,
@@ -42,20 +37,16 @@ export function readOptions(
     stallMs: milliseconds(setting("stallTimeout"), STALL_SECONDS),
     title: setting("title") ?? texts.title,
     greeting: setting("greeting") ?? texts.greeting,
-    suggestions: readSuggestions(settings.suggestions, warn),
+    suggestions: readSuggestions(settings.suggestions),
     consent: setting("consent"),
     privacyUrl: setting("privacyUrl"),
-    persist: oneOf(["session", "local", "none"], setting("persist")),
+    persist: (/^(local|none)$/.exec(setting("persist") ?? "")?.[0] ?? "session") as Persist,
     open: isOn(settings.open),
   };
 }
 
 /** Seconds, as in the settings of the service. */
 function milliseconds(value: string | undefined, defaultSeconds: number): number {
-  const seconds = /^\d+(\.\d+)?$/.test(value ?? "") ? Number(value) : 0;
+  const seconds = Number(value);
   return (seconds > 0 && seconds <= LONGEST_SECONDS ? seconds : defaultSeconds) * 1_000;
-}
-
-function oneOf<T extends string>(values: readonly [T, ...T[]], value: string | undefined): T {
-  return values.find((known) => known === value) ?? values[0];
 }

@@ -3,11 +3,14 @@
  * are arguments.
  */
 
-export type Code =
-  | "invalid_request"
-  | "rate_limit_exceeded"
-  | "upstream_service_unavailable"
-  | "gateway_timeout";
+const CODES = [
+  "invalid_request",
+  "rate_limit_exceeded",
+  "upstream_service_unavailable",
+  "gateway_timeout",
+] as const;
+
+export type Code = (typeof CODES)[number];
 
 export type Trouble =
   | Code
@@ -69,14 +72,6 @@ export function codeOfStatus(status: number): Code {
 
 /** The code of an error event; what is not known counts as "nobody can answer now". */
 export function codeOf(code: unknown): Code {
-  switch (code) {
-    case "invalid_request":
-    case "rate_limit_exceeded":
-    case "gateway_timeout":
-      return code;
-    case "context_length_exceeded":
-      return "invalid_request";
-    default:
-      return "upstream_service_unavailable";
-  }
+  if (code === "context_length_exceeded") return "invalid_request";
+  return CODES.find((known) => known === code) ?? "upstream_service_unavailable";
 }

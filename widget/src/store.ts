@@ -5,7 +5,7 @@
  * then the conversation lives as long as its page.
  */
 
-import type { Turn } from "./conversation.ts";
+import type { Ending, Turn } from "./conversation.ts";
 import { newest } from "./history.ts";
 import { own } from "./own.ts";
 import { ENGLISH } from "./texts.ts";
@@ -89,10 +89,9 @@ function bounded(turns: readonly Turn[]): readonly Turn[] {
 
 /** A turn that had no end is one that its page was left in. */
 function turnOf(value: unknown): Turn[] {
-  const [id, question, answer] = ["id", "question", "answer"].map((name) => own(value, name));
-  if (typeof id !== "string" || typeof question !== "string" || typeof answer !== "string") {
-    return [];
-  }
+  const texts = ["id", "question", "answer"].map((name) => own(value, name));
+  if (texts.some((text) => typeof text !== "string")) return [];
+  const [id, question, answer] = texts as [string, string, string];
   const ending = own(value, "ending");
   const rating = own(value, "rating");
   return [
@@ -106,10 +105,6 @@ function turnOf(value: unknown): Turn[] {
   ];
 }
 
-function isEnding(value: unknown): value is Turn["ending"] {
-  return (
-    value === "whole" ||
-    value === "stopped" ||
-    (typeof value === "string" && Object.hasOwn(ENGLISH.troubles, value))
-  );
+function isEnding(value: unknown): value is Ending {
+  return typeof value === "string" && Object.hasOwn(ENGLISH.endings, value);
 }

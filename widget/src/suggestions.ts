@@ -3,11 +3,8 @@
 const MOST = 6;
 const LONGEST_CHARS = 80;
 
-/** What was written there, in its order; `warn` is told once if some of it is of no use. */
-export function readSuggestions(
-  value: unknown,
-  warn: (complaint: string) => void,
-): readonly string[] {
+/** What was written there, in its order; the console is told if some of it is of no use. */
+export function readSuggestions(value: unknown): readonly string[] {
   const written = listOf(value);
   const usable = written.flatMap((item) => {
     const text = typeof item === "string" ? item.trim() : "";
@@ -15,7 +12,9 @@ export function readSuggestions(
   });
   const suggestions = usable.slice(0, MOST);
   if (suggestions.length < written.length) {
-    warn(`data-suggestions: up to ${MOST} texts of ${LONGEST_CHARS} characters`);
+    console.warn(
+      `Chat widget: data-suggestions: up to ${MOST} texts of ${LONGEST_CHARS} characters`,
+    );
   }
   return suggestions;
 }
@@ -23,13 +22,10 @@ export function readSuggestions(
 /** The items as written; one that cannot be used stands for a list that cannot be read. */
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  if (value == null) return [];
-  if (typeof value !== "string") return [undefined];
-  const text = value.trim();
-  if (!text) return [];
-  if (!text.startsWith("[")) return text.split("|");
   try {
-    return JSON.parse(text) as unknown[];
+    const text = ((value ?? "") as string).trim();
+    if (text.startsWith("[")) return JSON.parse(text);
+    return text ? text.split("|") : [];
   } catch {
     return [undefined];
   }

@@ -20,7 +20,7 @@ import { Consent } from "./view/consent.ts";
 import { Launcher } from "./view/launcher.ts";
 import { Panel } from "./view/panel.ts";
 import { COVERS_PAGE, fillScreen } from "./view/screen.ts";
-import { Suggestions } from "./view/suggestions.ts";
+import { suggestionBar } from "./view/suggestions.ts";
 import { Transcript } from "./view/transcript.ts";
 import stylesheet from "./view/widget.css";
 
@@ -31,7 +31,7 @@ export class Widget implements Audience {
   readonly #store: Store;
   readonly #conversation: Conversation;
   readonly #transcript: Transcript;
-  readonly #suggestions: Suggestions;
+  readonly #suggestions: HTMLElement;
   readonly #consent: Consent;
   readonly #composer: Composer;
   readonly #launcher: Launcher;
@@ -81,11 +81,11 @@ export class Widget implements Audience {
           done();
         }),
     });
-    this.#suggestions = new Suggestions(this.#texts, options.suggestions, (text) =>
+    this.#suggestions = suggestionBar(this.#texts, options.suggestions, (text) =>
       ask(() => this.#conversation.send(text)),
     );
     const { consent } = options;
-    this.#consent = new Consent(this.#texts, consent, stored.agreed === consent, () => {
+    this.#consent = new Consent(this.#texts, consent ?? "", stored.agreed === consent, () => {
       this.#composer.focus();
       this.#store.write({ agreed: consent });
     });
@@ -95,14 +95,13 @@ export class Widget implements Audience {
       (text) => this.#conversation.send(text),
       () => this.#conversation.stop(),
     );
-    const mark = launcher.children[0]?.cloneNode(true) as Element;
+    const mark = (launcher.firstChild as Element).cloneNode(true);
     this.#launcher = new Launcher(this.#texts, launcher);
-    const parts = [this.#transcript, this.#suggestions, this.#consent, this.#composer];
     this.#panel = new Panel(
       this.#texts,
       options.title,
       mark,
-      parts.map(({ node }) => node),
+      [this.#transcript.node, this.#suggestions, this.#consent.node, this.#composer.node],
       options.privacyUrl,
       () => {
         this.close();
@@ -158,7 +157,7 @@ export class Widget implements Audience {
   reset(): void {
     this.#conversation.clear();
     this.#transcript.cleared();
-    this.#suggestions.offerBelow(this.#transcript.node);
+    this.#transcript.node.after(this.#suggestions);
     this.#showStatus();
     this.#store.write({ turns: [] });
   }
@@ -182,7 +181,7 @@ export class Widget implements Audience {
 
   told(turn: Turn, text: string, isFirst: boolean): void {
     this.#transcript.told(text, isFirst);
-    this.#showStatus();
+    if (isFirst) this.#showStatus();
     this.#announce("delta", { id: turn.id, text });
   }
 
@@ -192,7 +191,7 @@ export class Widget implements Audience {
     if (!isBusy(state)) {
       this.#transcript.ended();
       if (!this.isOpen && isFinished(turn.ending)) this.#launcher.unread();
-      this.#panel.speak(this.#endingOf(turn));
+      this.#panel.speak(turn.ending === "open" ? "" : this.#texts.endings[turn.ending]);
       this.#save();
       this.#announceEnd(turn);
     } else if (state === "connecting") {
@@ -227,14 +226,7 @@ export class Widget implements Audience {
 
   #noticeOf(waiting: Waiting | undefined): string | undefined {
     if (waiting === undefined) return undefined;
-    return waiting === "offline" ? this.#texts.sendingWaits : this.#texts.troubles[waiting];
-  }
-
-  #endingOf(turn: Turn): string {
-    const { ending } = turn;
-    if (ending === "stopped") return this.#texts.stopped;
-    if (ending === "whole" || ending === "open") return this.#texts.answered;
-    return this.#texts.troubles[ending];
+    return waiting === "offline" ? this.#texts.sendingWaits : this.#texts.endings[waiting];
   }
 
   #showStatus(): void {
@@ -250,7 +242,7 @@ export class Widget implements Audience {
   #reveal(): void {
     if (this.isOpen) return;
     this.#show(true);
-    this.#transcript.shown();
+    this.#transcript.follow();
   }
 
   #show(isOpen: boolean): void {

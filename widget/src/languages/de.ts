@@ -18,8 +18,6 @@ export default {
   ready: "KI-Assistent, gern für Sie da",
   thinking: "Denkt nach …",
   answering: "Antwortet …",
-  answered: "Die Antwort ist vollständig",
-  stopped: "Angehalten",
   copy: "Kopieren",
   copied: "Kopiert",
   again: "Neu antworten",
@@ -31,7 +29,9 @@ export default {
   offline: "Sie sind offline",
   sendingWaits: "Sie sind offline. Ihre Nachricht wird gesendet, sobald Sie wieder verbunden sind.",
   disclaimer: "Antworten stammen von einer KI und können falsch sein",
-  troubles: {
+  endings: {
+    whole: "Die Antwort ist vollständig",
+    stopped: "Angehalten",
     invalid_request:
       "Mit der Anfrage stimmte etwas nicht. Bitte laden Sie die Seite neu und versuchen Sie es noch einmal.",
     rate_limit_exceeded: "Gerade fragen viele Menschen. Bitte warten Sie einen Moment.",

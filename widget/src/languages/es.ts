@@ -18,8 +18,6 @@ export default {
   ready: "Asistente de IA, a tu disposición",
   thinking: "Pensando…",
   answering: "Respondiendo…",
-  answered: "La respuesta está completa",
-  stopped: "Detenida",
   copy: "Copiar",
   copied: "Copiado",
   again: "Responder de nuevo",
@@ -31,7 +29,9 @@ export default {
   offline: "Sin conexión",
   sendingWaits: "Sin conexión. Tu mensaje se enviará cuando vuelvas a tenerla.",
   disclaimer: "Las respuestas las genera una IA y pueden contener errores",
-  troubles: {
+  endings: {
+    whole: "La respuesta está completa",
+    stopped: "Detenida",
     invalid_request: "Hubo un problema con la solicitud. Recarga la página e inténtalo de nuevo.",
     rate_limit_exceeded: "Hay muchas consultas en este momento. Espera un poco, por favor.",
     upstream_service_unavailable:

@@ -18,8 +18,6 @@ export default {
   ready: "Assistant IA, à votre service",
   thinking: "Réflexion en cours…",
   answering: "Réponse en cours…",
-  answered: "La réponse est terminée",
-  stopped: "Arrêtée",
   copy: "Copier",
   copied: "Copié",
   again: "Répondre à nouveau",
@@ -31,7 +29,9 @@ export default {
   offline: "Vous êtes hors ligne",
   sendingWaits: "Vous êtes hors ligne. Votre message partira dès votre retour.",
   disclaimer: "Les réponses sont générées par une IA et peuvent contenir des erreurs",
-  troubles: {
+  endings: {
+    whole: "La réponse est terminée",
+    stopped: "Arrêtée",
     invalid_request: "La requête a posé problème. Rechargez la page et réessayez.",
     rate_limit_exceeded:
       "Les demandes sont nombreuses en ce moment. Veuillez patienter un instant.",

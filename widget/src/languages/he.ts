@@ -18,8 +18,6 @@ export default {
   ready: "עוזר בינה מלאכותית לשירותך",
   thinking: "חושב…",
   answering: "עונה…",
-  answered: "התשובה הושלמה",
-  stopped: "נעצר",
   copy: "העתקה",
   copied: "הועתק",
   again: "תשובה נוספת",
@@ -31,7 +29,9 @@ export default {
   offline: "אין חיבור לאינטרנט",
   sendingWaits: "אין חיבור לאינטרנט. ההודעה תישלח כשהחיבור יחזור.",
   disclaimer: "התשובות נכתבות בידי בינה מלאכותית ועלולות להיות שגויות",
-  troubles: {
+  endings: {
+    whole: "התשובה הושלמה",
+    stopped: "נעצר",
     invalid_request: "משהו השתבש בבקשה. נא לטעון מחדש את הדף ולנסות שוב.",
     rate_limit_exceeded: "רבים שואלים כרגע. נא להמתין רגע.",
     upstream_service_unavailable: "שירות הבינה המלאכותית אינו זמין. נא לנסות שוב מאוחר יותר.",

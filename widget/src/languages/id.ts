@@ -18,8 +18,6 @@ export default {
   ready: "Asisten AI, siap membantu",
   thinking: "Sedang berpikir…",
   answering: "Sedang menjawab…",
-  answered: "Jawaban selesai",
-  stopped: "Dihentikan",
   copy: "Salin",
   copied: "Disalin",
   again: "Jawab lagi",
@@ -31,7 +29,9 @@ export default {
   offline: "Anda sedang luring",
   sendingWaits: "Anda sedang luring. Pesan akan dikirim saat koneksi kembali.",
   disclaimer: "Jawaban dibuat oleh AI dan bisa saja salah",
-  troubles: {
+  endings: {
+    whole: "Jawaban selesai",
+    stopped: "Dihentikan",
     invalid_request: "Ada masalah dengan permintaan. Muat ulang halaman lalu coba lagi.",
     rate_limit_exceeded: "Banyak yang bertanya saat ini. Mohon tunggu sebentar.",
     upstream_service_unavailable: "Layanan AI tidak tersedia. Silakan coba lagi nanti.",

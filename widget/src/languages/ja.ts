@@ -18,8 +18,6 @@ export default {
   ready: "AI アシスタントがお答えします",
   thinking: "考えています…",
   answering: "回答しています…",
-  answered: "回答が終わりました",
-  stopped: "停止しました",
   copy: "コピー",
   copied: "コピーしました",
   again: "もう一度回答",
@@ -31,7 +29,9 @@ export default {
   offline: "オフラインです",
   sendingWaits: "オフラインです。接続が戻ると、メッセージが送信されます。",
   disclaimer: "回答は AI が生成したもので、誤りを含むことがあります",
-  troubles: {
+  endings: {
+    whole: "回答が終わりました",
+    stopped: "停止しました",
     invalid_request:
       "リクエストに問題がありました。ページを再読み込みして、もう一度お試しください。",
     rate_limit_exceeded: "ただいま質問が集中しています。少しお待ちください。",

@@ -18,8 +18,6 @@ export default {
   ready: "AI 도우미가 답해 드립니다",
   thinking: "생각 중…",
   answering: "답변 중…",
-  answered: "답변이 끝났습니다",
-  stopped: "중지됨",
   copy: "복사",
   copied: "복사됨",
   again: "다시 답변",
@@ -31,7 +29,9 @@ export default {
   offline: "오프라인 상태입니다",
   sendingWaits: "오프라인 상태입니다. 다시 연결되면 메시지가 전송됩니다.",
   disclaimer: "답변은 AI가 생성하며 틀릴 수 있습니다",
-  troubles: {
+  endings: {
+    whole: "답변이 끝났습니다",
+    stopped: "중지됨",
     invalid_request: "요청에 문제가 있습니다. 페이지를 새로고침한 뒤 다시 시도해 주세요.",
     rate_limit_exceeded: "지금 문의가 많습니다. 잠시만 기다려 주세요.",
     upstream_service_unavailable: "AI 서비스를 이용할 수 없습니다. 나중에 다시 시도해 주세요.",

@@ -18,8 +18,6 @@ export default {
   ready: "Assistente de IA, pronto para ajudar",
   thinking: "Pensando…",
   answering: "Respondendo…",
-  answered: "A resposta está completa",
-  stopped: "Parada",
   copy: "Copiar",
   copied: "Copiado",
   again: "Responder novamente",
@@ -31,7 +29,9 @@ export default {
   offline: "Você está sem conexão",
   sendingWaits: "Você está sem conexão. Sua mensagem será enviada quando ela voltar.",
   disclaimer: "As respostas são geradas por IA e podem conter erros",
-  troubles: {
+  endings: {
+    whole: "A resposta está completa",
+    stopped: "Parada",
     invalid_request: "Houve um problema com a solicitação. Recarregue a página e tente novamente.",
     rate_limit_exceeded: "Há muitas perguntas no momento. Aguarde um instante.",
     upstream_service_unavailable:

@@ -18,8 +18,6 @@ export default {
   ready: "Trợ lý AI, luôn sẵn sàng giúp bạn",
   thinking: "Đang suy nghĩ…",
   answering: "Đang trả lời…",
-  answered: "Đã trả lời xong",
-  stopped: "Đã dừng",
   copy: "Sao chép",
   copied: "Đã sao chép",
   again: "Trả lời lại",
@@ -31,7 +29,9 @@ export default {
   offline: "Bạn đang ngoại tuyến",
   sendingWaits: "Bạn đang ngoại tuyến. Tin nhắn sẽ được gửi khi có mạng trở lại.",
   disclaimer: "Câu trả lời do AI tạo ra và có thể sai",
-  troubles: {
+  endings: {
+    whole: "Đã trả lời xong",
+    stopped: "Đã dừng",
     invalid_request: "Yêu cầu có lỗi. Vui lòng tải lại trang và thử lại.",
     rate_limit_exceeded: "Hiện có quá nhiều người hỏi. Vui lòng chờ một lát.",
     upstream_service_unavailable: "Dịch vụ AI không khả dụng. Vui lòng thử lại sau.",

@@ -18,8 +18,6 @@ export default {
   ready: "AI 助手，随时为您解答",
   thinking: "正在思考…",
   answering: "正在回答…",
-  answered: "回答完毕",
-  stopped: "已停止回答",
   copy: "复制",
   copied: "已复制",
   again: "重新回答",
@@ -31,7 +29,9 @@ export default {
   offline: "网络已断开",
   sendingWaits: "网络已断开，恢复后会自动发送。",
   disclaimer: "回答由 AI 生成，可能有误",
-  troubles: {
+  endings: {
+    whole: "回答完毕",
+    stopped: "已停止回答",
     invalid_request: "请求格式有误，请刷新页面重试。",
     rate_limit_exceeded: "咨询人数过多，请稍等片刻。",
     upstream_service_unavailable: "AI 服务暂不可用，请稍后重试。",

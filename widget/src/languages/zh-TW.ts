@@ -18,8 +18,6 @@ export default {
   ready: "AI 助理，隨時為您解答",
   thinking: "正在思考…",
   answering: "正在回答…",
-  answered: "回答完畢",
-  stopped: "已停止回答",
   copy: "複製",
   copied: "已複製",
   again: "重新回答",
@@ -31,7 +29,9 @@ export default {
   offline: "網路已中斷",
   sendingWaits: "網路已中斷，恢復後會自動傳送。",
   disclaimer: "回答由 AI 產生，可能有誤",
-  troubles: {
+  endings: {
+    whole: "回答完畢",
+    stopped: "已停止回答",
     invalid_request: "請求格式有誤，請重新整理頁面後再試。",
     rate_limit_exceeded: "詢問人數過多，請稍候片刻。",
     upstream_service_unavailable: "AI 服務暫時無法使用，請稍後再試。",

@@ -85,20 +85,20 @@ export class Markdown {
     const [path, leaf, blank] = [[...this.#path], this.#leaf, this.#blank];
     const ends: [at: Node, length: number, last: Node | undefined, text: string][] = [];
     for (let at: Node | undefined = this.root; at; at = at.kids.at(-1)) {
-      ends.push([at, at.kids.length, at.kids.at(-1), at.text]);
+      ends.push([at, at.kids.length, at.kids.at(-1), at.literal]);
     }
     this.#undo = () => {
       for (const [at, length, last, text] of ends) {
         at.kids.length = length;
         if (last) at.kids[length - 1] = last;
-        at.text = text;
+        at.literal = text;
       }
       [this.#path, this.#leaf, this.#blank] = [path, leaf, blank];
     };
     const isDecided = isFence(leaf) ? !/^[ `~]*$/.test(this.#line) : !UNDECIDED.test(this.#line);
     if (isDecided || this.#isLong) this.#read(this.#line, true);
     // What looks like the head of a table most often is one.
-    const text = this.#leaf?.kind === "p" ? (this.#leaf.kids[0]?.text ?? "") : "";
+    const text = this.#leaf?.kind === "p" ? (this.#leaf.kids[0]?.literal ?? "") : "";
     if (/^\|.+\|.*$/.test(text)) this.#table(text, "");
   }
 
@@ -132,7 +132,7 @@ export class Markdown {
     if (leaf.kind !== "pre") return false;
     if (isFence(leaf)) {
       const end = FENCE_END.exec(rest)?.[1] ?? "";
-      if (end.length >= leaf.text.length && end[0] === leaf.text[0]) this.#leaf = undefined;
+      if (end.length >= leaf.literal.length && end[0] === leaf.literal[0]) this.#leaf = undefined;
       else addLine(leaf, rest.slice(Math.min(leaf.size, indentation(rest))));
       return true;
     }
@@ -234,11 +234,11 @@ export class Markdown {
   #columns(para: Node, line: string): boolean {
     const run = para.kids.at(-1);
     if (!run || !line.includes("|") || !COLUMNS.test(line)) return false;
-    const start = run.text.lastIndexOf("\n");
-    const head = run.text.slice(start + 1);
+    const start = run.literal.lastIndexOf("\n");
+    const head = run.literal.slice(start + 1);
     if (cells(head).length !== cells(line).length) return false;
     if (start >= 0) {
-      run.text = run.text.slice(0, start);
+      run.literal = run.literal.slice(0, start);
       this.#open(node("p"), this.#path.length);
     }
     this.#table(head, line);
@@ -295,7 +295,7 @@ function within(block: Node, line: string): string | undefined {
 }
 
 function isFence(leaf: Node | undefined): boolean {
-  return leaf?.kind === "pre" && !!leaf.text;
+  return leaf?.kind === "pre" && !!leaf.literal;
 }
 
 function indentation(line: string): number {
@@ -308,18 +308,18 @@ function append(block: Node, text: string): void {
   let run = last?.kind === "span" ? last : node("span");
   if (run !== last) block.kids.push(run);
   const isCode = block.kind === "pre";
-  if (isCode && run.text.length > RUN && text[0] === "\n") {
-    run.text += "\n";
+  if (isCode && run.literal.length > RUN && text[0] === "\n") {
+    run.literal += "\n";
     block.kids.push(node("span", text.slice(1)));
     return;
   }
-  run.text += text;
-  while (!isCode && run.text.length > RUN) {
-    const { text } = run;
+  run.literal += text;
+  while (!isCode && run.literal.length > RUN) {
+    const { literal: text } = run;
     let cut = 1 + Math.max(text.lastIndexOf("\n", RUN - 1), text.lastIndexOf(" ", RUN - 1));
     // Neither a pair of surrogates nor an escape is cut.
     if (cut === 0) cut = /[\ud800-\udbff\\]/.test(text[RUN - 1] ?? "") ? RUN - 1 : RUN;
-    run.text = text.slice(0, cut);
+    run.literal = text.slice(0, cut);
     run = node("span", text.slice(cut));
     block.kids.push(run);
   }

@@ -161,7 +161,7 @@ function link(text: string, from: number, pieces: Node[], brackets: number[]): n
   const kids = emphasis(pieces.splice(at + 1), false).flatMap((kid) =>
     kid.kind === "a" ? kid.kids : kid,
   );
-  if (pieces[at]?.text === "[") brackets.length = 0;
+  if (pieces[at]?.literal === "[") brackets.length = 0;
   pieces[at] = node("a", "", address, 0, kids.length > 0 ? kids : [node("text", address)]);
   return found[0].length;
 }
@@ -176,34 +176,34 @@ function emphasis(pieces: readonly Node[], isOpen: boolean): Node[] {
   const done: Node[] = [];
   const openers: Opener[] = [];
   const wrap = ({ mark, at }: Opener, size: number): void => {
-    const kind = size < 2 ? "em" : mark.text[0] === "~" ? "del" : "strong";
-    mark.text = mark.text.slice(size);
+    const kind = size < 2 ? "em" : mark.literal[0] === "~" ? "del" : "strong";
+    mark.literal = mark.literal.slice(size);
     done.push(node(kind, "", "", 0, merged(done.splice(at + 1))));
   };
   for (const piece of pieces) {
     if (piece.info.includes("c") && piece.kind === "mark") {
-      for (let tries = openers.length - 1; tries >= 0 && piece.text; ) {
+      for (let tries = openers.length - 1; tries >= 0 && piece.literal; ) {
         const opener = openers[tries] as Opener;
         if (tries < openers.length - 8) break;
         if (fits(opener.mark, piece)) {
           openers.length = tries + 1;
-          const size = Math.min(2, piece.text.length, opener.mark.text.length);
+          const size = Math.min(2, piece.literal.length, opener.mark.literal.length);
           wrap(opener, size);
-          piece.text = piece.text.slice(size);
-          if (opener.mark.text) continue;
+          piece.literal = piece.literal.slice(size);
+          if (opener.mark.literal) continue;
           openers.pop();
         }
         tries -= 1;
       }
     }
-    if (piece.kind === "mark" && piece.info[0] === "o" && piece.text) {
+    if (piece.kind === "mark" && piece.info[0] === "o" && piece.literal) {
       openers.push({ mark: piece, at: done.length });
     }
     done.push(piece);
   }
   for (const opener of isOpen ? openers.reverse() : []) {
-    while (opener.mark.info.endsWith("e") && opener.mark.text) {
-      wrap(opener, Math.min(2, opener.mark.text.length));
+    while (opener.mark.info.endsWith("e") && opener.mark.literal) {
+      wrap(opener, Math.min(2, opener.mark.literal.length));
     }
   }
   return merged(done);
@@ -211,7 +211,9 @@ function emphasis(pieces: readonly Node[], isOpen: boolean): Node[] {
 
 function fits(opener: Node, closer: Node): boolean {
   const isBoth = opener.info.includes("c") || closer.info[0] === "o";
-  return opener.text[0] === closer.text[0] && !(isBoth && (opener.size + closer.size) % 3 === 0);
+  return (
+    opener.literal[0] === closer.literal[0] && !(isBoth && (opener.size + closer.size) % 3 === 0)
+  );
 }
 
 /** Neighbouring texts are one text, empty ones none. */
@@ -220,8 +222,8 @@ function merged(nodes: readonly Node[]): Node[] {
   for (const each of nodes) {
     const last = kept.at(-1);
     if (each.kind !== "text" && each.kind !== "mark") kept.push(each);
-    else if (last?.kind === "text") last.text += each.text;
-    else if (each.text) kept.push(node("text", each.text));
+    else if (last?.kind === "text") last.literal += each.literal;
+    else if (each.literal) kept.push(node("text", each.literal));
   }
   return kept;
 }

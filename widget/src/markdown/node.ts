@@ -33,13 +33,13 @@ export interface Node {
   readonly kind: Kind;
   readonly kids: Node[];
   /** Of a text, a run and inline code; of a block of code its fence, empty if it is indented. */
-  text: string;
+  literal: string;
   /** A link's address, the language of code, a cell's alignment, a list's mark, a task's state. */
   readonly info: string;
   /** The level of a heading, the first number of a list, the indentation of an item or a fence. */
   readonly size: number;
 }
 
-export function node(kind: Kind, text = "", info = "", size = 0, kids: Node[] = []): Node {
-  return { kind, kids, text, info, size };
+export function node(kind: Kind, literal = "", info = "", size = 0, kids: Node[] = []): Node {
+  return { kind, kids, literal, info, size };
 }

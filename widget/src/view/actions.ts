@@ -14,8 +14,8 @@ export interface Acts {
 /** A row of buttons. */
 export function actions(texts: Texts, turn: Turn, acts: Acts): HTMLElement {
   const looks = (name: "copy" | "again" | "up" | "down") => ({
-    class: name,
-    "aria-label": texts[name],
+    className: name,
+    ariaLabel: texts[name],
   });
   const thumbs = (["up", "down"] as const).map((rating) => {
     const rate = (): void => acts.rate(turn, turn.rating === rating ? "none" : rating, show);
@@ -23,13 +23,13 @@ export function actions(texts: Texts, turn: Turn, acts: Acts): HTMLElement {
   });
   const show = (): void => {
     for (const [rating, thumb] of thumbs) {
-      thumb.setAttribute("aria-pressed", String(turn.rating === rating));
+      thumb.ariaPressed = String(turn.rating === rating);
     }
   };
   show();
   return element(
     "div",
-    { class: "actions" },
+    { className: "actions" },
     copyButton(
       looks("copy"),
       texts.copied,

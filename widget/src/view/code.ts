@@ -13,18 +13,18 @@ export function codeCard(
 ): { node: HTMLElement; inner: HTMLElement } {
   const inner = element("code");
   const copier = copyButton(
-    { class: "copy" },
+    { className: "copy" },
     texts.copied,
     () => inner.textContent ?? "",
     (node, isCopied) => node.replaceChildren(isCopied ? texts.copied : texts.copy),
   );
   const node = element(
     "figure",
-    { class: "code" },
+    { className: "code" },
     element("figcaption", {}, element("span", { dir: "auto" }, language), copier),
     element(
       "pre",
-      { tabindex: "0", dir: "ltr", role: "group", "aria-label": language || texts.code },
+      { tabIndex: 0, dir: "ltr", role: "group", ariaLabel: language || texts.code },
       inner,
     ),
   );
@@ -54,8 +54,7 @@ async function copy(text: string, near: HTMLElement): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = element("textarea", { class: "spoken", readonly: "" });
-    field.value = text;
+    const field = element("textarea", { className: "spoken", readOnly: true, value: text });
     near.after(field);
     field.select();
     const isCopied = document.execCommand("copy");

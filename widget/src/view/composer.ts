@@ -27,31 +27,35 @@ export class Composer {
       if (this.#input.value.trim()) whenAllowed(() => this.#send(send));
     };
     this.#input = element("textarea", {
-      rows: "1",
-      maxlength: String(MAX_CHARS),
+      rows: 1,
+      maxLength: MAX_CHARS,
       placeholder: texts.placeholder,
-      "aria-label": texts.placeholder,
+      ariaLabel: texts.placeholder,
       dir: "auto",
-      enterkeyhint: "send",
+      enterKeyHint: "send",
       autocomplete: "off",
+      oninput: () => this.#resize(),
+      onkeydown: (event) => {
+        if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+        event.preventDefault();
+        submit();
+      },
     });
-    this.#button = element("button", { type: "submit", class: "act", part: "send" });
-    this.node = element("form", { class: "composer", part: "composer" }, this.#input, this.#button);
-    this.#input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
-      event.preventDefault();
-      submit();
-    });
-    this.#input.addEventListener("input", () => this.#resize());
-    // A key held down would send, then stop.
-    this.#button.addEventListener("keydown", (event) => {
-      if (event.repeat) event.preventDefault();
-    });
-    this.node.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (this.#busySince === undefined) submit();
-      else if (performance.now() - this.#busySince > SETTLE_MS) stop();
-    });
+    this.#button = element("button", { type: "submit", className: "act", part: "send" });
+    this.node = element(
+      "form",
+      {
+        className: "composer",
+        part: "composer",
+        onsubmit: (event: SubmitEvent) => {
+          event.preventDefault();
+          if (this.#busySince === undefined) submit();
+          else if (performance.now() - this.#busySince > SETTLE_MS) stop();
+        },
+      },
+      this.#input,
+      this.#button,
+    );
     this.setBusy(false);
   }
 
@@ -63,7 +67,7 @@ export class Composer {
     if (isBusy) this.#busySince ??= performance.now();
     else this.#busySince = undefined;
     this.#button.replaceChildren(icon(isBusy ? "stop" : "send"));
-    this.#button.setAttribute("aria-label", isBusy ? this.#texts.stop : this.#texts.send);
+    this.#button.ariaLabel = isBusy ? this.#texts.stop : this.#texts.send;
     this.#refresh();
   }
 
@@ -84,7 +88,7 @@ export class Composer {
     const isIdle = this.#busySince === undefined;
     const isUseless = isIdle && !this.#input.value.trim();
     // aria-disabled, not disabled: a disabled button would lose the focus to the page.
-    this.#button.setAttribute("aria-disabled", String(isUseless));
+    this.#button.ariaDisabled = String(isUseless);
   }
 }
 

@@ -14,24 +14,21 @@ export class Consent {
   #since = Number.NEGATIVE_INFINITY;
 
   /** Without a `text` there is nothing to agree to. */
-  constructor(texts: Texts, text: string | undefined, isGiven: boolean, given: () => void) {
+  constructor(texts: Texts, text: string, isGiven: boolean, given: () => void) {
     this.#isGiven = isGiven || !text;
     this.#button = button(
-      { class: "agree", "aria-describedby": "consent" },
+      { className: "agree", ariaDescription: text },
       () => {
         if (performance.now() - this.#since > SETTLE_MS) this.#agree(given);
       },
       texts.agree,
     );
-    this.node = element("div", { class: "consent", part: "consent" });
-    this.node.hidden = this.#isGiven;
-    if (!this.#isGiven) {
-      this.node.append(element("p", { id: "consent", dir: "auto" }, text ?? ""), this.#button);
-    }
-    // The Enter that wanted to send, held down.
-    this.#button.addEventListener("keydown", (event) => {
-      if (event.repeat) event.preventDefault();
-    });
+    this.node = element(
+      "div",
+      { className: "consent", part: "consent", hidden: this.#isGiven },
+      element("p", { dir: "auto" }, text),
+      this.#button,
+    );
   }
 
   /** Does it at once, or when the visitor has agreed; what waited before is forgotten. */

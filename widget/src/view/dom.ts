@@ -3,28 +3,29 @@
 import { drawing } from "./drawing.ts";
 
 type Child = Node | string;
-type Attributes = Readonly<Record<string, string>>;
+type Tag = keyof HTMLElementTagNameMap;
+/** TypeScript does not know that a list of tokens can be assigned a text. */
+type Properties<T extends Tag> = Partial<Omit<HTMLElementTagNameMap[T], "part">> & {
+  readonly part?: string;
+};
 
-export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Attributes = {},
+export function element<T extends Tag>(
+  tag: T,
+  properties: Properties<T> = {},
   ...children: readonly Child[]
-): HTMLElementTagNameMap[K] {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+): HTMLElementTagNameMap[T] {
+  const node = Object.assign(document.createElement(tag), properties);
   node.append(...children);
   return node;
 }
 
 /** A button that does `act` when it is pressed. */
 export function button(
-  attributes: Attributes,
+  properties: Properties<"button">,
   act: (event: MouseEvent) => void,
   ...children: readonly Child[]
 ): HTMLButtonElement {
-  const node = element("button", { type: "button", ...attributes }, ...children);
-  node.addEventListener("click", act);
-  return node;
+  return element("button", { type: "button", onclick: act, ...properties }, ...children);
 }
 
 /** The panel says it aloud. */
@@ -47,6 +48,6 @@ const PATHS = {
 export function icon(name: keyof typeof PATHS): SVGSVGElement {
   const svg = drawing(PATHS[name]);
   svg.setAttribute("class", `icon icon-${name}`);
-  svg.setAttribute("aria-hidden", "true");
+  svg.ariaHidden = "true";
   return svg;
 }

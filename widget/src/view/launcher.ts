@@ -11,7 +11,7 @@ export class Launcher {
   constructor(texts: Texts, node: HTMLButtonElement) {
     this.#texts = texts;
     this.node = node;
-    node.setAttribute("aria-haspopup", "dialog");
+    node.ariaHasPopup = "dialog";
     node.append(icon("down"));
     this.show(false);
   }
@@ -19,12 +19,12 @@ export class Launcher {
   /** An answer has ended, and nobody was there to see it. */
   unread(): void {
     this.node.classList.add("unread");
-    this.node.setAttribute("aria-label", `${this.#texts.open}: ${this.#texts.answered}`);
+    this.node.ariaLabel = `${this.#texts.open}: ${this.#texts.endings.whole}`;
   }
 
   show(isOpen: boolean): void {
     this.node.classList.remove("unread");
-    this.node.setAttribute("aria-expanded", String(isOpen));
-    this.node.setAttribute("aria-label", isOpen ? this.#texts.close : this.#texts.open);
+    this.node.ariaExpanded = String(isOpen);
+    this.node.ariaLabel = isOpen ? this.#texts.close : this.#texts.open;
   }
 }

@@ -24,10 +24,14 @@ interface Shown extends Place {
   source: string;
 }
 
+/** Of the number of a block, those that tell it from the others of its page. */
+const PAGE_BITS = 4;
+
 export class Prose {
   readonly #texts: Texts;
   readonly #markdown = new Markdown();
   readonly #shown: Shown;
+  readonly #pages: Element[] = [];
 
   constructor(into: Element, texts: Texts) {
     this.#texts = texts;
@@ -49,10 +53,10 @@ export class Prose {
   #show(shown: Shown, parsed: Parsed, isOpen: boolean): void {
     shown.parsed = parsed;
     if (shown.inner instanceof Text) {
-      write(shown.inner, parsed.text);
+      write(shown.inner, parsed.literal);
       return;
     }
-    const kids = parsed.kind === "span" ? read(shown, parsed.text, isOpen) : parsed.kids;
+    const kids = parsed.kind === "span" ? read(shown, parsed.literal, isOpen) : parsed.kids;
     let first = Math.min(shown.kids.length, kids.length);
     while (first > 0 && shown.kids[first - 1]?.parsed !== kids[first - 1]) first -= 1;
     for (let at = Math.max(0, first - 1); at < kids.length; at += 1) {
@@ -70,10 +74,18 @@ export class Prose {
     const shown = isAlike
       ? before
       : { parsed, ...this.#place(parsed, parent.parsed), kids: [], source: "" };
-    if (!before) (parent.inner as Element).append(shown.node);
+    if (!before) this.#into(parent, at).append(shown.node);
     else if (shown !== before) before.node.replaceWith(shown.node);
     parent.kids[at] = shown;
     this.#show(shown, parsed, isOpen);
+  }
+
+  /** Blocks stand together by the dozen: a browser then passes over those that are out of sight. */
+  #into({ parsed, inner }: Shown, at: number): Element {
+    if (parsed.kind !== "div") return inner as Element;
+    const page = at >> PAGE_BITS;
+    this.#pages[page] ??= (inner as Element).appendChild(element("div", { className: "page" }));
+    return this.#pages[page];
   }
 
   #place({ kind, info, size }: Parsed, parent: Parsed): Place {
@@ -84,7 +96,7 @@ export class Prose {
     // An element with a direction of its own is not asked for that of what it stands in.
     if (parent.kind === "div") node.dir = "auto";
     if (kind === "table") {
-      const name = { class: "wide", tabindex: "0", role: "group", "aria-label": this.#texts.table };
+      const name = { className: "wide", tabIndex: 0, role: "group", ariaLabel: this.#texts.table };
       return { node: element("div", name, node), inner: node };
     }
     if (kind === "code" || parent.kind === "pre") {
@@ -92,10 +104,9 @@ export class Prose {
       return { node, inner: text };
     }
     if (kind === "a") {
-      node.setAttribute("href", info);
-      node.setAttribute("target", "_blank");
-      node.setAttribute("rel", "noopener noreferrer nofollow");
-    } else if (kind === "ol") node.setAttribute("start", `${size}`);
+      const rel = "noopener noreferrer nofollow";
+      Object.assign(node, { href: info, target: "_blank", rel });
+    } else if (kind === "ol") Object.assign(node, { start: size });
     else if (kind === "h3") node.className = `h${size}`;
     else if (kind[0] === "t") node.className = info;
     else if (kind === "li" && info) {

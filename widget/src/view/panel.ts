@@ -6,9 +6,9 @@ import { button, element, icon } from "./dom.ts";
 export class Panel {
   readonly node: HTMLElement;
   readonly #line = element("span");
-  readonly #dot = element("i", { class: "dot" });
+  readonly #dot = element("i", { className: "dot" });
   /** Read aloud at the start and the end of an answer; the growing text itself is not. */
-  readonly #spoken = element("div", { class: "spoken", role: "status" });
+  readonly #spoken = element("div", { className: "spoken", role: "status" });
 
   constructor(
     texts: Texts,
@@ -19,35 +19,37 @@ export class Panel {
     closed: () => void,
     renewed: () => void,
   ) {
-    const footer = element("p", { class: "disclaimer" }, texts.disclaimer);
+    const footer = element("p", { className: "disclaimer" }, texts.disclaimer);
     if (privacyUrl) {
       const link = { href: privacyUrl, target: "_blank", rel: "noopener" };
       footer.append(" · ", element("a", link, texts.privacy));
     }
     this.node = element(
       "section",
-      { class: "panel", part: "panel", id: "panel", role: "dialog", "aria-labelledby": "title" },
+      { className: "panel", part: "panel", role: "dialog", ariaLabel: title, hidden: true },
       element(
         "header",
         { part: "header" },
-        element("span", { class: "mark" }, mark),
+        element("span", { className: "mark" }, mark),
         element(
           "div",
-          { class: "heading" },
-          element("h2", { id: "title" }, element("bdi", {}, title)),
-          element("p", { class: "line" }, this.#dot, this.#line),
+          { className: "heading" },
+          element("h2", {}, element("bdi", {}, title)),
+          element("p", { className: "line" }, this.#dot, this.#line),
         ),
-        button({ class: "renew", "aria-label": texts.newChat }, renewed, icon("pencil")),
-        button({ class: "close", "aria-label": texts.close }, closed, icon("close")),
+        button({ className: "renew", ariaLabel: texts.newChat }, renewed, icon("pencil")),
+        button({ className: "close", ariaLabel: texts.close }, closed, icon("close")),
       ),
       ...parts,
       footer,
       this.#spoken,
     );
-    this.node.hidden = true;
     this.node.addEventListener("say", (event) => this.speak((event as CustomEvent<string>).detail));
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !event.isComposing) closed();
+      // Held down, it would send, then stop, or agree to what it has just been asked for.
+      const isHeld = event.repeat && event.key === "Enter";
+      if (isHeld && (event.target as Element).matches("button")) event.preventDefault();
     });
     // Shortcuts of the page would not see that a text field has the focus.
     for (const type of ["keydown", "keypress", "keyup"]) {
@@ -56,8 +58,7 @@ export class Panel {
   }
 
   status(text: string, isOnline: boolean): void {
-    // Told with every piece of an answer; what does not change is not drawn anew.
-    if (this.#line.textContent !== text) this.#line.textContent = text;
+    this.#line.textContent = text;
     this.#dot.classList.toggle("off", !isOnline);
   }
 

@@ -8,7 +8,9 @@ const FOCUSABLE = "button, a[href], textarea, [tabindex='0']";
 export function fillScreen(page: Window, panel: HTMLElement, signal: AbortSignal): void {
   const covers = page.matchMedia(COVERS_PAGE);
   const options = { signal };
-  const tell = (): void => panel.setAttribute("aria-modal", String(covers.matches));
+  const tell = (): void => {
+    panel.ariaModal = String(covers.matches);
+  };
   covers.addEventListener("change", tell, options);
   tell();
   panel.addEventListener("keydown", (event) => {

@@ -1,5 +1,5 @@
 /**
- * The conversation as it grows. Text that arrives is put on the page at most once a frame, and
+ * The conversation as it grows. Text that arrives is put on the page every second frame, and
  * only what it may change is looked at: the work for a chunk does not depend on what is there
  * already.
  */
@@ -30,7 +30,7 @@ export class Transcript {
   readonly #texts: Texts;
   readonly #acts: TranscriptActs;
   readonly #greeting: HTMLElement;
-  readonly #dots = element("span", { class: "dots", "aria-hidden": "true" });
+  readonly #dots = element("span", { className: "dots", ariaHidden: "true" });
   #last: Shown | undefined;
   #pending = "";
   #frame = 0;
@@ -41,20 +41,20 @@ export class Transcript {
     this.#texts = texts;
     this.#acts = acts;
     this.#dots.append(element("i"), element("i"), element("i"));
-    this.#greeting = element("p", { class: "answer", dir: "auto" }, greeting);
+    this.#greeting = element("p", { className: "answer", dir: "auto" }, greeting);
     this.node = element(
       "div",
       {
-        class: "log",
+        className: "log",
         part: "messages",
         role: "log",
-        "aria-live": "off",
-        "aria-label": texts.messages,
-        tabindex: "0",
+        ariaLive: "off",
+        ariaLabel: texts.messages,
+        tabIndex: 0,
+        onscroll: () => this.#scrolled(),
       },
       this.#greeting,
     );
-    this.node.addEventListener("scroll", () => this.#scrolled(), { passive: true });
   }
 
   asked(turn: Turn): void {
@@ -62,12 +62,12 @@ export class Transcript {
     this.#remove(".retry, .again");
     const question = element(
       "div",
-      { class: "question", part: "question", dir: "auto" },
-      element("span", { class: "spoken" }, this.#texts.you),
+      { className: "question", part: "question", dir: "auto" },
+      element("span", { className: "spoken" }, this.#texts.you),
       turn.question,
     );
-    const answer = element("div", { class: "answer", part: "answer", dir: "auto" });
-    const node = element("div", { class: "turn" }, question, answer);
+    const answer = element("div", { className: "answer", part: "answer", dir: "auto" });
+    const node = element("div", { className: "turn" }, question, answer);
     this.#last = { turn, node, answer, prose: undefined };
     this.node.append(node);
     this.#isFollowing = true;
@@ -91,11 +91,6 @@ export class Transcript {
     this.#isFollowing = true;
   }
 
-  /** What is hidden cannot be scrolled; now it is shown. */
-  shown(): void {
-    this.#follow();
-  }
-
   /** Another answer is waited for, below the one that is there. */
   restarted(): void {
     this.#settle();
@@ -113,16 +108,19 @@ export class Transcript {
     }
     this.#pending += text;
     if (isFirst) this.#wait(false);
-    this.#frame ||= requestAnimationFrame(() => this.#flush());
+    // Every second frame: nobody reads sixty times a second, and a phone's battery tells.
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = requestAnimationFrame(() => this.#flush());
+    });
   }
 
   /** Something is being waited for that the visitor should know of. */
   notice(text: string | undefined): void {
     this.#settle();
     if (text !== undefined) {
-      this.#last?.node.append(element("p", { class: "trouble" }, text));
+      this.#last?.node.append(element("p", { className: "trouble" }, text));
     }
-    this.#follow();
+    this.follow();
   }
 
   /** The turn has ended; frames may never come in a hidden tab, so nothing waits for one. */
@@ -131,7 +129,7 @@ export class Transcript {
     this.#wait(false);
     this.#settle();
     if (this.#last) this.#close(this.#last);
-    this.#follow();
+    this.follow();
   }
 
   /** Says how the turn ended, and offers what can be done. */
@@ -139,12 +137,13 @@ export class Transcript {
     prose?.end();
     const { ending } = turn;
     if (isFinished(ending)) {
-      if (ending === "stopped") node.append(element("p", { class: "quiet" }, this.#texts.stopped));
+      if (ending === "stopped")
+        node.append(element("p", { className: "quiet" }, this.#texts.endings.stopped));
       if (turn.answer !== "") node.append(actions(this.#texts, turn, this.#acts));
     } else if (ending !== "open") {
-      const line = element("p", { class: "trouble" }, this.#texts.troubles[ending]);
+      const line = element("p", { className: "trouble" }, this.#texts.endings[ending]);
       if (ending !== "invalid_request") {
-        line.append(button({ class: "retry" }, () => this.#acts.retry(), this.#texts.retry));
+        line.append(button({ className: "retry" }, () => this.#acts.retry(), this.#texts.retry));
       }
       node.append(line);
     }
@@ -163,9 +162,7 @@ export class Transcript {
     const last = this.#last;
     if (isWaiting) last?.answer.append(this.#dots);
     else this.#dots.remove();
-    const isEmpty = this.#pending === "" && last?.prose === undefined;
-    last?.answer.classList.toggle("empty", !isWaiting && isEmpty);
-    this.#follow();
+    this.follow();
   }
 
   #drop(): void {
@@ -178,13 +175,14 @@ export class Transcript {
     const text = this.#pending;
     this.#drop();
     const last = this.#last;
-    if (text === "" || last === undefined) return;
+    if (text === "" || !last) return;
     last.prose ??= new Prose(last.answer, this.#texts);
     last.prose.feed(text);
-    this.#follow();
+    this.follow();
   }
 
-  #follow(): void {
+  /** To the end, for those who read along; what was hidden until now could not be scrolled. */
+  follow(): void {
     if (!this.#isFollowing) return;
     this.node.scrollTop = this.node.scrollHeight;
     this.#top = this.node.scrollTop;

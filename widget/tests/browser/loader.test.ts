@@ -86,7 +86,7 @@ test("a chat that cannot be fetched is told once, and a second click tries again
   await pause(100);
   expect(await complaint()).toBe("");
   await launcher.click();
-  await eventually(complaint, "The chat cannot be loaded");
+  await eventually(complaint, "The chat did not load");
   expect(await panel.count()).toBe(0);
   fails = false;
   await launcher.click();

@@ -39,7 +39,9 @@ test("the page names every part a site may style, and no other", () => {
 test("the page names every event and every method of ChatWidget, and no other", () => {
   const handle = readFileSync(new URL("../handle.ts", view), "utf8");
   const [, details = ""] = handle.split("interface EventDetails {");
-  const [, methods = ""] = handle.split("interface ChatWidget {");
+  const methods = ["interface Acts {", "interface ChatWidget extends Acts {"].map(
+    (start) => handle.split(start)[1]?.split("\n}")[0],
+  );
   const section = page.split("## From your own scripts")[1]?.split("\n## ")[0] ?? "";
   const [ofMethods = "", ofEvents = ""] = section.split("| Event | Detail |");
   const rows = (text: string): string => text.replace(/^(?!\| `).*$/gm, "");
@@ -47,6 +49,6 @@ test("the page names every event and every method of ChatWidget, and no other", 
     all(details.split("\n}")[0] ?? "", /^ {2}readonly (\w+):/gm),
   );
   expect(all(rows(ofMethods).replace(/^(.*?) \| .*$/gm, "$1"), /`(\w+)\(/g)).toEqual(
-    all(methods.split("\n}")[0] ?? "", /^ {2}(\w+)[(<]/gm),
+    all(methods.join("\n"), /^ {2}(\w+)[(<]/gm),
   );
 });

@@ -6,24 +6,24 @@ import { Markdown, parse } from "../../src/markdown/block.ts";
 import { inline } from "../../src/markdown/inline.ts";
 import type { Node } from "../../src/markdown/node.ts";
 
-function html({ kind, kids, text, info, size }: Node): string {
+function html({ kind, kids, literal, info, size }: Node): string {
   if (kind === "pre")
-    return `<pre${info && ` ${info}`}>${kids.map((run) => run.text).join("")}</pre>`;
-  const inside = (kind === "span" ? inline(text, false) : kids).map(html).join("");
-  if (kind === "text") return text;
+    return `<pre${info && ` ${info}`}>${kids.map((run) => run.literal).join("")}</pre>`;
+  const inside = (kind === "span" ? inline(literal, false) : kids).map(html).join("");
+  if (kind === "text") return literal;
   if (kind === "div" || kind === "span") return inside;
   if (kind === "h3") return `<h${size}>${inside}</h${size}>`;
-  if (kind === "code") return `<code>${text}</code>`;
+  if (kind === "code") return `<code>${literal}</code>`;
   if (kind === "br" || kind === "hr") return `<${kind}>`;
   const said = kind === "ol" ? `${size}` : kind === "ul" ? "" : info;
   return `<${kind}${said && ` ${said}`}>${inside}</${kind}>`;
 }
 
 /** What a visitor reads, spaces aside. */
-function words({ kind, kids, text }: Node): string {
-  if (kind === "pre") return kids.map((run) => run.text.replace(/\s+/g, "")).join("");
-  const inside = kind === "span" ? inline(text, false) : kids;
-  const own = inside.length === 0 ? text : "";
+function words({ kind, kids, literal }: Node): string {
+  if (kind === "pre") return kids.map((run) => run.literal.replace(/\s+/g, "")).join("");
+  const inside = kind === "span" ? inline(literal, false) : kids;
+  const own = inside.length === 0 ? literal : "";
   return `${own}${inside.map(words).join("")}`.replace(/\s+/g, "");
 }
 
@@ -233,9 +233,9 @@ test("the head of a table is one before its second line is there", () => {
 });
 
 /** Reads everything, and keeps nothing. */
-function walk({ kind, kids, text }: Node): number {
+function walk({ kind, kids, literal }: Node): number {
   return kind === "span"
-    ? inline(text, false).length
+    ? inline(literal, false).length
     : kids.reduce((sum, kid) => sum + walk(kid), 0);
 }
 

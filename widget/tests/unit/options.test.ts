@@ -1,22 +1,21 @@
-import { beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import CHINESE from "../../src/languages/zh-CN.ts";
 import { languageOf } from "../../src/languages.ts";
 import { type Options, readOptions } from "../../src/options.ts";
 import { isUsable, lookOf } from "../../src/settings.ts";
 
 const complaints: string[] = [];
-const warn = (complaint: string): void => {
-  complaints.push(complaint);
-};
 
 beforeEach(() => {
   complaints.length = 0;
+  vi.spyOn(console, "warn").mockImplementation((complaint) => complaints.push(complaint));
 });
+afterEach(() => vi.restoreAllMocks());
 
 /** As the loader puts them together. */
 function read(attributes: object, config?: unknown): Options {
   const settings = { __proto__: null, ...(config as object), ...attributes };
-  return readOptions(settings, CHINESE, warn);
+  return readOptions(settings, CHINESE);
 }
 
 test("options: the defaults (W1)", () => {

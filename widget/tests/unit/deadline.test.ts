@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deadlines, SLEEP_MS } from "../../src/deadlines.ts";
+import { Deadline, SLEEP_MS } from "../../src/deadline.ts";
 
 let expired: string[];
-let deadlines: Deadlines;
+let deadline: Deadline;
 
 beforeEach(() => {
   vi.useFakeTimers();
   expired = [];
-  deadlines = new Deadlines((limit, slept) => expired.push(slept ? `${limit} slept` : limit));
+  deadline = new Deadline((limit, slept) => expired.push(slept ? `${limit} slept` : limit));
 });
 
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 test("a limit expires once, at its time and not before", () => {
-  deadlines.start("first-byte", 5_000);
+  deadline.start("first-byte", 5_000);
   vi.advanceTimersByTime(4_999);
   expect(expired).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -25,45 +25,50 @@ test("a limit expires once, at its time and not before", () => {
 });
 
 test("a cancelled limit never expires", () => {
-  deadlines.start("stall", 10_000);
+  deadline.start("stall", 10_000);
   vi.advanceTimersByTime(9_999);
-  deadlines.cancel("stall");
+  deadline.cancel();
   vi.advanceTimersByTime(60_000);
   expect(expired).toEqual([]);
 });
 
 test("a limit started again counts from then on", () => {
-  deadlines.start("stall", 10_000);
+  deadline.start("stall", 10_000);
   vi.advanceTimersByTime(9_000);
-  deadlines.start("stall", 10_000);
+  deadline.start("stall", 10_000);
   vi.advanceTimersByTime(9_999);
   expect(expired).toEqual([]);
   vi.advanceTimersByTime(1);
   expect(expired).toEqual(["stall"]);
 });
 
-test("limits run beside each other and are cancelled by name", () => {
-  deadlines.start("first-byte", 5_000);
-  deadlines.start("stall", 6_000);
-  deadlines.cancel("first-byte");
-  vi.advanceTimersByTime(6_000);
+test("a limit started in place of another is the only one", () => {
+  deadline.start("first-byte", 5_000);
+  deadline.start("stall", 6_000);
+  vi.advanceTimersByTime(60_000);
   expect(expired).toEqual(["stall"]);
 });
 
+test("a limit that has expired is over: nothing was slept through (W7)", () => {
+  deadline.start("stall", 1_000);
+  vi.advanceTimersByTime(60_000);
+  expect(deadline.slept()).toBe(false);
+});
+
 test("a limit that fires long after its time says that the tab slept (W7)", () => {
-  deadlines.start("first-byte", 5_000);
+  deadline.start("first-byte", 5_000);
   vi.setSystemTime(Date.now() + 600_000);
   vi.advanceTimersByTime(5_000);
   expect(expired).toEqual(["first-byte slept"]);
 });
 
 test("a limit slept through is known before its timer fires (W7)", () => {
-  deadlines.start("stall", 10_000);
-  expect(deadlines.slept()).toBe(false);
+  deadline.start("stall", 10_000);
+  expect(deadline.slept()).toBe(false);
   vi.setSystemTime(Date.now() + 10_000 + SLEEP_MS);
-  expect(deadlines.slept()).toBe(false);
+  expect(deadline.slept()).toBe(false);
   vi.setSystemTime(Date.now() + 1);
-  expect(deadlines.slept()).toBe(true);
-  deadlines.cancel("stall");
-  expect(deadlines.slept()).toBe(false);
+  expect(deadline.slept()).toBe(true);
+  deadline.cancel();
+  expect(deadline.slept()).toBe(false);
 });

@@ -1,0 +1,1 @@
+export function flat(code: string): string;
