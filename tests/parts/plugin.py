@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 import socket
 import subprocess
@@ -26,10 +27,16 @@ CREDENTIALS = {
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """For a process that has to be told its port, and binds it a moment later.
+
+    None of those that systems give to outgoing connections: tests that run beside this one open
+    thousands, and one of them would have it by then.
+    """
+    while True:
+        port = secrets.choice(range(12_000, 32_000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture
