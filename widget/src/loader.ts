@@ -114,9 +114,12 @@ export function start(bring: Bring): void {
   // Beside the body: a transform or filter there would move what is fixed.
   document.documentElement.append(host);
   window.ChatWidget = handle;
-  try {
-    if (isOn(settings.open) || isKeptOpen(window, address.href, settings.persist)) send();
-  } catch {
-    // A page without storage.
-  }
+  // Not while the page loads: the first look into its storage waits for another process.
+  setTimeout(() => {
+    try {
+      if (isOn(settings.open) || isKeptOpen(window, address.href, settings.persist)) send();
+    } catch {
+      // A page without storage.
+    }
+  });
 }
