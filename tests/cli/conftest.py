@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,10 @@ class Ran(NamedTuple):
 
 class Kefu(Protocol):
     def __call__(self, *arguments: str, typed: str | bytes = "") -> Ran: ...
+
+
+class Shell(Protocol):
+    def __call__(self, command: str, *, before: str = "exec", typed: str = "") -> Ran: ...
 
 
 @pytest.fixture
@@ -68,6 +73,26 @@ def kefu(
             code = int(ended.code or 0)
         shown = capsys.readouterr()
         return Ran(code, shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def shell(folder: Path, environment: dict[str, str]) -> Shell:
+    """Python in a process of its own, with what a shell does to its streams."""
+
+    def run(command: str, *, before: str = "exec", typed: str = "") -> Ran:
+        child = subprocess.run(
+            ["/bin/sh", "-c", f"{before} {sys.executable} {command}"],
+            input=typed,
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Ran(child.returncode, child.stdout, child.stderr)
 
     return run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Kefu, logged
+from tests.cli.conftest import Kefu, Shell, logged
 from tests.fakes.behaviours import (
     answer,
     eof_after,
@@ -393,23 +393,13 @@ def test_the_log_goes_where_it_is_told_to(kefu: Kefu, folder: Path) -> None:
 
 
 def test_a_reader_that_leaves_ends_the_chat_quietly(
-    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+    shell: Shell, upstream: ScriptedUpstream, folder: Path
 ) -> None:
     """K6: `kefu chat … | head -1`; the session's end is in its log."""
     upstream.script("*", answer(*["line\n" * 100] * 200))
-    command = f"{sys.executable} -m kefu chat first | head -1"
-    child = subprocess.run(
-        ["/bin/sh", "-c", command],
-        input="second\nthird\n",
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (child.returncode, child.stdout) == (0, "line\n")
-    assert re.fullmatch(r"Session sess_\w+\. [^\n]+\n(\(stopped\)\n)?", child.stderr)
+    ran = shell("-m kefu chat first | head -1", before="", typed="second\nthird\n")
+    assert (ran.code, ran.out) == (0, "line\n")
+    assert re.fullmatch(r"Session sess_\w+\. [^\n]+\n(\(stopped\)\n)?", ran.err)
     assert logged(folder)[-1]["type"] == "session_end"
 
 
@@ -422,19 +412,10 @@ def test_a_reader_that_leaves_ends_the_chat_quietly(
     ],
 )
 def test_k6_missing_or_full_streams_are_no_traceback(
-    environment: dict[str, str], folder: Path, streams: str, code: int, out: str, says: str
+    shell: Shell, folder: Path, streams: str, code: int, out: str, says: str
 ) -> None:
     """As below a daemon, or on a disk without room; the log is whole."""
-    child = subprocess.run(
-        ["/bin/sh", "-c", f"exec {sys.executable} -m kefu chat --once x {streams}"],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (child.returncode, child.stdout, child.stderr) == (code, out, says)
+    assert shell(f"-m kefu chat --once x {streams}") == (code, out, says)
     assert logged(folder)[-1]["type"] == "session_end"
 
 

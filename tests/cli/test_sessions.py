@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Kefu
+from tests.cli.conftest import Kefu, Shell
 from tests.fakes.behaviours import answer, status
 from tests.fakes.upstream import ScriptedUpstream
 
@@ -57,21 +57,11 @@ def test_a_question_without_an_answer_says_so(kefu: Kefu, upstream: ScriptedUpst
     assert f"kefu: {why} (HTTP 500)\n" in ran.err
 
 
-def test_a_list_that_cannot_be_written_says_so(
-    kefu: Kefu, environment: dict[str, str], folder: Path
-) -> None:
+def test_a_list_that_cannot_be_written_says_so(kefu: Kefu, shell: Shell) -> None:
     kefu("chat", "--once", "x")
-    child = subprocess.run(
-        ["/bin/sh", "-c", f"exec {sys.executable} -u -m kefu sessions list > /dev/full"],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ran = shell("-u -m kefu sessions list > /dev/full")
     said = "kefu: standard output: No space left on device\n"
-    assert (child.returncode, child.stderr) == (1, said)
+    assert (ran.code, ran.err) == (1, said)
 
 
 def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
