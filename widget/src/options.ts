@@ -47,6 +47,6 @@ export function readOptions(settings: Settings, texts: Texts): Options {
 
 /** Seconds, as in the settings of the service. */
 function milliseconds(value: string | undefined, defaultSeconds: number): number {
-  const seconds = Number(value);
+  const seconds = /^\d+(\.\d+)?$/.test(value ?? "") ? Number(value) : 0;
   return (seconds > 0 && seconds <= LONGEST_SECONDS ? seconds : defaultSeconds) * 1_000;
 }

@@ -44,6 +44,7 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
   ["firstByteTimeout", "601", "firstByteMs", 5_000],
   ["stallTimeout", "30", "stallMs", 30_000],
   ["stallTimeout", "1e9", "stallMs", 10_000],
+  ["stallTimeout", "1e2", "stallMs", 10_000],
   ["title", "  Acme  ", "title", "Acme"],
   ["title", "   ", "title", "在线客服"],
   ["greeting", "<b>Hi</b>", "greeting", "<b>Hi</b>"],
