@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import secrets
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, cast
@@ -75,6 +74,8 @@ def kept_chats(
 def _file(name: str) -> Table:
     if not name:
         return {}
+    import tomllib  # here: few services have such a file
+
     try:
         return tomllib.loads(Path(name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

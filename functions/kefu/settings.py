@@ -4,8 +4,6 @@ Every field is one environment variable. A wrong value stops the start with a se
 it. `docs/settings.md` is made from the descriptions here.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets
@@ -538,7 +536,7 @@ class Settings(BaseModel):
         """The API keys, in order, each once. Secret: never log them."""
         return keys_in(self.api_keys.get_secret_value())
 
-    def with_panel(self) -> Settings:
+    def with_panel(self) -> Self:
         """The same with a panel: where nobody chose a token, with one of its own."""
         own = SecretStr(secrets.token_urlsafe(24))
         return self if self.has_panel else self.model_copy(update={"admin_token": own})
