@@ -134,10 +134,9 @@ class Service:
 
     @property
     def cpu(self) -> float:
-        """Processor seconds used so far (Linux): the same on a busy machine as on an idle one."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text()
-        user, system = text.rpartition(") ")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """Processor seconds used so far (Linux), to the nanosecond: time.process_time() of it."""
+        clock = ~self.process.pid << 3 | 2  # what clock_getcpuclockid(3) makes of a process
+        return time.clock_gettime(clock)
 
     def terminate(self) -> None:
         """Ask it to end, and do not wait."""

@@ -50,16 +50,23 @@ async function look(state) {
   }
 }
 
+/** Does what shows something else, and waits until what was shown before is gone. */
+async function turnTo(act) {
+  const shown = await content.locator(":scope > *").elementHandles();
+  await act();
+  await Promise.all(shown.map((node) => node.waitForElementState("hidden")));
+}
+
 const steps = {
   async open(to) {
     await page.goto(to);
   },
   async session(id) {
-    await page.goto(`${asked.url}/admin#s=${id}`);
+    await turnTo(() => page.goto(`${asked.url}/admin#s=${id}`));
     await content.locator(".turn").first().waitFor();
   },
   async hash(hash) {
-    await page.goto(`${asked.url}/admin#${hash}`);
+    await turnTo(() => page.goto(`${asked.url}/admin#${hash}`));
     await content.locator("table").waitFor();
   },
   async texts([name, selector]) {
@@ -101,7 +108,7 @@ const steps = {
     seen[name] = await page.evaluate(() => document.activeElement?.textContent);
   },
   async file(path) {
-    await page.locator("input[type=file]").setInputFiles(path);
+    await turnTo(() => page.locator("input[type=file]").setInputFiles(path));
   },
   async axe(state) {
     await look(state);
