@@ -183,7 +183,7 @@ async def test_u24_stream_cut_at_every_byte_makes_the_same_text(
 
 
 @pytest.mark.parametrize(
-    "events, packet", [(5000, None), (400, 1)], ids=["one packet", "single bytes"]
+    ("events", "packet"), [(5000, None), (400, 1)], ids=["one packet", "single bytes"]
 )
 async def test_u25_work_is_linear_in_the_events_however_they_are_cut(
     shared: Stage, question: str, events: int, packet: int | None
