@@ -6,6 +6,8 @@ WIDGET := functions/kefu/web/static/widget
 WIDGET_SOURCES := $(shell find widget/src widget/panel widget/build.mjs widget/panel.mjs -type f 2>/dev/null)
 NPM_CI := npm ci --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+# Some images set it. Then each of the hundreds of processes in the tests would compile everything.
+unexport PYTHONDONTWRITEBYTECODE
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 
 help: ## this list

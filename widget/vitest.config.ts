@@ -1,5 +1,7 @@
 import { defineConfig } from "vitest/config";
 
+const TIMED = ["connection", "kept", "sessions"].map((name) => `tests/browser/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,10 +10,22 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["tests/browser/*.test.ts"],
+          exclude: TIMED,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "browser-alone",
+          include: TIMED,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           // Time limits are what is tested: two browsers at once would stretch them.
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
       {
