@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kefu import __version__
 from kefu.answer import Clock
 from kefu.keypool import CooldownStore, KeyPool, KeyState
+from kefu.lean_typing import NamedTuple
 from kefu.limits import LimitStore
 from kefu.references import Reading, admin_access
 from kefu.sessions import Sessions

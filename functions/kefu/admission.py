@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
-from typing import NamedTuple
 
 from kefu.answer import Clock
 from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
+from kefu.lean_typing import NamedTuple
 from kefu.limits import LimitStore, Rate
 
 _BUSY = "Too many requests right now. Please wait a moment."

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
 
 from kefu.completion import Chunk, Completion, InBandError
 from kefu.errors import GatewayTimeout, KefuError, RateLimited, UpstreamUnavailable
 from kefu.keypool import Fingerprint
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.stream import BAD_STREAM, Stream, UpstreamResponse
 
 SILENT = "The AI service did not answer in time."

@@ -6,11 +6,12 @@ import asyncio
 import gc
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kefu.admission import Admission
 from kefu.chat import Chat
 from kefu.keypool import KeyPool
+from kefu.lean_typing import NamedTuple
 from kefu.model import StartableUpstream, choose_model
 from kefu.policy import allowance, patience, prompt_policy, web_options
 from kefu.references import Reading, bot_checking, identities, referenced_keys

@@ -12,8 +12,9 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Role
 from kefu.sessions import StoredMessage
 

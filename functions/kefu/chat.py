@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from kefu.answer import Answer, Call, Clock
 from kefu.completion import Completion
 from kefu.errors import ContextTooLong
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Message
 from kefu.prompt import (
     SUMMARY,

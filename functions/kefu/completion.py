@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, NoReturn, cast
+from typing import NoReturn, cast
 
+from kefu.lean_typing import NamedTuple
 from kefu.sse import Event
 
 Json = Mapping[str, object]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kefu.errors import InvalidRequest
+from kefu.lean_typing import NamedTuple
 from kefu.prompt import PromptPolicy
 
 DEFAULT = "default"

@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple, NewType, Protocol
+from typing import Literal, NewType
 
 from kefu.clocks import CLOCK_SLACK
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
+from kefu.lean_typing import NamedTuple, Protocol
 
 Fingerprint = NewType("Fingerprint", str)
 

@@ -7,9 +7,8 @@ nothing. The budget is reserved before the model is called and settled afterward
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
-
 from kefu.clocks import CLOCK_SLACK
+from kefu.lean_typing import NamedTuple, Protocol
 
 SLACK = 1e-3
 """Seconds by which a request may come too early."""

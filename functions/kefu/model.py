@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal
 from urllib.parse import urlsplit
 
 from kefu.answer import Upstream
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.settings import LONGCAT, Settings
 from kefu.upstream import local_model, scripted
 from kefu.upstream.client import HttpUpstream

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from kefu.answer import Clock
 from kefu.chat import Dialogue
@@ -13,6 +12,7 @@ from kefu.completion import Chunk, Collected, Usage
 from kefu.errors import ClientGone, KefuError, StoreUnavailable, UpstreamUnavailable
 from kefu.hooks.hook import Filter
 from kefu.keeping import Keeper
+from kefu.lean_typing import NamedTuple
 from kefu.message_processor import MessageProcessor
 from kefu.recording import Happened, Recording, error_object
 from kefu.sessions import LEASE, Begun, CallRecord, Ended, Sessions, StoredMessage

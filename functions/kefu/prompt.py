@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kefu.context import (
     CHARACTERS,
@@ -16,6 +16,7 @@ from kefu.context import (
     trim_with_summary,
 )
 from kefu.errors import InvalidRequest
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Message
 
 ClientSystem = Literal["auto", "append", "drop", "reject"]

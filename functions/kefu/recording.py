@@ -24,13 +24,14 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from kefu.answer import Attempt, Call
 from kefu.chat import Dialogue, Question
 from kefu.completion import Collected, Completion
 from kefu.context import CALIBRATED, Budget
 from kefu.errors import ContextTooLong, KefuError
+from kefu.lean_typing import NamedTuple
 from kefu.prompt import Prompt
 from kefu.sessions import CallRecord, StoredMessage
 

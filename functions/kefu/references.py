@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 from kefu.admin_tokens import AdminTokens
 from kefu.keypool import KeyPool
+from kefu.lean_typing import NamedTuple
 from kefu.settings import Settings
 from kefu.stores.aws import text_at
 from kefu.stores.referenced_keys import ReferencedKeys

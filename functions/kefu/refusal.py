@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 
 from kefu.keypool import MAX_COOLDOWN, Cooldown, Reason
+from kefu.lean_typing import NamedTuple
 
 INVALID_FOR = 3600.0
 """Seconds a key that the upstream does not accept is left alone."""

@@ -11,8 +11,9 @@ message's, which is odd, and the next one, which its answer will have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, NewType, Protocol
+from typing import Literal, NewType
 
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.messages import Role
 
 SessionId = NewType("SessionId", str)

@@ -6,7 +6,7 @@ leading BOM is skipped, an event ends at an empty line, and one that never does 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from kefu.lean_typing import NamedTuple
 
 PING = b": ping\n\n"
 DONE = b"data: [DONE]\n\n"

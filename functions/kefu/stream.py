@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from kefu.completion import Chunk, Completion, InBandError, MalformedChunk
 from kefu.echo import SHORTEST, Echo
 from kefu.errors import ConnectionLost
+from kefu.lean_typing import Protocol
 from kefu.sse import EventTooLarge, Parser
 
 BAD_STREAM = (ConnectionLost, EventTooLarge, InBandError, MalformedChunk)

@@ -13,12 +13,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import NamedTuple, NewType
+from typing import NewType
 
 from kefu.admission import Admission
 from kefu.answer import Call, Clock
 from kefu.completion import Collected, Completion
 from kefu.errors import KefuError
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Message
 from kefu.prompt import request_body
 from kefu.relay import Relay

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kefu.chat import Question
 from kefu.configs import Config, Configs
@@ -22,6 +22,7 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.hooks.hook import Filter, Hook, Reply, Visit
+from kefu.lean_typing import NamedTuple
 from kefu.message_processor import DEFAULT_SYSTEM_PROMPT
 from kefu.messages import Message, Role
 from kefu.outcome import Outcome, Writing

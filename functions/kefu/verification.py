@@ -7,9 +7,9 @@ and the visitor's address, signed. Nothing is stored, and every instance can rea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, Protocol
 
 from kefu.errors import UpstreamUnavailable, VerificationRequired, VerifierUnavailable
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.signing import is_signed, key_for, sign
 
 OUR_FAULT = frozenset(

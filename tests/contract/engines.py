@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kefu.keypool import Cooldowns, CooldownStore
+from kefu.lean_typing import Protocol
 from kefu.limits import LimitStore
 from kefu.sessions import Retention, Sessions
 from kefu.stores.dynamodb import DynamoStore

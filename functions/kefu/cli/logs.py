@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal
 
 from kefu.cli.clean import one_line
 from kefu.errors import HistoryUnavailable
@@ -22,6 +22,7 @@ from kefu.events import (
     TurnStart,
     event_line,
 )
+from kefu.lean_typing import NamedTuple, Protocol
 
 # What JSON lets through, and a terminal or UTF-8 does not.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

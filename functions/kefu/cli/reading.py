@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from typing import NamedTuple, Protocol, TextIO
+from typing import TextIO
+
+from kefu.lean_typing import NamedTuple, Protocol
 
 QUOTE = '"""'
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kefu.cli.clean import Cleaner, clean, clipped, one_line
 from kefu.cli.failure import told
 from kefu.cli.fitting import fitted, width_of
 from kefu.events import Action, Assistant, Budget, Event, Observation
+from kefu.lean_typing import Protocol
 
 if TYPE_CHECKING:
     from kefu.cli.markdown import MarkdownStream

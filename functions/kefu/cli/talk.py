@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from kefu.lean_typing import Protocol
 
 if TYPE_CHECKING:
     from kefu.cli.logs import Logs

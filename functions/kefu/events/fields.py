@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache, partial
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from kefu.events.parts import Estimate, Tokens
+from kefu.lean_typing import NamedTuple
 
 AnyValue = TypeVar("AnyValue")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from kefu.events.envelope import Event
+from kefu.lean_typing import Protocol
 
 
 class HistorySink(Protocol):

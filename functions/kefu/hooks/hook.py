@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kefu.context import Summarize
+from kefu.lean_typing import NamedTuple
 from kefu.messages import Message
 from kefu.sessions import Session
 

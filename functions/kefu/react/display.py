@@ -7,7 +7,9 @@ what `grammar.parse` says of the whole.
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from kefu.lean_typing import NamedTuple
 
 Kind = Literal["text", "thought", "action", "answer"]
 _State = Literal["text", "thought", "tag", "action", "answer", "forged", "rest"]

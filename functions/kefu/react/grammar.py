@@ -15,7 +15,9 @@ length of the text, and no text makes it raise.
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from kefu.lean_typing import NamedTuple
 
 Mistake = Literal["unterminated_action", "missing_tool", "empty_final", "thought_only"]
 

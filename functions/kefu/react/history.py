@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kefu.context import Message, MessageCounter, ToolCall
+from kefu.lean_typing import NamedTuple
 
 # An observation goes out as a user's message. Here it is the result of a call, so that trimming
 # keeps it with the words that asked for it, and knows which message is the user's.

@@ -12,9 +12,10 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from kefu.errors import StoreUnavailable
+from kefu.lean_typing import NamedTuple
 from kefu.stores.aws import dynamodb
 
 if TYPE_CHECKING:

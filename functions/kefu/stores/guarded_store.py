@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from kefu.keypool import CooldownStore
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.limits import LimitStore
 from kefu.stores.guarded import GuardedCooldowns
 

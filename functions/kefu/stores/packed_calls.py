@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kefu.capture import Content, Known, Unfoldable, digest, fold, references, unfold
+from kefu.lean_typing import NamedTuple
 from kefu.sessions import CALL_FACTS, CallRecord, SessionId, StoredMessage
 
 REFERRED = 42

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from kefu.errors import HistoryUnavailable
 from kefu.events import Event, event_line
+from kefu.lean_typing import Protocol
 
 
 class ByteStream(Protocol):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from math import inf
-from typing import NamedTuple
 
+from kefu.lean_typing import NamedTuple
 from kefu.sessions import (
     LEASE,
     Asked,

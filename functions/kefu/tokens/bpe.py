@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import NamedTuple, Protocol
 
 from kefu.errors import TiktokenMissing, UnknownCounter
+from kefu.lean_typing import NamedTuple, Protocol
 from kefu.tokens.encodings import load
 from kefu.tokens.repeats import SHORTEST, Repeat, repeats
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+
+from kefu.lean_typing import Protocol
 
 
 class Page(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from kefu import __version__
 from kefu.answer import Clock
 from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
+from kefu.lean_typing import NamedTuple
 from kefu.web.desk import Desk
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from starlette.requests import Request
 
+from kefu.lean_typing import NamedTuple
 from kefu.verification import Proof
 from kefu.web.gateway import Gateway
 from kefu.web.schemas import AnswerRequest

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from kefu.admission import Admission
 from kefu.chat import Chat
 from kefu.errors import ClientGone, UpstreamUnavailable
+from kefu.lean_typing import Protocol
 from kefu.verification import BotCheck
 from kefu.web.log import RequestLog
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from starlette.requests import Request
 
 from kefu.errors import IdentityRejected, UpstreamUnavailable
+from kefu.lean_typing import NamedTuple
 
 HEADER = "X-User-Token"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kefu.keypool import KeyState
+from kefu.lean_typing import NamedTuple
 from kefu.sessions import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
 from kefu.web.panel_markdown import markdown
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
 
+from kefu.lean_typing import NamedTuple
 from kefu.sessions import Session, StoredMessage
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
