@@ -22,6 +22,7 @@ const MEANINGS = {
   consent: ["text", "what the visitor must agree to before anything is sent"],
   privacyUrl: ["an address", "of your words on privacy: a link below the input"],
   persist: ["`session`, `local`, `none`", "where the conversation is kept, from the first message"],
+  userToken: ["a token", "who the visitor is, signed by your site: [users](identity.md)"],
   lang: ["a language tag", "the language of the widget"],
   theme: ["`auto`, `light`, `dark`", "`auto`: as the visitor's system says"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
@@ -44,6 +45,7 @@ const DEFAULTS = {
   greeting: () => "by language",
   suggestions: () => "",
   privacyUrl: () => "",
+  userToken: () => "",
   lang: () => "the page's, then the browser's",
   accent: () => "green",
   open: ({ open }) => (open ? "on" : "off"),
@@ -54,7 +56,7 @@ const DEFAULTS = {
 
 /** The names that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "loader", "options", "settings"];
+  const files = ["chat", "keep", "loader", "options", "settings"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

@@ -5,10 +5,11 @@ import { menu } from "./keeping-menu.ts";
 import { merged, type Session, sessionOf, turnsOf } from "./kept.ts";
 import { own } from "./own.ts";
 import type { Keep, Send } from "./sender.ts";
+import { type Settings, textOf } from "./settings.ts";
 
 const LONGEST_WAIT_MS = 3_000;
 
-const keep: Keep = async (host, apiUrl, store) => {
+const keep: Keep = async (host, apiUrl, store, script) => {
   let session = sessionOf(store.read().session);
   let isOn = true;
   const hold = (now: Session | undefined): void => {
@@ -16,13 +17,19 @@ const keep: Keep = async (host, apiUrl, store) => {
     store.write({ session: now });
     show();
   };
-  const request: Send = (url, init) =>
-    fetch(url, {
+  const request: Send = async (url, init) => {
+    const user = userToken(host, script);
+    return fetch(url, {
       credentials: "omit",
       cache: "no-store",
       ...init,
-      headers: { ...init.headers, ...(session && { "X-Session-Token": session.token }) },
+      headers: {
+        ...init.headers,
+        ...(session && { "X-Session-Token": session.token }),
+        ...(user && { "X-User-Token": user }),
+      },
     });
+  };
   const ofSession = async (rest: string, init: RequestInit = {}): Promise<Response | undefined> =>
     session &&
     request(new URL(`sessions/${session.id}${rest}`, apiUrl), {
@@ -78,6 +85,17 @@ const keep: Keep = async (host, apiUrl, store) => {
     return request(url, { ...init, body: JSON.stringify({ ...body, session_id: session?.id }) });
   };
 };
+
+/** By the word of the site; looked for each time, because such tokens soon give way to new ones. */
+function userToken(host: HTMLElement, script: HTMLScriptElement | null): string | undefined {
+  const settings: Settings = {
+    __proto__: null,
+    ...(host.ownerDocument.defaultView?.ChatWidgetConfig as object),
+    ...script?.dataset,
+  };
+  const said = settings.userToken;
+  return textOf(typeof said === "function" ? said() : said);
+}
 
 async function paramOf(response: Response): Promise<unknown> {
   return own(own(await response.json().catch(() => undefined), "error"), "param");

@@ -47,7 +47,7 @@ export function start(bring: Bring): void {
   // Two slashes are no address, neither of this page nor of another.
   address.href = (settings.apiUrl as string) || "//";
   if (!isUsable(address.href)) {
-    console.error("Chat widget: data-api-url must be https (http on localhost)");
+    console.error("Chat widget: data-api-url must be https");
     return;
   }
   const host: Host = document.createElement(HOST_TAG);

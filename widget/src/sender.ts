@@ -15,7 +15,12 @@ declare global {
 export type Send = (url: URL, init: RequestInit) => Promise<Response>;
 
 /** What the file exports: two scripts, built apart, that meet in these and in the page's nodes. */
-export type Keep = (host: HTMLElement, apiUrl: URL, store: Store) => Promise<Send>;
+export type Keep = (
+  host: HTMLElement,
+  apiUrl: URL,
+  store: Store,
+  script: HTMLScriptElement | null,
+) => Promise<Send>;
 
 /** Whatever fails or takes too long here, the chat goes on without being kept. */
 export async function sender(
@@ -35,7 +40,7 @@ export async function sender(
         nonce: script?.nonce as string,
       });
       link.onload = () =>
-        resolve(import(href).then(({ default: keep }) => keep(host, apiUrl, store)));
+        resolve(import(href).then(({ default: keep }) => keep(host, apiUrl, store, script)));
       link.onerror = reject;
       setTimeout(reject, LONGEST_WAIT_MS);
       host.append(link);

@@ -78,7 +78,7 @@ export function refusal(
 
 const CORS = {
   "Access-Control-Allow-Origin": "*",
-  "Access-Control-Allow-Headers": "content-type, x-session-token",
+  "Access-Control-Allow-Headers": "content-type, x-session-token, x-user-token",
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
   "Access-Control-Expose-Headers": "Retry-After, X-Session-Id, X-Session-Token",
 };
@@ -91,7 +91,7 @@ export class ScriptedService {
   readonly rated: unknown[] = [];
   /** What the service keeps of the visitor's chat; undefined: it keeps no chats. */
   kept: readonly KeptMessage[] | "gone" | undefined;
-  /** The requests for what is kept, each with its token. */
+  /** The requests for what is kept, each with its tokens. */
   readonly looked: string[] = [];
   readonly #plays: Play[] = [];
   readonly #server: Server;
@@ -123,7 +123,8 @@ export class ScriptedService {
   }
 
   #ofSession(request: IncomingMessage, response: ServerResponse): void {
-    this.looked.push(`${request.method} ${request.url} ${request.headers["x-session-token"]}`);
+    const { "x-session-token": token, "x-user-token": user } = request.headers;
+    this.looked.push([request.method, request.url, token, user].join(" ").trim());
     if (this.kept === undefined || this.kept === "gone") response.writeHead(404, CORS).end("{}");
     else if (request.method === "DELETE") response.writeHead(204, CORS).end();
     else if (request.url?.includes("/export?")) {

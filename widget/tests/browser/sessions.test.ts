@@ -17,6 +17,7 @@ const sent = () =>
     body.session_id,
     headers["x-session-token"],
   ]);
+const users = () => it.service.received.map(({ headers }) => headers["x-user-token"]);
 const stored = (page: Page): Promise<string> =>
   page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
 
@@ -61,6 +62,42 @@ for (const [persist, keeps] of [
     expect(sent()[1]).toEqual(["second", keeps ? "s1" : undefined, keeps ? "t1" : undefined]);
   });
 }
+
+test("with every request goes who the visitor is, as the site's tag says at that time (T16)", async () => {
+  keeping(mine(answer(["one"])), mine(answer(["two"])));
+  const { page, send, idle } = await it.visit({ "data-user-token": "user-1" });
+  await send("first");
+  await idle();
+  await page.locator("script[data-user-token]").evaluate((tag) => {
+    (tag as HTMLElement).dataset.userToken = "user-2";
+  });
+  await send("second");
+  await idle();
+  expect(users()).toEqual(["user-1", "user-2"]);
+  await page.reload();
+  await eventually(() => it.service.looked, ["GET /api/sessions/s1/messages?limit=100 t1 user-1"]);
+});
+
+test("ChatWidgetConfig.userToken may be a function, asked each time; nothing goes out where it fails (T16)", async () => {
+  keeping(mine(answer(["one"])), mine(answer(["two"])));
+  const { page, send, idle, trouble, retry, answers } = await it.visit();
+  await page.evaluate(() => {
+    let asked = 0;
+    const userToken = (): string => {
+      asked += 1;
+      if (asked === 2) throw new Error("signed out");
+      return `user-${asked}`;
+    };
+    Object.assign(window, { ChatWidgetConfig: { userToken } });
+  });
+  await send("first");
+  await idle();
+  await send("second");
+  await trouble.waitFor();
+  await retry.click();
+  await eventually(() => answers.allInnerTexts(), ["one", "two"]);
+  expect(users()).toEqual(["user-1", "user-3"]);
+});
 
 test("after a reload the service's word counts: what was cut here is whole, what was asked elsewhere is there (P14)", async () => {
   keeping(mine({ acts: [{ send: chunk("half") }, { wait: 50 }, "reset"] }));
