@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -341,25 +339,17 @@ def test_one_process_writes_a_session(kefu: Kefu, upstream: ScriptedUpstream) ->
 
 
 def test_a_full_disk_does_not_end_the_chat(
-    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+    shell: Shell, environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
     """K2, S20: said once; every answer comes, and no half line is kept. The limit for the size of
     a file stands for the disk's end.
     """
     upstream.script("*", answer("x" * 3000))
-    child = subprocess.run(
-        ["/bin/sh", "-c", f"ulimit -f 8; exec {sys.executable} -m kefu chat --tools none"],
-        input="one\ntwo\nthree\n",
-        env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert child.stdout == ("x" * 3000 + "\n") * 3
-    assert child.stderr.count("The history is not kept whole") == 1
-    assert child.returncode == 0
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    ran = shell("-m kefu chat --tools none", before="ulimit -f 8; exec", typed="one\ntwo\nthree\n")
+    assert ran.out == ("x" * 3000 + "\n") * 3
+    assert ran.err.count("The history is not kept whole") == 1
+    assert ran.code == 0
     assert [event["turn"] for event in logged(folder) if event["type"] == "turn_start"]
 
 
@@ -420,7 +410,7 @@ def test_k6_missing_or_full_streams_are_no_traceback(
 
 
 def test_without_its_packages_a_sentence_says_what_to_install(
-    environment: dict[str, str], folder: Path
+    shell: Shell, environment: dict[str, str], folder: Path
 ) -> None:
     """Without any extra --help works, and kept sessions are there; chat and service say what they
     lack."""
@@ -430,19 +420,11 @@ def test_without_its_packages_a_sentence_says_what_to_install(
         (block / f"{name}.py").write_text(f"raise ModuleNotFoundError(name='{name}')")
     environment["PYTHONPATH"] = str(block)
     for arguments, code, says in (
-        (["chat", "--help"], 0, ""),
-        (["sessions", "list"], 0, ""),
-        (["chat", "--once", "x"], 2, "pip install 'kefu[cli]'"),
-        (["serve"], 2, "pip install 'kefu[server]'"),
+        ("chat --help", 0, ""),
+        ("sessions list", 0, ""),
+        ("chat --once x", 2, "pip install 'kefu[cli]'"),
+        ("serve", 2, "pip install 'kefu[server]'"),
     ):
-        child = subprocess.run(
-            [sys.executable, "-m", "kefu", *arguments],
-            env=environment,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert (child.returncode, says in child.stderr) == (code, True), child.stderr
-        assert "Traceback" not in child.stderr
+        ran = shell(f"-m kefu {arguments}")
+        assert (ran.code, says in ran.err) == (code, True), ran.err
+        assert "Traceback" not in ran.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,23 +16,25 @@ TRIES = 10
 
 
 class _Growth:
-    """The least that each of two inputs took: a busy machine and a large heap only add to it.
-
-    The bound lies as far from linear as from quadratic, and the tries end as soon as it holds.
-    """
+    """The least that each of two inputs took: a busy machine and a large heap only add to it."""
 
     def __init__(self) -> None:
-        self.best = [float("inf"), float("inf")]
+        self._best = [float("inf"), float("inf")]
+
+    def turns(self) -> Iterator[int]:
+        """Which input's turn it is; until all is well, or AssertionError.
+
+        The bound lies as far from linear as from quadratic, and the tries end as soon as it holds.
+        """
+        for _ in range(TRIES):
+            yield from range(2)
+            if self._best[1] <= AT_MOST * self._best[0]:
+                return
+        took = self._best[1] / self._best[0]
+        raise AssertionError(f"{TIMES} times the input took {took:.0f} times as long")
 
     def note(self, at: int, spent: float) -> None:
-        self.best[at] = min(self.best[at], spent)
-
-    @property
-    def is_linear(self) -> bool:
-        return self.best[1] <= AT_MOST * self.best[0]
-
-    def __str__(self) -> str:
-        return f"{TIMES} times the input took {self.best[1] / self.best[0]:.0f} times as long"
+        self._best[at] = min(self._best[at], spent)
 
 
 def assert_linear(prepare: Callable[[int], T], work: Callable[[T], object], size: int) -> None:
@@ -45,25 +47,17 @@ def assert_linear(prepare: Callable[[int], T], work: Callable[[T], object], size
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(TRIES):
-            for at, given in enumerate(inputs):
-                started = time.thread_time()
-                work(given)
-                growth.note(at, time.thread_time() - started)
-            if growth.is_linear:
-                return
+        for at in growth.turns():
+            started = time.thread_time()
+            work(inputs[at])
+            growth.note(at, time.thread_time() - started)
     finally:
         if collecting:
             gc.enable()
-    raise AssertionError(growth)
 
 
 async def assert_linear_work(spent: Callable[[int], Awaitable[float]], size: int) -> None:
     """The same of a service: `spent` tells how much an input of such a size had it work."""
     growth = _Growth()
-    for _ in range(TRIES):
-        for at, length in enumerate((size // TIMES, size)):
-            growth.note(at, await spent(length))
-        if growth.is_linear:
-            return
-    raise AssertionError(growth)
+    for at in growth.turns():
+        growth.note(at, await spent((size // TIMES, size)[at]))
