@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 const TIMED = ["connection", "kept", "sessions"].map((name) => `tests/browser/${name}.test.ts`);
+const PATIENT = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
@@ -11,8 +12,7 @@ export default defineConfig({
           name: "browser",
           include: ["tests/browser/*.test.ts"],
           exclude: TIMED,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...PATIENT,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
@@ -21,8 +21,7 @@ export default defineConfig({
         test: {
           name: "browser-alone",
           include: TIMED,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...PATIENT,
           // Time limits are what is tested: two browsers at once would stretch them.
           fileParallelism: false,
           sequence: { groupOrder: 2 },

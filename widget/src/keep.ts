@@ -5,7 +5,7 @@ import { menu } from "./keeping-menu.ts";
 import { merged, type Session, sessionOf, turnsOf } from "./kept.ts";
 import { own } from "./own.ts";
 import type { Keep, Send } from "./sender.ts";
-import { type Settings, textOf } from "./settings.ts";
+import { settingsOf, textOf } from "./settings.ts";
 
 const LONGEST_WAIT_MS = 3_000;
 
@@ -88,11 +88,7 @@ const keep: Keep = async (host, apiUrl, store, script) => {
 
 /** By the word of the site; looked for each time, because such tokens soon give way to new ones. */
 function userToken(host: HTMLElement, script: HTMLScriptElement | null): string | undefined {
-  const settings: Settings = {
-    __proto__: null,
-    ...(host.ownerDocument.defaultView?.ChatWidgetConfig as object),
-    ...script?.dataset,
-  };
+  const settings = settingsOf(host.ownerDocument.defaultView?.ChatWidgetConfig, script);
   const said = settings.userToken;
   return textOf(typeof said === "function" ? said() : said);
 }

@@ -7,7 +7,7 @@
 
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
-import { isOn, isUsable, lookOf, type Settings } from "./settings.ts";
+import { isOn, isUsable, lookOf, settingsOf } from "./settings.ts";
 import { isKeptOpen } from "./store.ts";
 import { CHAT, drawing } from "./view/drawing.ts";
 import stylesheet from "./view/launcher.css";
@@ -38,11 +38,7 @@ export function start(bring: Bring): void {
     current?.noModule === false
       ? current
       : document.querySelector<HTMLScriptElement>("script[data-api-url]");
-  const settings: Settings = {
-    __proto__: null,
-    ...(window.ChatWidgetConfig as object),
-    ...script?.dataset,
-  };
+  const settings = settingsOf(window.ChatWidgetConfig, script);
   const address = document.createElement("a");
   // Two slashes are no address, neither of this page nor of another.
   address.href = (settings.apiUrl as string) || "//";

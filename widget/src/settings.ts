@@ -7,6 +7,11 @@
 /** By name, in camel case. Without a prototype: a page may have extended that of all objects. */
 export type Settings = Readonly<Record<string, unknown>>;
 
+/** As the page has them now. */
+export function settingsOf(config: unknown, script: HTMLScriptElement | null): Settings {
+  return { __proto__: null, ...(config as object), ...script?.dataset };
+}
+
 /** A text that says something, or a number of the config; else undefined. */
 export function textOf(value: unknown): string | undefined {
   const text = typeof value === "number" ? `${value}` : value;
