@@ -1,12 +1,12 @@
-# One door for everything. `make run` and `make test` set up what they need by themselves.
+# All commands of the repository. `make run` and `make test` install missing tools by themselves.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
 WIDGET_SOURCES := $(shell find widget/src widget/panel widget/build.mjs widget/panel.mjs -type f 2>/dev/null)
-NPM_CI := npm ci --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
-# Some images set it. Then each of the hundreds of processes in the tests would compile everything.
+# Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 
@@ -33,13 +33,13 @@ help: ## this list
 	@touch $@
 
 .venv-clients/ready: .venv/installer requirements/clients.txt
-	@echo "Installing the OpenAI clients that the door is tried with (about 250 MB, once) ..."
+	@echo "Installing the OpenAI clients for tests of the API (about 250 MB, once) ..."
 	$(PYTHON) -m venv .venv-clients
 	$(BIN)/uv pip install --quiet --python .venv-clients/bin/python --require-hashes -r requirements/clients.txt
 	@touch $@
 
 .venv-sam/ready: .venv/installer requirements/sam.txt
-	@echo "Installing what checks the SAM template (about 400 MB, once) ..."
+	@echo "Installing the tools that check the SAM template (about 400 MB, once) ..."
 	$(PYTHON) -m venv .venv-sam
 	$(BIN)/uv pip install --quiet --python .venv-sam/bin/python --require-hashes -r requirements/sam.txt
 	@touch $@
@@ -58,7 +58,7 @@ widget/bench/peers/node_modules/ready: widget/bench/peers/package.json widget/be
 widget/node_modules/ready: widget/package.json widget/package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo "The widget is built with Node.js 20.19 or newer, which is not installed: https://nodejs.org" >&2; exit 1; }
-	@echo "Installing what builds the widget ..."
+	@echo "Installing the build tools of the widget ..."
 	cd widget && $(NPM_CI)
 	@touch $@
 
@@ -72,8 +72,13 @@ $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
 
 setup: .venv/dev $(WIDGET)/chat-widget.js ## install what development needs (again: changes nothing)
 
-run: .venv/server $(WIDGET)/chat-widget.js ## start Kefu with its demo page (ARGS="--port 8080")
-	@KEFU_LOG_FORMAT=$${KEFU_LOG_FORMAT:-text} exec $(BIN)/python -m kefu serve --panel $(ARGS)
+build/sample.kefu: .venv/server $(wildcard functions/kefu/web/static/sample/*.html)
+	@$(BIN)/python -m kefu learn functions/kefu/web/static/sample --url /sample -o $@
+
+# Without pages and settings of your own, answers come from a small sample site at /sample/.
+run: .venv/server $(WIDGET)/chat-widget.js build/sample.kefu ## start Kefu with its demo page (ARGS="--port 8080")
+	@test -f kefu.toml || test -f site.kefu || export KEFU_KNOWLEDGE=$${KEFU_KNOWLEDGE:-build/sample.kefu}; \
+	  exec $(BIN)/python -m kefu serve --panel $(ARGS)
 
 chat: .venv/server ## chat with the model in this terminal (ARGS="--help")
 	@exec $(BIN)/python -m kefu chat $(ARGS)
@@ -98,7 +103,7 @@ check: setup ## format, lint, types and import contracts: seconds
 test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
-	$(BIN)/pytest -n 3 --dist loadfile --ignore tests/e2e
+	$(BIN)/pytest -n 5 --dist loadfile --ignore tests/e2e
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e
 	@echo "== Widget tests"

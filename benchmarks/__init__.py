@@ -1,1 +1,1 @@
-"""What is measured, and against what: `python -m benchmarks --help`."""
+"""Benchmarks of Kefu and of comparable libraries: `python -m benchmarks --help`."""

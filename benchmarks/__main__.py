@@ -1,7 +1,7 @@
-"""`python -m benchmarks [NAME ...] [--quick] [--json FILE]`: measured in one run, side by side.
+"""Runs benchmarks: `python -m benchmarks [NAME ...] [--quick] [--json FILE]`.
 
-Contenders take turns (A B A B ...), so that a machine that slows down slows them all; every value
-is the median of its repetitions and stands with its ratio to the bare passthrough's.
+The contenders take turns (A B A B ...), so that a machine that slows down affects all of them. Each
+value is the median of its repetitions, with its ratio to that of the bare passthrough.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from benchmarks import relay
 from benchmarks.chats import chats
 from benchmarks.cold import PEER as COLD_PEER
 from benchmarks.cold import NoPython, cold_starts
-from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, LITELLM, PEER, TRIALS, Contender
+from benchmarks.contenders import BASELINE, KEFU, KEFU_MEMORY, PEER, Contender
 from benchmarks.context import context
 from benchmarks.context import table as context_table
-from benchmarks.history import history
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
-from benchmarks.pool_report import PICTURE, picture, pool
-from benchmarks.pool_report import table as pool_table
+from benchmarks.knowledge import knowledge
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
-from benchmarks.terminal import terminal
+from benchmarks.soak import soak
 from benchmarks.tokens import tokens
 from benchmarks.units import units
 from benchmarks.widget import NoBrowser, widget
@@ -42,23 +40,19 @@ NAMES = {
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
-    "pool": "cooldowns shared or not, in simulated hours; draws docs/images/key-sharing.svg",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
+    "knowledge": "learning and finding pages, beside FTS5's tokenizer and bm25s (make peers)",
     "widget": "the widget in Chromium, beside deep-chat after make peers (needs Chromium)",
-    "terminal": "the terminal chat: until its prompt is there, and how soon Ctrl-C is heard",
-    "history": "the log of a chat on the terminal: time of a line, size of a turn",
-    "litellm": "LiteLLM's proxy against the passthrough (where it is installed; not with --quick)",
-    "clients": "four HTTP clients below the relay (not by default; see docs/decisions)",
+    "soak": "kept chats under load: nothing lost, memory and descriptors flat (not by default)",
 }
 
 APART = {
     "chats",
     "cold",
     "context",
-    "history",
     "imports",
-    "pool",
-    "terminal",
+    "knowledge",
+    "soak",
     "tokens",
     "units",
     "widget",
@@ -74,10 +68,8 @@ class Effort:
     thousand_rounds: int
     thousand_peer_rounds: int
     import_rounds: int
-    pool_minutes: float
     cold_rounds: int
     context_rounds: int
-    lines: int
 
 
 FULL = Effort(
@@ -87,10 +79,8 @@ FULL = Effort(
     thousand_rounds=3,
     thousand_peer_rounds=1,
     import_rounds=31,
-    pool_minutes=60,
     cold_rounds=10,
     context_rounds=3,
-    lines=50_000,
 )
 QUICK = Effort(
     rounds=2,
@@ -99,10 +89,8 @@ QUICK = Effort(
     thousand_rounds=1,
     thousand_peer_rounds=0,
     import_rounds=5,
-    pool_minutes=6,
     cold_rounds=2,
     context_rounds=1,
-    lines=5_000,
 )
 
 
@@ -115,17 +103,6 @@ def compare(bench: relay.Bench, contenders: Sequence[Contender], effort: Effort)
         relay.resident(bench, doors)
 
 
-def contenders(names: Sequence[str]) -> list[Contender]:
-    chosen = [BASELINE]
-    if "relay" in names:
-        chosen += [KEFU, KEFU_MEMORY]
-    if "litellm" in names and LITELLM.PROGRAM.exists():
-        chosen.append(LITELLM)
-    if "clients" in names:
-        chosen += TRIALS
-    return chosen
-
-
 def measure(names: Sequence[str], effort: Effort) -> dict[str, relay.Row]:
     raise_file_limit()
     with tempfile.TemporaryDirectory(prefix="kefu-bench-") as folder:
@@ -133,11 +110,12 @@ def measure(names: Sequence[str], effort: Effort) -> dict[str, relay.Row]:
         upstream, load = Server(command, {}, Path(folder, "upstream.log")), Load()
         bench = relay.Bench(Path(folder), upstream, load)
         try:
-            if set(names) & {"relay", "litellm", "clients"}:
-                compare(bench, contenders(names), effort)
+            if "relay" in names:
+                compare(bench, [BASELINE, KEFU, KEFU_MEMORY], effort)
             if "thousand" in names:
                 relay.thousand(bench, [KEFU], effort.thousand_rounds, 5)
-                # httpx's pool searches itself at every step: 40 s for what takes Kefu 8.
+                # httpx's connection pool searches all connections at every step: 40 s, against 8 s
+                # of Kefu.
                 relay.thousand(bench, [BASELINE], effort.thousand_peer_rounds, 5)
         finally:
             load.stop()
@@ -154,18 +132,22 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *NAMES])
     parser.add_argument("--quick", action="store_true", help="under a minute, rougher")
+    parser.add_argument("--minutes", type=float, default=20, help="of `soak` (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="default: benchmarks/results/")
     arguments = parser.parse_args()
-    left_out = {"clients", "litellm"} if arguments.quick else {"clients"}
-    names = arguments.names or [name for name in NAMES if name not in left_out]
+    names = arguments.names or [name for name in NAMES if name != "soak"]
     effort = QUICK if arguments.quick else FULL
     rows, tables = measured(names, effort)
+    if "soak" in names:
+        rows["soak"], text = soak(arguments.minutes)
+        tables.append(text)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     save(rows, arguments.json or ROOT / f"benchmarks/results/{stamp}.json")
     print("\n\n".join(tables))
-    if "litellm" in names and not LITELLM.PROGRAM.exists():
-        print("\n" + LITELLM.INSTALL)
-    lost = sum(sum(row.get("lost", []) + row.get("missing", [])) for row in rows.values())
+    lost = sum(
+        sum(row.get("lost", []) + row.get("missing", []) + row.get("doubled", []))
+        for row in rows.values()
+    )
     return 1 if lost else 0
 
 
@@ -191,15 +173,9 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         "units": units,
         "chats": lambda: chats(100 if effort is FULL else 20),
         "tokens": lambda: tokens(effort.rounds),
-        "terminal": lambda: terminal(effort.import_rounds),
-        "history": lambda: history(effort.lines),
+        "knowledge": lambda: knowledge(50_000 if effort is FULL else 1_000),
     }
     tables += [told[name]() for name in told if name in names]
-    if "pool" in names:
-        runs = pool(effort.pool_minutes)
-        tables.append(pool_table(runs))
-        if effort is FULL:
-            PICTURE.write_text(picture(runs), encoding="utf-8")
     return rows, tables
 
 

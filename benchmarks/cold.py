@@ -1,7 +1,7 @@
-"""A cold start: from starting the process to its first answer, of the package that Lambda gets.
+"""Cold starts: the time from the start of the Lambda package's process to its first answer.
 
-The peer has the shape of AWS's sample for streaming from FastAPI: everything imported at module
-level, as `sam build` packages it, without bytecode. Neither may write any: /var/task is read-only.
+The peer follows AWS's sample for streaming from FastAPI: all imports at module level, packaged as
+by `sam build`, without bytecode. Neither can write bytecode, because /var/task is read-only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ ENVIRONMENT = {
     "LONGCAT_API_KEYS": "sk-bench",
     "OPENAI_API_KEY": "sk-bench",
 }
-# A store that is not there: what is measured is loading boto3 beside the start.
+# No table exists at this address: this measures the import of boto3 during the start.
 DYNAMODB = {
     "KEFU_STORE": "dynamodb://kefu",
     "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9",
@@ -92,11 +92,11 @@ class Starter:
 
 
 class NoPython(Exception):
-    """The Python of Lambda is not on this machine."""
+    """The Python version of Lambda is not installed."""
 
 
 def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
-    """The packages are made in `folder`; the contenders take turns. Raises NoPython."""
+    """Build the packages in `folder` and start the contenders in turn. Raises NoPython."""
     python = find_python()
     if python is None:
         raise NoPython(f"cold: needs Python {PYTHON}, as Lambda has it")
@@ -111,13 +111,17 @@ def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
         Starter("kefu", kefu),
         Starter("kefu, DynamoDB", kefu, DYNAMODB),
     )
-    rows: dict[str, Row] = {starter.name: {"cold_ms": []} for starter in starters}
+    rows: dict[str, Row] = {
+        starter.name: {"cold_ms": [], "cold_cpu_ms": []} for starter in starters
+    }
     rows["kefu"]["event_ms"] = []
     for starter in starters:
-        start_ms(starter, python)  # fills the disk's cache
+        start_ms(starter, python)  # so that the files are in the disk's cache
     for _ in range(rounds):
         for starter in starters:
-            rows[starter.name]["cold_ms"].append(start_ms(starter, python))
+            waited, worked = start_ms(starter, python)
+            rows[starter.name]["cold_ms"].append(waited)
+            rows[starter.name]["cold_cpu_ms"].append(worked)
         rows["kefu"]["event_ms"].append(first_event_ms(kefu, python))
     return rows
 
@@ -134,7 +138,7 @@ def make_sample(folder: Path, python: str) -> None:
 
 
 def make_package(folder: Path) -> None:
-    """The one that `sam build` makes, for this machine's processor."""
+    """Build the same package as `sam build`, for this machine's processor."""
     arch = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
     build = ROOT / "functions/build.py"
     subprocess.run(
@@ -142,8 +146,11 @@ def make_package(folder: Path) -> None:
     )
 
 
-def start_ms(starter: Starter, python: str) -> float:
-    """From the start of the process to an answer of /health."""
+def start_ms(starter: Starter, python: str) -> tuple[float, float]:
+    """From the start of the process to an answer of /health: waited, and worked (Linux).
+
+    With other work on the machine the first is longer.
+    """
     port = free_port()
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -155,7 +162,9 @@ def start_ms(starter: Starter, python: str) -> float:
     )
     try:
         _wait_until_healthy(port, process)
-        return 1000 * (time.perf_counter() - began)
+        waited = time.perf_counter() - began
+        clock = ~process.pid << 3 | 2  # the clock id as in clock_getcpuclockid(3)
+        return 1000 * waited, 1000 * time.clock_gettime(clock)
     finally:
         process.kill()
         process.wait()
@@ -172,7 +181,7 @@ def _wait_until_healthy(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def first_event_ms(folder: Path, python: str) -> float:
-    """From the start of the process to the answer to its first event, without a server."""
+    """Milliseconds from the start of the process to the handler's response to an event."""
     event = (ROOT / "events/rest-health.json").read_bytes()
     began = time.perf_counter()
     subprocess.run(

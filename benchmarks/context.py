@@ -1,4 +1,4 @@
-"""The context engine beside langchain-core's `trim_messages` and llama-index's chat memory."""
+"""Compares the context engine with the chat memories of langchain-core and llama-index."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def installed() -> list[str]:
 
 
 def context(rounds: int, *, quick: bool) -> dict[str, Row]:
-    """Every contender in turn, each time in a fresh process."""
+    """Run the contenders in turn, each time in a new process."""
     rows: dict[str, Row] = {name: {} for name in installed()}
     for _ in range(rounds):
         for name, row in rows.items():
@@ -58,7 +58,7 @@ def context(rounds: int, *, quick: bool) -> dict[str, Row]:
 
 
 def _import_ms(name: str) -> float:
-    """The best of some: an import is the same work each time, all else is the machine's."""
+    """The minimum of several runs: an import does the same work each time, so the rest is noise."""
     program = IMPORT.format(module=IMPORTS[name])
     return min(float(_output(name, ["-c", program])) for _ in range(5))
 
@@ -71,7 +71,7 @@ def _output(name: str, arguments: Sequence[str]) -> str:
 
 
 def table(rows: dict[str, Row]) -> str:
-    """Behind each of Kefu's values, how many of the peer's it is."""
+    """A table of the medians, with their ratios to the medians of `PEER`."""
     names = list(rows)
     lines = [" " * 66 + "".join(name.rjust(20) for name in names)]
     for key, (title, digits) in FIGURES.items():

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.costs [--conversations N ...]`: what a month on AWS costs, by service.
+"""The monthly costs on AWS by service: `python -m benchmarks.costs [--conversations N ...]`.
 
-Sizes and units are measured (docs/aws/costs.md says how); prices are list prices, without free
-tiers. The model's own bill is not in it.
+Sizes and units are measured (see docs/aws/costs.md). Prices are list prices without free tiers. The
+bill of the model's provider is not included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars in us-east-1, November 2026, first tier of each; the sources are in the docs."""
+    """Dollars in us-east-1, November 2026, at the first tier; docs/aws/costs.md has the sources."""
 
     lambda_gb_second: float = 0.0000133334
     """On arm64."""
@@ -40,7 +40,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Month:
-    """How a site is used. The first seven are yours to know."""
+    """The use of a site in a month. The first seven values depend on the site."""
 
     conversations: float = 10_000
     turns: float = 4
@@ -51,7 +51,7 @@ class Month:
     script_loads: float = 10
     """Times the widget is fetched for each conversation; browsers keep it."""
     kept: float = 0
-    """1 where chats are kept, with `Sessions=true`."""
+    """1 where chats are kept."""
     memory_mb: float = 1024
     cold_share: float = 0.02
     """Of the requests; assumed."""
@@ -60,22 +60,21 @@ class Month:
     """For a preflight or a file."""
     bytes_per_token: float = 202
     script_bytes: float = 1_900
-    chat_bytes: float = 15_000
-    """The chat's own file, once for each conversation."""
-    log_bytes: float = 1_030
-    """A request's line of 770 bytes, and Lambda's own."""
+    chat_bytes: float = 19_300
+    """The files of the chat and of its extras, once for each conversation."""
+    log_bytes: float = 960
+    """A request's line of 700 bytes, and Lambda's own."""
     reads: float = 0.5
-    writes: float = 1
-    """DynamoDB units for each question, with the limit by address that is on by default."""
+    writes: float = 3
+    """DynamoDB units for each question, with the limits that are on by default."""
     kept_reads: float = 6
     kept_writes: float = 8
     """Units more for each question in a kept chat."""
     kept_bytes: float = 3_000
     """Of each, in the table."""
     kept_days: float = 30
-    metrics: float = 28
-    """Seven, for all requests together and for each of three outcomes."""
-    alarms: float = 7
+    metrics: float = 6
+    alarms: float = 6
 
     @property
     def questions(self) -> float:
@@ -83,17 +82,17 @@ class Month:
 
     @property
     def others(self) -> float:
-        """Requests that are no question: a preflight, `/health`, and files."""
-        return self.conversations * (self.script_loads + 3 + self.kept)
+        """Requests other than questions: preflights, `/health` and files."""
+        return self.conversations * (self.script_loads + 4 + self.kept)
 
     @property
     def stored(self) -> float:
-        """Bytes in the table, once as much expires as comes."""
+        """Bytes in the table when as many expire as are added."""
         return self.questions * self.kept * self.kept_bytes * self.kept_days / 30
 
 
 def bill(month: Month, prices: Prices) -> dict[str, float]:
-    """Dollars by service."""
+    """Dollars for each service."""
     questions, requests = month.questions, month.questions + month.others
     answer_seconds = month.first_token_seconds + month.answer_tokens / month.tokens_per_second
     seconds = questions * answer_seconds + month.others * month.other_seconds
@@ -116,7 +115,9 @@ def bill(month: Month, prices: Prices) -> dict[str, float]:
 
 
 def table(months: Sequence[Month], prices: Prices) -> str:
-    """Markdown: a column a month; at the end also what keeping their chats makes of it."""
+    """A Markdown table with a column for each month. The last row adds the costs of stored
+    chats.
+    """
     bills = [bill(month, prices) for month in months]
     head = [f"{month.conversations:,.0f} conversations" for month in months]
     lines = ["| dollars a month | " + " | ".join(head) + " |", "|---" * (len(months) + 1) + "|"]

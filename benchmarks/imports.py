@@ -1,4 +1,4 @@
-"""How long the service takes to import, most of a cold start; and how long the library alone."""
+"""Import times: of the service, which is most of a cold start, and of `kefu.context` alone."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Subject(NamedTuple):
     settings: Mapping[str, str] = MappingProxyType({})
 
 
-# The library stands beside a module that most programs import anyway, both in an interpreter that
-# has loaded nothing else: what is in site-packages may load either of them at the start.
+# The library is compared with a module that most programs import anyway. Both run without
+# site-packages, because its .pth files may already import parts of either.
 BARE = ("-I", "-S")
 SUBJECTS = {
     PEER: Subject("fastapi"),
@@ -44,9 +44,9 @@ SUBJECTS = {
 
 
 def import_ms(subject: Subject) -> dict[str, float]:
-    """In a fresh interpreter, without the interpreter's own start: waited, and worked.
+    """Milliseconds of wall time and of processor time, without the interpreter's own start.
 
-    With other work on the machine the first is longer than the second.
+    The wall time is longer if the machine is busy.
     """
     ours = ("KEFU_", "LONGCAT_", "PYTHONDONTWRITEBYTECODE")
     env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
@@ -61,7 +61,7 @@ def import_ms(subject: Subject) -> dict[str, float]:
 def imports(rounds: int) -> dict[str, Row]:
     rows: dict[str, Row] = {name: defaultdict(list) for name in SUBJECTS}
     for subject in SUBJECTS.values():
-        import_ms(subject)  # writes the .pyc
+        import_ms(subject)  # writes the .pyc files
     for _ in range(rounds):
         for name, row in rows.items():
             for figure, value in import_ms(SUBJECTS[name]).items():

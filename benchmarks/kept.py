@@ -1,7 +1,7 @@
-"""A request whose chat is kept against one that sends its history along: the visitor's time, and
-the service's processor.
+"""Compares requests of stored chats with requests that contain their history.
 
-One visitor, one request after the other, twenty messages in each prompt, everything captured.
+One visitor sends one request after the other, with twenty messages in each prompt and all bodies
+captured. The figures are the visitor's waiting time and the service's processor time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ async def kept(before: httpx.Response | None) -> dict[str, Any]:
 
 
 async def seconds(running: Stage, asking: Any, requests: int) -> AsyncIterator[tuple[float, float]]:
-    """To the first byte, and to the last."""
+    """Yield for each request the seconds to the first and to the last byte of its answer."""
     answered: httpx.Response | None = None
     async with httpx.AsyncClient(timeout=20) as visitor:
         for _ in range(requests):
@@ -66,9 +66,9 @@ async def _measured(running: Stage, asking: Any, requests: int) -> str:
 
 
 def request_lines(requests: int) -> list[str]:
-    with stage(1, store=STORE) as running:
+    with stage(1, store=STORE, capture="all") as running:
         running.script(b.answer(*[ANSWER[n : n + 12] for n in range(0, 360, 12)], usage=USAGE))
-        asyncio.run(_measured(running, kept, 12))  # the history is as long as it gets
+        asyncio.run(_measured(running, kept, 12))  # fills the history to its maximum length
         lines = [asyncio.run(_measured(running, way, requests)) for way in (stateless, kept)]
     head = (
         f"{'a request with 20 messages, milliseconds':50}{'first':>10}{'last':>10}{'processor':>10}"

@@ -1,7 +1,7 @@
-"""The load: a process of its own, so cheap that it never is what limits.
+"""The load generator, a separate process that needs little processor time.
 
-Reads one job a line (JSON) on stdin, answers one line on stdout. Bodies are not parsed: blank
-lines are counted where they arrive. Connections are kept between jobs, by port.
+Reads jobs from stdin and writes results to stdout, one JSON object per line. It does not parse
+bodies: it counts the blank lines between events. Connections are reused between jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import uvloop
 class Job(TypedDict):
     port: int
     path: str
-    headers: dict[str, str]
     message: str
     streams: int
     """Connections that ask at the same time."""
@@ -43,7 +42,7 @@ class Figures(TypedDict):
 
 
 class Asker(asyncio.Protocol):
-    """One keep-alive connection that asks and counts what comes."""
+    """A keep-alive connection that sends requests and counts the events of the answers."""
 
     def __init__(self, gaps: bool) -> None:
         self.loop = asyncio.get_running_loop()
@@ -58,7 +57,7 @@ class Asker(asyncio.Protocol):
         self.sent = self.first = self.last = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
@@ -69,7 +68,7 @@ class Asker(asyncio.Protocol):
             self.done.set_result(problem)
 
     async def ask(self, request: bytes, timeout: float) -> str:
-        """'' when the answer came whole, else what was wrong."""
+        """Send a request. Returns "" for a complete answer, else the problem."""
         self.done = self.loop.create_future()
         self.events, self.in_body, self.head, self.tail = 0, False, b"", b""
         self.first = 0.0
@@ -94,7 +93,7 @@ class Asker(asyncio.Protocol):
             self.in_body = True
             if not data:
                 return
-        # Two bytes of overlap less one: a blank line cut in two is counted once.
+        # A blank line that is divided between two reads is counted once.
         events = data.count(b"\n\n") + (self.tail[-1:] == b"\n" and data[:1] == b"\n")
         if events:
             self.arrived(events)
@@ -123,14 +122,13 @@ def request(job: Job) -> bytes:
         "host": f"127.0.0.1:{job['port']}",
         "content-type": "application/json",
         "content-length": str(len(body)),
-        **job["headers"],
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"POST {job['path']} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Milliseconds."""
+    """The median, the 99th percentile and the maximum in milliseconds."""
     if not values:
         return {}
     ordered = sorted(values)

@@ -1,6 +1,6 @@
-"""The peer: the least a Python proxy can do. Starlette and httpx, bytes passed through unread.
+"""The peer: a minimal Python proxy with Starlette and httpx, which does not read the bytes.
 
-No retries, no checks, no limits, no log. `python -m benchmarks.passthrough UPSTREAM_BASE_URL`
+It has no retries, checks, limits or log: `python -m benchmarks.passthrough UPSTREAM_BASE_URL`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.serving import serve
 
 
 def passthrough(upstream: str) -> Starlette:
-    # httpx's default of 100 connections would lose streams, and be no fair peer.
+    # httpx's default of 100 connections would refuse streams, which would be unfair.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     client = httpx.AsyncClient(timeout=None, limits=limits)
     headers = {"content-type": "application/json", "authorization": "Bearer sk-bench"}

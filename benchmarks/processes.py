@@ -1,4 +1,4 @@
-"""Starts what is measured, and asks the kernel what it cost. Linux."""
+"""Starts the measured processes, and reads their processor time and memory from Linux."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ START = 90
 
 
 def raise_file_limit() -> None:
-    """1,000 streams are 2,000 sockets for a relay; children inherit this."""
+    """1,000 streams take 2,000 sockets in a relay. Child processes inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Server:
-    """A server process that prints its address when it is ready, or has a port it was given."""
+    """A server process: it prints its address when it is ready, or listens on the given port."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], log: Path, port: int = 0
@@ -57,7 +57,7 @@ class Server:
         assert self.process.stdout
         while line := read_line(self.process.stdout, START):
             if found := ADDRESS.search(line):
-                # What else it prints must never fill a pipe that nobody reads.
+                # Further output must be read, because a full pipe would block the server.
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         raise self._failed()
@@ -86,13 +86,15 @@ class Server:
 
 
 def read_line(stream: IO[bytes], timeout: float) -> str:
-    """'' when nothing comes in time. The stream is unbuffered, or `select` would miss lines."""
+    """A line, or "" after the timeout. `select` would miss lines in the buffer of a buffered
+    stream.
+    """
     ready, _, _ = select.select([stream], [], [], timeout)
     return stream.readline().decode() if ready else ""
 
 
 class Load:
-    """The load process; one job at a time."""
+    """The load generator's process, which runs one job at a time."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -104,7 +106,7 @@ class Load:
         )
 
     def run(self, job: Job, meanwhile: Callable[[], None] = lambda: None) -> Figures:
-        """Runs a job; `meanwhile` is called four times a second."""
+        """Run a job. `meanwhile` is called four times a second."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(json.dumps(job).encode() + b"\n")
@@ -130,7 +132,7 @@ def free_port() -> int:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants."""
+    """The ids of a process and its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*"):
         for child in (task / "children").read_text().split():
@@ -139,7 +141,7 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time so far, of all threads and children."""
+    """User and system time so far, of all threads and descendants."""
     total = 0
     for member in family(pid):
         after_name = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()

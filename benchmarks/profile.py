@@ -1,7 +1,7 @@
-"""Where the service spends its time under load: `python -m benchmarks.profile [flat|paced|first]`.
+"""Profiles the service under load: `python -m benchmarks.profile [flat|paced|first]`.
 
-Samples the process with py-spy (from PyPI, by uv when it is not installed). Own time: the function
-was running itself; C code counts for the function that called it.
+Samples the process with py-spy, which uv installs if necessary. A function's own time is the time
+in which it ran itself; C code counts for the function that called it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def py_spy() -> list[str]:
 
 
 def sampled(contender: Contender, kind: str, seconds: int) -> str:
-    """Collapsed stacks, one a line, with their counts."""
+    """Collapsed stacks, one per line, each with its number of samples."""
     message, streams, requests = LOADS[kind]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "stacks")
@@ -68,7 +68,7 @@ def sampled(contender: Contender, kind: str, seconds: int) -> str:
 
 
 def shares(stacks: str) -> tuple[Counter[str], Counter[str], int]:
-    """Samples by function: own, cumulative; and all of them."""
+    """The samples of each function, own and cumulative, and the total."""
     own: Counter[str] = Counter()
     cumulative: Counter[str] = Counter()
     for line in stacks.splitlines():

@@ -1,4 +1,4 @@
-"""The figures of a relay: what it adds to a stream, what it costs, what it can carry."""
+"""The figures of a relay: latency, throughput, processor time and memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, list[float]]
 
 @dataclass
 class Bench:
-    """The upstream, the load, and the contenders' servers of one run."""
+    """The processes of one run: the upstream, the load generator and the contenders' servers."""
 
     folder: Path
     upstream: Server
@@ -57,11 +57,10 @@ class Bench:
         gaps: bool = False,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Figures:
-        """`door` None: straight to the upstream."""
+        """Run a load. `door`: the contender and its server; None: the upstream itself."""
         job = Job(
             port=door[1].port if door else self.upstream.port,
             path=door[0].path if door else "/v1/chat/completions",
-            headers=dict(door[0].headers) if door else {},
             message=message,
             streams=streams,
             requests=requests,
@@ -87,14 +86,13 @@ def warm(bench: Bench, doors: Doors) -> None:
 
 
 def first_chunk(bench: Bench, doors: Doors, rounds: int, requests: int = 60) -> None:
-    """Added time to the first chunk; each round asks the upstream itself too."""
+    """Measure the added time to the first chunk; each round also asks the upstream directly."""
     for streams, figure in ((1, "first_chunk_ms"), (20, "first_chunk_20_ms")):
         for _ in range(rounds):
             full = requests if streams == 1 else max(5, requests // 4)
             direct = bench.ask(None, "bench:flat:3", streams=streams, requests=full)
             for door in doors:
-                each = max(5, int(full * door[0].dose))
-                seen = bench.ask(door, "bench:flat:3", streams=streams, requests=each)
+                seen = bench.ask(door, "bench:flat:3", streams=streams, requests=full)
                 bench.note(door[0].name, lost=seen["lost"])
                 if seen["first"]:
                     added = seen["first"]["p50"] - direct["first"]["p50"]
@@ -102,37 +100,37 @@ def first_chunk(bench: Bench, doors: Doors, rounds: int, requests: int = 60) -> 
 
 
 def saturation(bench: Bench, doors: Doors, rounds: int, chunks: int, streams: int = 50) -> None:
-    """How many chunks a second pass when nothing but the server holds them back."""
+    """Measure the chunks per second if only the server limits them."""
     for _ in range(rounds):
         for door in doors:
-            asked = int(chunks * door[0].dose)
-            seen = bench.ask(door, f"bench:flat:{asked}", streams=streams)
-            missing = streams * (asked + OVERHEAD) - seen["events"]
+            seen = bench.ask(door, f"bench:flat:{chunks}", streams=streams)
+            missing = streams * (chunks + OVERHEAD) - seen["events"]
             rate = seen["events"] / seen["elapsed"]
             bench.note(door[0].name, chunks_per_s=rate, lost=seen["lost"], missing=missing)
 
 
 def paced(bench: Bench, doors: Doors, rounds: int, seconds: float, streams: int = 100) -> None:
-    """The everyday load, 30 chunks a second each: what it costs, and how evenly it flows."""
+    """Measure processor time and gaps between chunks at a usual load, 30 chunks a second per
+    stream.
+    """
     chunks = int(seconds * 30)
     for _ in range(rounds):
         for door in doors:
             before = cpu_seconds(door[1].pid)
-            asked = int(streams * door[0].dose)
             message = f"bench:paced:{chunks}:33"
-            seen = bench.ask(door, message, streams=asked, ramp=0.5, gaps=True)
+            seen = bench.ask(door, message, streams=streams, ramp=0.5, gaps=True)
             cpu = 1000 * (cpu_seconds(door[1].pid) - before) / max(1, seen["events"] / 1000)
             bench.note(
                 door[0].name,
                 cpu_ms_per_1000=cpu,
                 gap_p99_ms=seen["gap"].get("p99", 0.0),
                 lost=seen["lost"],
-                missing=asked * (chunks + OVERHEAD) - seen["events"],
+                missing=streams * (chunks + OVERHEAD) - seen["events"],
             )
 
 
 def resident(bench: Bench, doors: Doors) -> None:
-    """Two seconds after the load: what a server keeps, not what it needed."""
+    """Measure the memory that a server still has two seconds after the load."""
     time.sleep(2)
     for door in doors:
         bench.note(door[0].name, rss_mib=resident_bytes(door[1].pid) / 2**20)
@@ -141,7 +139,9 @@ def resident(bench: Bench, doors: Doors) -> None:
 def thousand(
     bench: Bench, contenders: Sequence[Contender], rounds: int, seconds: int, streams: int = 1000
 ) -> None:
-    """1,000 slow streams at once. A fresh process each time, or its memory would not grow."""
+    """Measure 1,000 slow streams at once. New processes, because memory that is in use would not
+    grow.
+    """
     for _ in range(rounds):
         for contender in contenders:
             with bench.serving([contender]) as doors:
@@ -159,7 +159,7 @@ def thousand(
 def held(
     bench: Bench, door: tuple[Contender, Server], message: str, streams: int
 ) -> tuple[Figures, int]:
-    """What was seen, and by how many bytes the server grew."""
+    """The figures of the load, and the growth of the server's memory in bytes."""
     pid = door[1].pid
     time.sleep(0.5)
     sizes = [resident_bytes(pid)]

@@ -1,4 +1,4 @@
-"""The table at the end of a run, and the same figures as JSON."""
+"""Formats the results of a run as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ FIGURES = (
     Figure("import_ms", "import, ms"),
     Figure("import_cpu_ms", "  the processor's part of it, ms"),
     Figure("cold_ms", "process start to an answer of /health, ms", 0),
+    Figure("cold_cpu_ms", "  the processor's part of it, ms", 0),
     Figure("event_ms", "process start to the first event's answer, ms", 0),
     Figure("lost", "streams lost, all runs together", 0),
     Figure("missing", "chunks missing, all runs together", 0),
@@ -47,7 +48,9 @@ def medians(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
 
 
 def table(rows: Mapping[str, Row], peer: str) -> str:
-    """One line a figure, one column a contender; after each value its ratio to the peer's."""
+    """A row for each figure and a column for each contender; values have their ratio to the
+    peer's.
+    """
     values = medians(rows)
     names = sorted(values, key=lambda name: name != peer)
     width = max(18, *(len(name) + 2 for name in names))

@@ -1,4 +1,4 @@
-"""Serves a contender's app exactly as `kefu serve` serves Kefu: one process, same options."""
+"""Serves a contender's app with the options of `kefu serve`, in one process."""
 
 from __future__ import annotations
 

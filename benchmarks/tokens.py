@@ -1,6 +1,7 @@
-"""Token counters: how long they take, and how far estimates are from o200k's count.
+"""Token counters: their speed, and the errors of estimates against exact counts.
 
-Times are of the CPU, the least of several: nothing is waited for, and neighbours do not count.
+Times are processor times, and each is the minimum of several runs, so that other processes on the
+machine do not affect them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from benchmarks.processes import ROOT
-from kefu.tokens import COUNTERS, counter
-from kefu.tokens.bpe import loaded_encoding
+from kefu.context.tokens import COUNTERS, counter
+from kefu.context.tokens.bpe import loaded_encoding
 
 MANY = 200_000
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -24,10 +25,10 @@ Counting = Callable[[str], int]
 
 
 def samples() -> dict[str, str]:
-    """By kind of text; none of it was seen by the fit."""
+    """Texts by kind. The estimates were not fitted to any of them."""
     folder = ROOT / "benchmarks/texts"
     found = {kind: (folder / f"{kind}.txt").read_text(encoding="utf-8") for kind in WRITTEN}
-    found["code"] = _read("functions/kefu", "relay.py", "sse.py", "keypool.py")
+    found["code"] = _read("functions/kefu", "relay/relay.py", "relay/sse.py", "relay/key_pool.py")
     found["typescript"] = _read("widget/src", "*.ts")
     found["markdown"] = _read(".", "README.md", "docs/performance.md")
     found["json"] = _read("events", "*.json")
@@ -40,7 +41,7 @@ def _read(folder: str, *patterns: str) -> str:
 
 
 def long_texts() -> dict[str, str]:
-    """About `MANY` characters of each; the last ones are what tiktoken alone is slow at."""
+    """Texts of about `MANY` characters by kind. tiktoken is slow at the last ones."""
     kinds = samples()
     long = {
         kind: kinds[kind] * (MANY // len(kinds[kind]))
@@ -62,8 +63,9 @@ def long_texts() -> dict[str, str]:
 
 
 def tokens(rounds: int) -> str:
-    """Three tables, as text."""
-    speeds, accuracy = _speeds(rounds), _accuracy()
+    """Three tables as text."""
+    speeds = _speeds(rounds)
+    accuracy = "\n\n".join(map(_accuracy, ("o200k_base", "cl100k_base")))
     return "\n\n".join([_exact(rounds), speeds, accuracy])
 
 
@@ -87,7 +89,7 @@ def _exact(rounds: int) -> str:
 def _in_turn(
     ways: tuple[Counting, Callable[[str], object]], text: str, whole: str, rounds: int
 ) -> tuple[float, float]:
-    """CPU seconds of each way. tiktoken gets the text without surrogates, to its favour."""
+    """The minimum CPU seconds of each way. tiktoken gets the text without lone surrogates."""
     seconds: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for way, content, spent in zip(ways, (text, whole), seconds, strict=True):
@@ -118,9 +120,9 @@ def _microseconds(count: Counting, text: str, rounds: int) -> float:
     return min(spent) / times * 1e6
 
 
-def _accuracy() -> str:
-    exact = counter("tiktoken:o200k_base").count
-    lines = [_line("off o200k: all text; one message", COUNTERS)]
+def _accuracy(encoding: str) -> str:
+    exact = counter(f"tiktoken:{encoding}").count
+    lines = [_line(f"off {encoding}: all text; one message", COUNTERS)]
     for kind, text in samples().items():
         cells = (
             f"{off(c, exact, text):+.0%}; {scatter(c, exact, text):.0%}" for c in COUNTERS.values()
@@ -130,12 +132,12 @@ def _accuracy() -> str:
 
 
 def off(count: Counting, exact: Counting, text: str) -> float:
-    """By which part of the exact count an estimate of a whole text is too high."""
+    """The relative error of the estimate for a whole text; positive if it is too high."""
     return count(text) / exact(text) - 1
 
 
 def scatter(count: Counting, exact: Counting, text: str) -> float:
-    """How far the estimate of a single message is off, up or down: the mean."""
+    """The mean absolute relative error of the estimate for a single message."""
     messages = [text[i : i + MESSAGE] for i in range(0, len(text) - MESSAGE + 1, MESSAGE)]
     return sum(abs(count(m) / exact(m) - 1) for m in messages) / len(messages)
 

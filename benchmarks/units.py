@@ -1,4 +1,4 @@
-"""What a chat costs in DynamoDB: the real service, and DynamoDB Local's own count of units."""
+"""The DynamoDB units of a chat with the real service, as DynamoDB Local counts them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.parts.plugin import CREDENTIALS, started_dynamodb_local
 
 QUIET = 2.1
 """Seconds after which a view of the cooldowns is old, and a bucket of 30 a minute has drained."""
-SETTLED = 0.3
-"""Seconds without a call after which none is to come: a budget is settled after its answer."""
+ATTEMPTS = 5
+"""Measurements of a case, until no call took so long that it was sent again, and counted twice."""
 
 PATIENCE = 10
 """Seconds for the store: a service on a busy machine must not give it up, or nothing is counted."""
@@ -53,6 +53,15 @@ CASES = (
 
 
 async def count(case: Case, endpoint: str) -> Bill:
+    """What the chats of a case cost, measured on a machine that may be busy."""
+    for _ in range(ATTEMPTS):
+        bill = await _count(case, endpoint)
+        if not bill.late:
+            return bill
+    raise AssertionError(f"{case.name}: DynamoDB was too slow {ATTEMPTS} times")
+
+
+async def _count(case: Case, endpoint: str) -> Bill:
     """What the chats of a case cost at a new table; what the service's start costs is left out."""
     table = await new_table(endpoint, lambda: 0.0, with_ttl=True)
     with MeteringFront(endpoint) as front:
@@ -65,36 +74,28 @@ async def count(case: Case, endpoint: str) -> Bill:
             await asyncio.sleep(QUIET)
             if case.failing:
                 running.script(b.status(429), b.answer("Hello", usage=USAGE))
-            await _settled(front)
+            front.settle()
             for _ in range(case.chats):
                 await _ask(running)
-            bill = await _settled(front)
+            bill = front.settle()
     await table.aclose()
     return bill
 
 
 async def all_of(cases: Sequence[Case], endpoint: str) -> dict[str, Bill]:
-    """The bills by the cases' names; the cases run side by side, each with its own table."""
+    """The bills by name. The cases run concurrently, each with its own table."""
     bills = await asyncio.gather(*(count(case, endpoint) for case in cases))
     return {case.name: bill for case, bill in zip(cases, bills, strict=True)}
 
 
-async def _settled(front: MeteringFront) -> Bill:
-    """What was used since the last time, when all of it has come."""
-    calls = -1
-    while calls != front.bill.calls.total():
-        calls = front.bill.calls.total()
-        await asyncio.sleep(SETTLED)
-    return front.settle()
-
-
 async def _ask(running: Stage) -> None:
+    """One chat. Its response ends after its budget is settled, so no call is to come."""
     answer = await running.ask()
     assert answer.complete, answer
 
 
 def units() -> str:
-    """The table, or how to fetch what it needs."""
+    """The table as text, or the command that installs DynamoDB Local."""
     folder = folder_of("dynamodb-local")
     if folder is None:
         return "DynamoDB Local is not in .parts/. Try: make parts"

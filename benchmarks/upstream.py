@@ -1,13 +1,13 @@
-"""A model that costs next to nothing, so that what is measured is what stands before it.
+"""A scripted model server that needs little processor time, so that it does not limit the load.
 
-The last user message says what to play: `bench:MODE:NUMBERS`, so that it passes through any proxy.
+The last user message is its command, `bench:MODE:NUMBERS`, because it passes through any proxy.
 
     bench:flat:N             N chunks as fast as they are read
     bench:paced:N:MS         N chunks, one every MS milliseconds
     bench:first:MS:N         the first chunk after MS milliseconds, the rest at once
     bench:hold               one chunk, then silence until the client leaves
 
-Every event travels in an HTTP chunk of its own, as model servers write them.
+Each event is one HTTP chunk, as model servers write them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def framed(event: bytes) -> bytes:
 
 
 def chunk(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
-    """One event of about 200 bytes, with what a real one has."""
+    """An event of about 200 bytes with the usual fields."""
     content = {
         "id": "chatcmpl-7f9c2ba4e88f827d616045507605853e",
         "object": "chat.completion.chunk",
@@ -59,7 +59,7 @@ OVERHEAD = 2
 
 
 class Player(asyncio.Protocol):
-    """One connection; plays one answer at a time."""
+    """One connection, which sends one answer at a time."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -71,7 +71,7 @@ class Player(asyncio.Protocol):
         self.paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
         self.transport.set_write_buffer_limits(high=256 * 1024)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""The widget in a real Chromium: what it costs its page, unused and used (W16, W17)."""
+"""The cost of the widget for its page in Chromium, before and during its use (W16, W17)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = {
 
 
 class NoBrowser(Exception):
-    """Node.js or Chromium is not there, or the widget is not built."""
+    """Node.js or Chromium is missing, or the widget is not built."""
 
 
 def widget(rounds: int, *, quick: bool) -> dict[str, Row]:
@@ -50,7 +50,7 @@ def _figures(node: str, case: str, *, quick: bool) -> dict[str, float]:
 
 
 def table(rows: Mapping[str, Row]) -> str:
-    """One line a figure, one column a case: the median of the runs."""
+    """A row for each figure and a column for each case; values are medians of the runs."""
     titles = dict.fromkeys(figure for row in rows.values() for figure in row)
     widths = [max(12, len(name) + 2) for name in rows]
     lines = [" " * 50 + "".join(map(str.rjust, rows, widths))]

@@ -1,4 +1,4 @@
-"""docs/events.md, from the types of the events and the strings below their fields."""
+"""Generates docs/events.md from the classes of the events and their docstrings."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kefu.events.fields import camel
+from kefu.agent.events.fields import camel
 
 EVENTS_HEAD = """\
-<!-- Made by `make docs` from functions/kefu/events. -->
+<!-- Made by `make docs` from functions/kefu/agent/events. -->
 # Events of a session
 
-What happens in a chat on the terminal is one line of JSON each, UTF-8, in
-`history/<session_id>.jsonl`. A line is never changed, and a file has one writer. Every line has
+`kefu chat` writes the events of a session to the log `history/<session_id>.jsonl`: one JSON object
+per line, in UTF-8. Lines are appended and never changed, by one process at a time. Every line has
+these fields:
 
 | Field | Value | Meaning |
 |---|---|---|
 | `v` | `1` | version of the format |
-| `ts` | text | ISO 8601 in UTC, with milliseconds; may go back, as clocks do |
+| `ts` | text | ISO 8601 in UTC, with milliseconds; may decrease if the clock is set back |
 | `session_id` | text | `sess_` and a ULID |
-| `seq` | whole number | from 1, without gaps unless the disk was full: the order |
-| `turn` | whole number | from 1; absent outside of turns |
-| `step` | whole number | from 0 in its turn: one call of the model and what follows from it |
-| `type` | text | one of those below |
+| `seq` | whole number | sequence number from 1; a gap means lost lines |
+| `turn` | whole number | number of the turn, from 1; absent outside of turns |
+| `step` | whole number | step of the turn, from 0; a step is a model call and its tool call |
+| `type` | text | type of the event, one of those below |
 
-and what follows here: `content` and `role` stand beside these, all else is in `meta`. What has no
-value is absent, never null. Readers leave out types and fields they do not know, so that newer logs
-can be read; a last line that was torn when its writer was killed is left out as well.
+The fields of each event type are described below. `content` and `role` are at the top level of the
+line; all other fields are in the object `meta`. A field without a value is absent, never null.
 
-A turn's `tokens` are the sum over its `assistant` and `budget` lines, and a session's the sum over
-all of them. What `tokens`, `estimate` and the like consist of stands at the end."""
+Readers must ignore unknown types and fields, so that they can read newer logs. They must also
+ignore an incomplete last line, which remains if the process is killed while it writes.
 
-EVENTS = Path(__file__).parents[1] / "functions/kefu/events"
+The `tokens` of a turn are the sum over its `assistant` and `budget` lines. The `tokens` of a
+session are the sum over its turns. The objects `tokens`, `estimate`, `tried` and `run` are
+described at the end."""
+
+EVENTS = Path(__file__).parents[1] / "functions/kefu/agent/events"
 KINDS = {
     "str": "text",
     "int": "whole number",
@@ -43,7 +47,7 @@ KINDS = {
 
 
 def events_page() -> str:
-    """Of each class its docstring and the string below each field."""
+    """The page: each class with its docstring, and its fields with theirs."""
     names = ("session_events.py", "step_events.py", "parts.py")
     trees = [ast.parse((EVENTS / name).read_text(encoding="utf-8")) for name in names]
     body = [node for tree in trees for node in tree.body]
@@ -63,7 +67,7 @@ def events_page() -> str:
     for node in (*events, *others):
         heading = f"## {_type(node)}" if _type(node) else f"### {parts[node.name].strip('`')}"
         if node is others[0]:
-            lines += ["", "## What stands inside"]
+            lines += ["", "## Objects in fields"]
         lines += ["", heading, *_described(node, kinds | parts)]
     return "\n".join(lines) + "\n"
 
@@ -79,7 +83,7 @@ def _described(node: ast.ClassDef, kinds: Mapping[str, str]) -> Iterator[str]:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
-    """Name, type and meaning; of a property as well, where JSON has it."""
+    """Yields name, type and meaning of each field, and of each property."""
     for at, part in enumerate(node.body):
         if isinstance(part, ast.AnnAssign) and "ClassVar" not in ast.unparse(part.annotation):
             following = node.body[at + 1] if at + 1 < len(node.body) else None

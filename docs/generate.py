@@ -15,63 +15,71 @@ from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from event_reference import events_page
 from kefu.__main__ import parser
-from kefu.settings import Settings
+from kefu.settings import SECTIONS
+from kefu.settings.example import is_rare
+from kefu.settings.loading import key_of
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "functions/kefu/web/static/widget/chat-widget.json"
 
-# The first setting of each section, in the order of kefu.settings.
-SECTIONS = {
-    "LONGCAT_API_KEYS": "The model",
-    "KEFU_STORE": "The service",
-    "KEFU_MAX_BODY_BYTES": "Limits",
-    "KEFU_SESSIONS": "Kept chats",
-    "KEFU_BOT_CHECK": "Bot check",
-    "ADMIN_TOKEN": "The operator's panel",
-    "KEFU_MAX_RETRIES": "Keys",
-    "KEFU_TRY_TIMEOUT": "Time limits, in seconds",
-}
-
 SETTINGS_HEAD = """\
-<!-- Made by `make docs` from functions/kefu/settings.py. -->
+<!-- Made by `make docs` from functions/kefu/settings/. -->
 # Settings
 
-Each is an environment variable; an empty one counts as unset. A wrong value stops the start with
-a sentence that names it."""
+A setting is a key in `kefu.toml`, which [`kefu init`](configuration.md) writes, or an environment
+variable, which wins. An empty variable counts as unset. A wrong value stops the start with a
+sentence that names it. A setting without a key is a secret, and has a variable alone.
+
+`KEFU_CONFIG` names another file than `kefu.toml` in the current folder."""
 
 
 def settings_page() -> str:
     lines = [SETTINGS_HEAD]
-    for field in Settings.model_fields.values():
-        if field.exclude:
+    for section in SECTIONS:
+        if all(map(is_rare, section.model_fields.values())):
             continue
-        if field.alias in SECTIONS:
-            heading = f"## {SECTIONS[field.alias]}"
-            lines += [
-                "",
-                heading,
-                "",
-                "| Variable | Value | Default | Meaning |",
-                "|---|---|---|---|",
-            ]
-        cells = (f"`{field.alias}`", _value(field), _default(field), field.description or "")
-        lines.append("| " + " | ".join(cells) + " |")
+        lines += ["", f"## {section.TITLE}", ""]
+        lines += ["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"]
+        lines += map(_row, _documented(section, rare=False))
+    lines += ["", "## Rarely changed", ""]
+    lines += ["| Key | Variable | Value | Default | Meaning |", "|---|---|---|---|---|"]
+    for section in SECTIONS:
+        lines += map(_row, _documented(section, rare=True))
     return "\n".join(lines) + "\n"
+
+
+def _documented(section: type[BaseModel], *, rare: bool) -> Iterator[FieldInfo]:
+    fields = section.model_fields.values()
+    return (field for field in fields if not field.exclude and is_rare(field) == rare)
+
+
+def _row(field: FieldInfo) -> str:
+    key = "" if isinstance(field.default, SecretStr) else ".".join(key_of(field))
+    cells = (
+        f"`{key}`" if key else "",
+        f"`{field.alias}`",
+        _value(field),
+        _default(field),
+        field.description or "",
+    )
+    return "| " + " | ".join(cells) + " |"
 
 
 def _value(field: FieldInfo) -> str:
     kind = field.annotation
-    if get_origin(kind) is Literal:
-        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    for one in (kind, *get_args(kind)):
+        if get_origin(one) is Literal:
+            return ", ".join(f"`{choice}`" for choice in get_args(one))
     if kind is bool or set(get_args(kind)) == {bool, NoneType}:
         return "`true`, `false`"
-    if kind is int or kind is float:
-        return ("whole number" if kind is int else "number") + _range(field)
+    if kind is int or kind is float or {int, float} & set(get_args(kind)):
+        whole = kind is int or int in get_args(kind)
+        return ("whole number" if whole else "number") + _range(field)
     if get_origin(kind) is tuple or "comma separated" in (field.description or ""):
         return "list"
     return "text"

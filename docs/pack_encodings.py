@@ -1,8 +1,9 @@
-"""Packs OpenAI's encodings for `kefu.tokens`: `python docs/pack_encodings.py FILE.tiktoken ...`.
+"""Packs OpenAI's encodings for `kefu.context.tokens`:
+`python docs/pack_encodings.py FILE.tiktoken ...`.
 
 The files are those that tiktoken downloads, under their own names or under tiktoken's names for
 them in TIKTOKEN_CACHE_DIR; the package litellm holds them, too. Prints the SHA-256 of what it
-writes, for `kefu/tokens/encodings/__init__.py`.
+writes, for `kefu/context/tokens/encodings/__init__.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from base64 import b64decode
 from hashlib import sha256
 from pathlib import Path
 
-HOME = Path(__file__).parents[1] / "functions/kefu/tokens/encodings"
+HOME = Path(__file__).parents[1] / "functions/kefu/context/tokens/encodings"
 # As published: tiktoken checks its downloads against the same.
 PUBLISHED = {
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base",

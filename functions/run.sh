@@ -7,9 +7,9 @@ if [ "${built:-$here}" != "$here" ]; then
     "Build again: KEFU_ARCH=$here sam build" >&2
   exit 1
 fi
-# httptools and uvloop cost less a chunk than h11 and asyncio; there is no access log, because
-# Kefu writes its own line a request.
+# httptools costs less a chunk than h11; there is no access log, because Kefu writes its own line a
+# request.
 exec python3 -m uvicorn kefu.asgi:app --host 127.0.0.1 --port "${AWS_LWA_PORT:-8080}" \
-  --http httptools --loop uvloop --ws none --timeout-keep-alive 75 \
+  --http httptools --loop asyncio --ws none --timeout-keep-alive 75 \
   --timeout-graceful-shutdown 1 --no-access-log --no-server-header --no-proxy-headers \
   --log-level warning

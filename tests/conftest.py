@@ -1,4 +1,4 @@
-"""Every test starts from the same place: an empty home, an environment that configures nothing."""
+"""Every test starts with an empty home and an environment without configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
 
 CI = os.environ.get("CI") == "true"
 
-# The first examples on a slow machine must not fail a test for being slow.
+# Without this, hypothesis fails a test whose first examples are slow, as on a busy machine.
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", settings.get_profile("default"), max_examples=500)
 settings.load_profile("ci" if CI else "default")
@@ -27,7 +27,7 @@ HOME_LIKE = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HO
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """None of the developer's own settings, for the tests and for the processes they start."""
+    """Removes the developer's settings from the environment of the tests and their processes."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in list(os.environ):
             if name.startswith(CONFIGURING) or name in HOME_LIKE:
@@ -38,7 +38,7 @@ def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home of the test's own."""
+    """An empty home directory for the test."""
     path = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(path))
     return path
@@ -55,7 +55,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def _with_nothing_missing(report: AnyReport) -> AnyReport:
-    """With CI=true a skip is a failure: whatever is absent there was to be fetched."""
+    """With CI=true a skipped test fails, because all parts are installed there."""
     if CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"

@@ -5,9 +5,12 @@ export interface Tag {
 
 export interface Made {
   readonly files: ReadonlyMap<string, Buffer>;
+  readonly maps: ReadonlyMap<string, string>;
   readonly manifest: Tag & { readonly loader: Tag };
-  readonly sizes: Readonly<Record<"loader" | "chat" | "kept" | "all", Buffer>>;
+  readonly sizes: Readonly<Record<"loader" | "chat" | "extras" | "contact" | "all", Buffer>>;
 }
 
+type Measures = Readonly<Record<"loader" | "first answer", number>>;
+export const LIMITS: Measures;
+export function measured(sizes: Made["sizes"]): Measures;
 export function made(): Promise<Made>;
-export function packed(content: Buffer): Buffer;

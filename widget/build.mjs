@@ -1,120 +1,79 @@
 /**
- * Builds what a site embeds, and prints its tags: the loader with the chat that it fetches, the
- * same in one file for those who pin one hash, and a dictionary for each further language.
+ * Builds what a site embeds, and prints its tags: the loader with the chat that it fetches, the same
+ * two in one file for sites that pin one hash, what the chat fetches later, and a dictionary for each
+ * language. Source maps go to maps/, which is not served.
  */
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
-import { flat } from "./flat.mjs";
-import { built } from "./names.mjs";
 
 const OUT = new URL("../functions/kefu/web/static/widget/", import.meta.url);
+const MAPS = new URL("maps/", import.meta.url);
 const SOURCES = new URL("src/", import.meta.url);
-const LIMITS = { loader: 1.5 * 1024, "loader and chat": 15 * 1024, all: 15 * 1024, kept: 3 * 1024 };
+const TARGET = "es2022";
 
-/**
- * Names that stay inside: of no element, attribute or stored or sent JSON, and never written as a
- * string. Whoever adds one has made sure of that.
- */
-const INTERNAL = `
-  api asked attempts chance chunks cleared consent ended feed firstByteMs follow info inner isAnswering
-  isOnline kids kind leave literal made mark moved newId node notice online parsed privacyUrl prose
-  rate restarted restored retries retryAfter retryAfterMs root setBusy size slept speak stallMs
-  state timeouts told turn unread wake whenGiven
-`.trim();
-
-/** The same for those of the texts; the dictionaries are written with the letters that these get. */
-const WORDS = `
-  agree answering copied disclaimer endings greeting newChat offline privacy ready retry
-  sendingWaits thinking you
-`.trim();
-
-const letters = Object.fromEntries(
-  WORDS.split(/\s+/).map((word, at) => [word, String.fromCharCode(71 + at)]),
-);
-
-/** States and limits, which only ever meet each other: a number each. */
-const STATES = [
-  "awaiting-first-byte",
-  "first-byte",
-  "back-off",
-  "connecting",
-  "streaming",
-  "stall",
-];
-
-function numbered(code) {
-  return STATES.reduce(
-    (text, name, at) =>
-      text.replaceAll(new RegExp(`"${name}"|\\b${name}(?=:\\[?[{"])`, "g"), `"${at}"`),
-    code,
-  );
-}
-
-/** Without the blanks that esbuild leaves inside of custom properties. */
-function tightened(css) {
-  return css
-    .trim()
-    .replace(/(?<![\w-])--([\w-]+)/g, (_, name) => `--${built(name)}`)
-    .replace(/(--[\w-]+): /g, "$1:")
-    .replace(/\s*([,/;])\s*/g, "$1")
-    .replace(/\(\s+/g, "(")
-    .replace(/\s+(?=[)!])/g, "");
-}
+/** In bytes with brotli: before a visitor shows interest, and up to a first answer in a kept chat. */
+export const LIMITS = { loader: 1_638, "first answer": 18_432 };
 
 const stylesheets = {
   name: "stylesheets",
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const css = await readFile(path, "utf8");
-      const { code } = await transform(css, { loader: "css", minify: true, target: "es2022" });
-      return { contents: tightened(code), loader: "text" };
+      const source = await readFile(path, "utf8");
+      const { code } = await transform(source, { loader: "css", minify: true, target: TARGET });
+      return { contents: code.trim(), loader: "text" };
     });
   },
 };
 
-/** A script as short as it gets. `known`: what the build alone knows, by the name in the source. */
-async function scriptOf(entry, known, format = "iife") {
+/** Bundles `entry` into one script with its source map. `known`: build constants, by name. */
+async function scriptOf(entry, known = {}, format = "iife") {
   const { outputFiles } = await build({
     entryPoints: [new URL(entry, SOURCES).pathname],
+    outfile: entry,
     bundle: true,
     write: false,
     format,
-    minifyWhitespace: true,
-    charset: "utf8",
-    target: "es2022",
+    minify: true,
+    target: TARGET,
     legalComments: "none",
-    // Without its "use strict": classes are strict by themselves.
-    tsconfigRaw: "{}",
-    mangleProps: new RegExp(`^(?:${`${INTERNAL} ${WORDS}`.split(/\s+/).join("|")})$`),
-    mangleCache: { ...letters },
+    sourcemap: "external",
     define: Object.fromEntries(
       Object.entries(known).map(([name, value]) => [name, JSON.stringify(value)]),
     ),
     plugins: [stylesheets],
   });
-  const { code } = await minify(numbered(flat(outputFiles[0].text)), {
+  const [map, script] = outputFiles;
+  const { code, map: minifiedMap } = await minify(script.text, {
     module: format === "esm",
-    compress: {
-      ecma: 2022,
-      unsafe_arrows: true,
-      passes: 3,
-      inline: 1,
-      unsafe: true,
-      pure_getters: true,
-    },
-    format: { ecma: 2022 },
+    compress: { ecma: 2022, passes: 3 },
+    // The script of a page may be read in the page's own encoding; a module is always UTF-8.
+    format: { ecma: 2022, ascii_only: format !== "esm" },
+    sourceMap: { content: map.text },
   });
-  // Pages in GBK take a script without a charset for GBK, but for a byte order mark.
-  return Buffer.from(/[^\0-\x7f]/.test(code) ? `\ufeff${code}` : code);
+  return { code: Buffer.from(code), map: minifiedMap };
 }
 
-/** The default export of a source without imports that are left at run time. */
-async function defaultOf(source) {
+/** The dictionaries as JSON, by language. */
+async function dictionaries() {
+  const folder = new URL("languages/", SOURCES);
+  const names = (await readdir(folder)).sort();
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => {
+        const { default: texts } = await imported(new URL(name, folder));
+        return [name.replace(".ts", ""), Buffer.from(JSON.stringify(texts))];
+      }),
+    ),
+  );
+}
+
+/** Bundles a source file and imports it into this process. */
+export async function imported(source) {
   const { outputFiles } = await build({
     entryPoints: [source.pathname],
     bundle: true,
@@ -122,23 +81,7 @@ async function defaultOf(source) {
     format: "esm",
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
-  return (await import(`data:text/javascript;base64,${code}`)).default;
-}
-
-function abridged(texts) {
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [letters[name] ?? name, text]),
-  );
-}
-
-/** JSON by language. */
-async function dictionaries() {
-  const folder = new URL("languages/", SOURCES);
-  const names = (await readdir(folder)).sort();
-  const texts = await Promise.all(names.map((name) => defaultOf(new URL(name, folder))));
-  return new Map(
-    texts.map((text, at) => [names[at].split(".")[0], JSON.stringify(abridged(text))]),
-  );
+  return import(`data:text/javascript;base64,${code}`);
 }
 
 const hash = (content, algorithm) => createHash(algorithm).update(content).digest();
@@ -146,67 +89,62 @@ const short = (content) => hash(content, "sha384").toString("hex").slice(0, 12);
 const integrityOf = (content, algorithm) =>
   `${algorithm}-${hash(content, algorithm).toString("base64")}`;
 
-/** As small as the format allows: which of its ways is the best for a file shows in trying. */
-export const packed = (content) =>
-  [constants.BROTLI_MODE_GENERIC, constants.BROTLI_MODE_FONT]
-    .flatMap((mode) => [0, 1].map((postfix) => [mode, postfix]))
-    .map(([mode, postfix]) =>
-      brotliCompressSync(content, {
-        params: {
-          [constants.BROTLI_PARAM_MODE]: mode,
-          [constants.BROTLI_PARAM_NPOSTFIX]: postfix,
-          [constants.BROTLI_PARAM_LGWIN]: 16,
-        },
-      }),
-    )
-    .reduce((best, other) => (other.length < best.length ? other : best));
-
-/** Every file by its name, and what the tags need. The same sources give the same bytes. */
+/** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const texts = await dictionaries();
-  const kept = await scriptOf("keep.ts", {}, "esm");
-  // One for all that is fetched by name only when it is wanted.
-  const DICTIONARIES = short([...texts.values(), kept].join("\n"));
-  const known = { DICTIONARIES, KEPT_INTEGRITY: integrityOf(kept, "sha256") };
-  const chat = await scriptOf("arrive.ts", known);
-  const CHAT_FILE = `chat-widget-chat.${short(chat)}.js`;
-  // Long enough for a second preimage, and half as long as the other in a file of this size.
-  const CHAT_INTEGRITY = integrityOf(chat, "sha256");
+  const [texts, contact] = await Promise.all([dictionaries(), scriptOf("contact.ts", {}, "esm")]);
+  const CONTACT_INTEGRITY = integrityOf(contact.code, "sha256");
+  const extras = await scriptOf("extras.ts", { CONTACT_INTEGRITY }, "esm");
+  // One hash for all files that the chat fetches, so that the chat contains only one. The extras
+  // contain the hash of the contact form.
+  const PARTS = short(Buffer.concat([...texts.values(), extras.code]));
+  const known = { PARTS, EXTRAS_INTEGRITY: integrityOf(extras.code, "sha256") };
+  const [chat, all] = await Promise.all([scriptOf("arrive.ts", known), scriptOf("all.ts", known)]);
+  const CHAT_FILE = `chat-widget-chat.${short(chat.code)}.js`;
+  const CHAT_INTEGRITY = integrityOf(chat.code, "sha256");
   const loader = await scriptOf("embed.ts", { CHAT_FILE, CHAT_INTEGRITY });
-  const all = await scriptOf("all.ts", known);
-  const [loaderFile, allFile] = [
-    `chat-widget.${short(loader)}.js`,
-    `chat-widget.all.${short(all)}.js`,
-  ];
-  const files = new Map([
-    ["chat-widget.js", loader],
-    [loaderFile, loader],
-    [CHAT_FILE, chat],
-    [`chat-widget-kept.${DICTIONARIES}.js`, kept],
-    ["chat-widget.all.js", all],
-    [allFile, all],
-  ]);
-  for (const [language, json] of texts) {
-    files.set(`chat-widget-${language}.${DICTIONARIES}.json`, Buffer.from(json));
-  }
-  // For pages that show the tag to pin.
+  const loaderFile = `chat-widget.${short(loader.code)}.js`;
+  const allFile = `chat-widget.all.${short(all.code)}.js`;
+  const scripts = {
+    "chat-widget.js": loader,
+    [loaderFile]: loader,
+    [CHAT_FILE]: chat,
+    [`chat-widget-extras.${PARTS}.js`]: extras,
+    [`chat-widget-contact.${PARTS}.js`]: contact,
+    "chat-widget.all.js": all,
+    [allFile]: all,
+  };
+  const files = new Map(Object.entries(scripts).map(([name, { code }]) => [name, code]));
+  for (const [language, json] of texts) files.set(`chat-widget-${language}.${PARTS}.json`, json);
+  const maps = new Map(Object.entries(scripts).map(([name, { map }]) => [`${name}.map`, map]));
+  // For the pages that show a tag with a hash.
   const manifest = {
     file: allFile,
-    integrity: integrityOf(all, "sha384"),
-    loader: { file: loaderFile, integrity: integrityOf(loader, "sha384") },
+    integrity: integrityOf(all.code, "sha384"),
+    loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  return { files, manifest, sizes: { loader, chat, kept, all } };
+  const named = { loader, chat, extras, contact, all };
+  const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
+  return { files, maps, manifest, sizes };
 }
 
-/** Anew, without what an earlier build has left. */
-async function write(files, manifest) {
-  await mkdir(OUT, { recursive: true });
-  for (const name of await readdir(OUT)) await rm(new URL(name, OUT));
+/** The sizes that `LIMITS` apply to. */
+export function measured({ loader, chat }) {
+  const sizes = [loader, chat].map((code) => brotliCompressSync(code).length);
+  return { loader: sizes[0], "first answer": sizes[0] + sizes[1] };
+}
+
+/** Replaces the files of an earlier build. */
+async function write({ files, maps, manifest }) {
+  for (const folder of [OUT, MAPS]) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+  }
   for (const [name, content] of files) {
     await writeFile(new URL(name, OUT), content);
-    await writeFile(new URL(`${name}.br`, OUT), packed(content));
+    await writeFile(new URL(`${name}.br`, OUT), brotliCompressSync(content));
     await writeFile(new URL(`${name}.gz`, OUT), gzipSync(content, { level: 9 }));
   }
+  for (const [name, map] of maps) await writeFile(new URL(name, MAPS), map);
   await writeFile(new URL("chat-widget.json", OUT), JSON.stringify(manifest));
 }
 
@@ -218,18 +156,19 @@ function tag({ file, integrity }) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { files, manifest, sizes } = await made();
-  await write(files, manifest);
-  const { loader, chat, kept, all } = Object.fromEntries(
-    Object.entries(sizes).map(([name, code]) => [name, packed(code).length]),
-  );
-  const found = { loader, "loader and chat": loader + chat, all, kept };
+  const result = await made();
+  await write(result);
+  for (const [name, code] of Object.entries(result.sizes)) {
+    console.log(`${name}: ${brotliCompressSync(code).length} bytes with brotli`);
+  }
+  const found = measured(result.sizes);
   for (const [name, limit] of Object.entries(LIMITS)) {
-    console.log(`${name}: ${found[name]} bytes with brotli, of ${limit}`);
+    console.log(`${name}: ${found[name]} of at most ${limit} bytes`);
     if (found[name] > limit) {
       console.error(`${name}: over the limit.`);
       process.exitCode = 1;
     }
   }
+  const { manifest } = result;
   console.log(`The loader:\n${tag(manifest.loader)}\nAll in one file:\n${tag(manifest)}`);
 }

@@ -1,42 +1,52 @@
 /**
- * Writes the table of attributes in docs/widget.md: the defaults are those that the source gives,
- * the meanings are here. A test compares the table, and that no attribute is missing.
+ * Writes the table of attributes in docs/widget.md. The defaults come from the source, the meanings
+ * are here. A test compares the table with the source, and finds missing attributes.
  */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { imported } from "./build.mjs";
 
 export const PAGE = new URL("../docs/widget.md", import.meta.url);
 const MARKED = /(<!-- attributes -->\n).*?(<!-- \/attributes -->)/su;
 
-/** By the name in camel case: what it may be, and what it means. */
+/** The values and the meaning of each attribute, by its name in camel case. */
 const MEANINGS = {
-  apiUrl: ["an address", "the chat service: https, or http on localhost; needed"],
-  title: ["text", "the name at the top"],
-  greeting: ["text", "the first line"],
+  apiUrl: ["an address", "the chat service: https, or http on localhost; required"],
+  title: ["text", "the title at the top"],
+  greeting: ["text", "the first message in the panel"],
   suggestions: [
     "a JSON array, or texts with `\\|` between them",
-    "questions to ask with one click; at most 6, of 80 characters each",
+    "questions that a visitor can send with one click; at most 6, of 80 characters each",
   ],
-  consent: ["text", "what the visitor must agree to before anything is sent"],
-  privacyUrl: ["an address", "of your words on privacy: a link below the input"],
-  persist: ["`session`, `local`, `none`", "where the conversation is kept, from the first message"],
-  userToken: ["a token", "who the visitor is, signed by your site: [users](identity.md)"],
+  consent: ["text", "a text that the visitor must accept before anything is sent"],
+  contact: [
+    "no value, or `false`",
+    "offers the [contact form](contact.md) of the service to visitors",
+  ],
+  privacyUrl: ["an address", "your privacy page, linked below the input"],
+  persist: [
+    "`session`, `local`, `none`",
+    "storage of the conversation in the browser, from the first message",
+  ],
+  userToken: ["a token", "identifies the visitor, signed by your site: [users](identity.md)"],
   lang: ["a language tag", "the language of the widget"],
-  theme: ["`auto`, `light`, `dark`", "`auto`: as the visitor's system says"],
+  theme: ["`auto`, `light`, `dark`", "`auto`: the theme of the visitor's system"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
   position: [
     "`auto`, `bottom-right`, `bottom-left`",
-    "`auto`: right, or left in a language that is read from the right",
+    "`auto`: right; left in right-to-left languages",
   ],
-  open: ["no value, or `false`", "open from the start, where it does not cover the page"],
-  retry: ["0 to 5", "automatic requests for one message, beside the first"],
-  firstByteTimeout: ["seconds", "the longest silence before an answer"],
-  stallTimeout: ["seconds", "the longest silence in the middle of one"],
+  open: [
+    "no value, or `false`",
+    "whether the panel is open from the start, unless it covers the page",
+  ],
+  retry: ["0 to 5", "maximum automatic retries of a message"],
+  firstByteTimeout: ["seconds", "maximum wait for the first byte of an answer"],
+  stallTimeout: ["seconds", "maximum silence during an answer"],
 };
 
-/** What stands in the options under another name or unit. */
+/** The defaults of attributes that have another name or unit in the options. */
 const DEFAULTS = {
   apiUrl: () => "",
   theme: () => "`auto`",
@@ -48,15 +58,16 @@ const DEFAULTS = {
   userToken: () => "",
   lang: () => "the page's, then the browser's",
   accent: () => "green",
+  contact: () => "off",
   open: ({ open }) => (open ? "on" : "off"),
   retry: ({ retries }) => `\`${retries}\``,
   firstByteTimeout: ({ firstByteMs }) => `\`${firstByteMs / 1000}\``,
   stallTimeout: ({ stallMs }) => `\`${stallMs / 1000}\``,
 };
 
-/** The names that the source reads. */
+/** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "keep", "loader", "options", "settings"];
+  const files = ["chat", "loader", "options", "settings"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );
@@ -69,7 +80,7 @@ export async function namesRead() {
 
 export const NAMES = Object.keys(MEANINGS);
 
-/** The page, with the table as it should be. */
+/** The page with an updated table. */
 export async function pageWithTable() {
   const page = await readFile(PAGE, "utf8");
   return page.replace(MARKED, `$1\n${await table()}\n$2`);
@@ -85,16 +96,9 @@ async function table() {
   return `${["| Attribute | Value | Default | Meaning |", "|---|---|---|---|", ...rows].join("\n")}\n`;
 }
 
-/** What the source makes of a tag with nothing but an address. */
+/** The options for a script tag that sets only the address. */
 async function defaults() {
-  const { outputFiles } = await build({
-    entryPoints: [new URL("src/options.ts", import.meta.url).pathname],
-    bundle: true,
-    write: false,
-    format: "esm",
-  });
-  const code = Buffer.from(outputFiles[0].contents).toString("base64");
-  const { readOptions } = await import(`data:text/javascript;base64,${code}`);
+  const { readOptions } = await imported(new URL("src/options.ts", import.meta.url));
   const apiUrl = new URL("https://chat.example.com/api/chat");
   return readOptions(apiUrl, {}, {}, () => {});
 }

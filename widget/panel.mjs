@@ -1,4 +1,4 @@
-/** Builds the operator's panel: a page, a script and a style, hashed names, packed beside. */
+/** Builds the operator's panel: a page, a script and a style, with hashed names, also compressed. */
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

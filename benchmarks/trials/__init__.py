@@ -1,4 +1,1 @@
-"""Which HTTP client stands below the relay: the measurements behind the decision page.
-
-Four ways to the same upstream under one and the same small relay: `python -m benchmarks clients`.
-"""
+"""Programs that `python -m benchmarks context` and `knowledge` start, one for each library."""

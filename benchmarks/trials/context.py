@@ -1,7 +1,7 @@
-"""`python -m benchmarks.trials.context NAME`: what one library takes for a conversation, as JSON.
+"""Measures one library with one conversation: `python -m benchmarks.trials.context NAME`.
 
-Every contender runs in a process of its own, with the same messages and the same counters; the
-peers in their own environment.
+Prints JSON. Every contender runs in its own process with the same messages and counters; the peers
+have an environment of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from statistics import mean, median, quantiles
 from time import perf_counter
 from typing import Any, Protocol
 
-from kefu.tokens import counter, estimate_message_tokens
+from kefu.context.tokens import counter, estimate_message_tokens
 
 Text = tuple[str, str]
 """Role and content."""
@@ -46,7 +46,7 @@ SENTENCES = (
 
 
 def conversation(count: int) -> list[Text]:
-    """Questions and answers, 222 bytes each on the average, no two of them the same object."""
+    """Alternating questions and answers of 222 bytes on average; all are distinct objects."""
     texts = []
     for n in range(count):
         kind = SENTENCES[n % 7 % 3]
@@ -71,7 +71,7 @@ class Running(Protocol):
 
 class Kefu:
     def __init__(self, strategy: str = "fifo", pinned: int = 0) -> None:
-        """With `pinned`, every so manieth message is."""
+        """With `pinned`, one message in that many is pinned."""
         self._strategy = strategy
         self._pinned = pinned
 
@@ -160,13 +160,13 @@ CONTENDERS: dict[str, Callable[[], Contender]] = {
     "langchain-core": LangChain,
     "llama-index": LlamaIndex,
 }
-# It goes through all that is left for every message it drops: half a minute for 10,000.
+# llama-index counts all remaining messages for each one that it drops: 30 s for 10,000.
 SLOW = {"llama-index"}
 EXACT = "tiktoken:o200k_base"
 
 
 def trimming(contender: Contender, count: Callable[[str], int], seconds: float) -> float:
-    """Of a whole history at once, without what was kept of the last time. Milliseconds."""
+    """Milliseconds to trim a whole history, without a cache of an earlier call."""
     messages = contender.messages(conversation(HISTORY))
     contender.trim(messages[:100], LIMIT, count)
     times: list[float] = []
@@ -178,7 +178,9 @@ def trimming(contender: Contender, count: Callable[[str], int], seconds: float) 
 
 
 def running(contender: Contender, rounds: int) -> list[float]:
-    """A message comes and the window is asked for, after 10,000: milliseconds each time."""
+    """Milliseconds to add a message to a conversation of 10,000 and get the window, for
+    each round.
+    """
     texts = conversation(RUNNING + rounds)
     messages = contender.messages(texts)
     talk = contender.running(RUNNING_LIMIT, estimate_message_tokens)
@@ -196,7 +198,7 @@ def running(contender: Contender, rounds: int) -> list[float]:
 
 
 def memory(contender: Contender, count: Callable[[str], int]) -> float:
-    """What a running conversation of 10,000 takes, contents and all, by its UTF-8 size."""
+    """The memory of a conversation of 10,000 messages, divided by the UTF-8 size of its texts."""
     count("warm 你好")
     contender.running(LIMIT, count).add(contender.messages([("user", "warm")])[0])
     size = sum(len(text.encode()) for _, text in conversation(RUNNING))

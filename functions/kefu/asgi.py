@@ -1,16 +1,16 @@
-"""`kefu.asgi:app` for any ASGI server: the application that the environment describes."""
+"""`kefu.asgi:app` for any ASGI server: the application, built from the environment's settings."""
 
 import gc
 
-# Importing allocates much and frees nothing: collecting meanwhile would cost a tenth of the start.
+# Imports allocate many objects and free few. Garbage collection would make the start 10 % slower.
 gc.disable()
 
-from kefu.assembly import build  # noqa: E402
+from kefu.bootstrap.service import build  # noqa: E402
 from kefu.settings import load  # noqa: E402
 
 service = build(load())
 app = service.app
 
-# Not looked at again, neither now nor later: what is here lives as long as the process.
+# The objects that exist now live as long as the process, so the collector can ignore them.
 gc.freeze()
 gc.enable()

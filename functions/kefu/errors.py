@@ -1,52 +1,56 @@
-"""Every error Kefu shows to a client, with the one shape and status it has.
+"""Defines all exceptions of Kefu; those under KefuError become error responses.
 
 KefuError
-├── InvalidRequest          400  the body is wrong; says which part
-│   └── ContextTooLong      400  the conversation does not fit the model, even trimmed
-├── Unauthorized            401  the panel wants the operator's token
-├── OriginNotAllowed        403  a page outside the allow-list asked
-├── IdentityRejected        403  the site's token for its user is not good
-├── VerificationRequired    403  the bot check has not passed, or has passed too long ago
+├── InvalidRequest          400  the body is invalid; `param` names the field
+│   └── ContextTooLong      400  the conversation exceeds the context window, even trimmed
+├── Unauthorized            401  the panel needs the operator's token
+├── OriginNotAllowed        403  the origin of the page is not in the allow-list
+├── DirectRequest           403  the request did not come through the CDN, as it must
+├── IdentityRejected        403  the site's token for its user is invalid or expired
+├── VerificationRequired    403  the bot check is missing, failed or expired
 ├── NotFound                404
-├── SessionNotFound         404  no such chat, or not this visitor's
+├── SessionNotFound         404  no such chat, or it belongs to another visitor
 ├── MethodNotAllowed        405
-├── BodyTimeout             408  the body stopped half way
-├── SessionBusy             409  this very message is being answered
+├── BodyTimeout             408  the body did not arrive completely in time
+├── SessionBusy             409  the same message is being answered by another request
+├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
-├── RateLimited             429  a limit or every key says: later
-├── UpstreamUnavailable     503  nobody can answer now
-└── GatewayTimeout          504  the model was silent for too long
+├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
+├── HeadersTooLarge         431  the request line and headers are longer than accepted
+├── UpstreamUnavailable     503  no answer can be given now
+├── StoreFull               503  no space to keep the chat; `messages` are still answered
+└── GatewayTimeout          504  the model did not respond in time
 
-UpstreamFault               what an `Upstream` raises; the relay turns it into one of the above
-├── HostUnreachable         refused, reset before an answer, no such host
-├── CertificateRejected     TLS failed: no other key can help
-└── ConnectionLost          cut after the headers
+UpstreamFault               raised by an `Upstream`; the relay maps it to a KefuError
+├── HostUnreachable         connection refused or reset before a response, or unknown host
+├── CertificateRejected     the TLS handshake failed; other keys would fail, too
+└── ConnectionLost          the connection broke after the response headers
 
-ClientGone                  nobody listens any more: nothing is answered
-VerifierUnavailable         the bot check's provider gave no verdict
-StoreUnavailable            a store did not answer, or not in time
-HistoryUnavailable          a history sink could not keep an event
-└── HistoryBusy             another process writes to this session's log
-ToolFailed                  a tool could not do what the model asked for
-UnknownCounter              no token counter of this name; a ValueError
+ClientGone                  the client disconnected, so no response is sent
+VerifierUnavailable         the provider of the bot check gave no usable response
+StoreUnavailable            a store failed or exceeded its time limit
+HistoryUnavailable          a history sink could not save an event
+└── HistoryBusy             another process writes to the log of this session
+ToolFailed                  a tool of the agent failed
+UnknownCounter              there is no token counter of this name; a ValueError
 TiktokenMissing             exact counts need `kefu[tokens]`; an ImportError
 """
 
 from __future__ import annotations
 
-from kefu.lean_typing import ClassVar
+from typing import ClassVar
 
 
 class KefuError(Exception):
-    """An error a client may see. `message` never holds a key, a URL or an upstream's words."""
+    """An error that is sent to clients. `message` contains no key, no URL and no upstream text."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     type: ClassVar[str] = "server_error"
     retryable: ClassVar[bool] = False
-    """Whether the same request may succeed later, unchanged."""
+    """Whether the same request may succeed later."""
     hangs_up: ClassVar[bool] = False
-    """Whether the rest of the request is not worth reading: the connection is closed."""
+    """Whether the connection is closed, because the rest of the request is not read."""
 
     def __init__(
         self,
@@ -60,9 +64,14 @@ class KefuError(Exception):
         self.message = message
         self.param = param
         self.retry_after = retry_after
-        """Seconds until a new try makes sense."""
+        """Seconds after which a new request may succeed; sent as `Retry-After`."""
         self.should_retry = should_retry
-        """Sent as `x-should-retry`: False stops the official clients' own retries."""
+        """Sent as `x-should-retry`; False disables the retries of OpenAI's client libraries."""
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        """The JSON object of an error response, in the shape of OpenAI's API."""
+        fields = {"message": self.message, "type": self.type, "param": self.param}
+        return {"error": {**fields, "code": self.code}}
 
 
 class InvalidRequest(KefuError):
@@ -87,6 +96,12 @@ class OriginNotAllowed(KefuError):
     type = "invalid_request_error"
 
 
+class DirectRequest(KefuError):
+    status = 403
+    code = "direct_request"
+    type = "invalid_request_error"
+
+
 class IdentityRejected(KefuError):
     status = 403
     code = "identity_rejected"
@@ -106,7 +121,10 @@ class NotFound(KefuError):
 
 
 class SessionNotFound(KefuError):
-    """The same for one that is absent, expired or another's, and for a wrong token."""
+    """The same error for an absent or expired session, one of another visitor, and a wrong token.
+
+    A client therefore cannot find out which sessions exist.
+    """
 
     status = 404
     code = "session_not_found"
@@ -118,6 +136,18 @@ class SessionBusy(KefuError):
     code = "session_busy"
     type = "invalid_request_error"
     retryable = True
+
+
+class AnswerCancelled(KefuError):
+    """Another request of the client has ended the answer."""
+
+    status = 409
+    code = "answer_cancelled"
+    type = "invalid_request_error"
+
+    def __init__(self) -> None:
+        # OpenAI's client libraries would repeat a 409.
+        super().__init__("The answer was cancelled.", should_retry=False)
 
 
 class MethodNotAllowed(KefuError):
@@ -147,9 +177,24 @@ class RateLimited(KefuError):
     retryable = True
 
 
+class HeadersTooLarge(KefuError):
+    status = 431
+    code = "headers_too_large"
+    type = "invalid_request_error"
+    hangs_up = True
+
+
 class UpstreamUnavailable(KefuError):
     status = 503
     code = "upstream_service_unavailable"
+    retryable = True
+
+
+class StoreFull(KefuError):
+    """The question can still be asked without a session, as `messages`."""
+
+    status = 503
+    code = "store_full"
     retryable = True
 
 
@@ -161,48 +206,56 @@ class GatewayTimeout(KefuError):
 
 
 class UpstreamFault(Exception):
-    """The connection to the model failed; not the key's fault."""
+    """The connection to the upstream failed; the API key is not the cause."""
 
 
 class HostUnreachable(UpstreamFault):
-    """Refused, reset before an answer, or no such host: another try may succeed."""
+    """The connection was refused or reset before a response, or the host is unknown.
+
+    Another attempt may succeed.
+    """
+
+    def __init__(self, message: str, *, request_sent: bool = False) -> None:
+        super().__init__(message)
+        self.request_sent = request_sent
+        """Whether the upstream may have read the request, and may therefore bill it."""
 
 
 class CertificateRejected(UpstreamFault):
-    """The TLS handshake failed: every key would meet the same certificate."""
+    """The TLS handshake failed. All keys are sent to the same host, so no other key can help."""
 
 
 class ConnectionLost(UpstreamFault):
-    """The connection ended without a proper end of the response."""
+    """The connection ended before the end of the response."""
 
 
 class ClientGone(Exception):
-    """Nobody listens any more: the client has left, or has had its answer cancelled."""
+    """The client has disconnected."""
 
 
 class VerifierUnavailable(Exception):
-    """The provider of the bot check failed, was too slow, or said what it never should."""
+    """The provider of the bot check failed, was too slow, or sent an invalid response."""
 
 
 class StoreUnavailable(Exception):
-    """A store failed or took longer than it may."""
+    """A store failed or exceeded its time limit."""
 
 
 class HistoryUnavailable(Exception):
-    """An event could not be kept; the message is one sentence for a person."""
+    """An event could not be saved; the message is one sentence for a person."""
 
 
 class HistoryBusy(HistoryUnavailable):
-    """Another process has this session open for writing."""
+    """Another process has opened this session for writing."""
 
 
 class ToolFailed(Exception):
-    """A tool could not do it; the message tells the model why, in a sentence."""
+    """A tool failed; the message is one sentence that tells the model the reason."""
 
 
 class UnknownCounter(ValueError):
-    """There is no token counter of this name; the message lists those there are."""
+    """There is no token counter of this name; the message lists the existing names."""
 
 
 class TiktokenMissing(ImportError):
-    """An exact count was asked for, and the optional package for it is not installed."""
+    """An exact token count needs the optional package `tiktoken`, which is not installed."""

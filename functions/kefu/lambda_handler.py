@@ -1,5 +1,8 @@
-"""`kefu.lambda_handler.handler`: the same application, answering whole, for `sam local` and
-HTTP APIs. REST (v1), HTTP (v2) and Function URL events; streaming goes through the Web Adapter.
+"""`kefu.lambda_handler.handler`: the application with buffered responses, for `sam local` and for
+HTTP APIs, which cannot stream.
+
+Accepts events of REST APIs (v1), HTTP APIs (v2) and function URLs. Deployments that stream use the
+Lambda Web Adapter instead.
 """
 
 import asyncio
@@ -9,12 +12,12 @@ from mangum import Mangum
 from kefu.asgi import service
 from kefu.web.buffered import Buffered
 
-# Mangum runs each event on the thread's current loop; newer Pythons no longer make one by itself.
+# Mangum uses the current event loop of the thread. Python 3.14 no longer creates one implicitly.
 _loop = asyncio.new_event_loop()
 asyncio.set_event_loop(_loop)
 
-# An instance starts once. Mangum would start and stop the application around every event, and
-# with it close the store and the connections to the model.
+# The application starts once per process. Mangum's own lifespan would start and stop it for each
+# event, which closes the store and the upstream connections.
 _started = service.app.router.lifespan_context(service.app)
 _loop.run_until_complete(_started.__aenter__())
 
@@ -22,12 +25,12 @@ handler = Mangum(Buffered(service.app), lifespan="off")
 
 
 def _before_snapshot() -> None:
-    """SnapStart: no copy of this instance may go on with a connection of the original."""
+    """SnapStart: close the connections, because restored processes cannot share them."""
     _loop.run_until_complete(service.disconnect())
 
 
 try:
-    # In Lambda's own Python runtimes; in no package.
+    # This module exists only in the Python runtimes of Lambda.
     from snapshot_restore_py import register_after_restore, register_before_snapshot
 except ImportError:
     pass

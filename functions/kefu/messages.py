@@ -1,12 +1,12 @@
-"""What a conversation is made of: frozen values, the same for every way into Kefu.
+"""Defines the messages of a conversation, as immutable values that all packages share.
 
-Named tuples, here and in all that `kefu.context` and `kefu.tokens` import: to import `dataclasses`
-would take longer than to import the rest of the two.
+The modules that `kefu.context` imports use named tuples, because importing `dataclasses` takes
+longer than importing all of `kefu.context`.
 """
 
 from __future__ import annotations
 
-from kefu.lean_typing import Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -23,6 +23,10 @@ class Message(NamedTuple):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     pinned: bool = False
-    """Important, by the user's or the service's word: `keep_important` keeps it. Not sent."""
+    """Whether the user or the service has marked the message as important, so that the strategy
+    `keep_important` keeps it. Not sent to the model.
+    """
     summary: bool = False
-    """Stands for messages that are gone; its place is right after the system prompt. Not sent."""
+    """Whether the message is a summary of dropped messages. It follows the system prompt. The flag
+    is not sent to the model.
+    """

@@ -1,4 +1,4 @@
-"""The built package as a function: under the real Web Adapter, and under AWS's emulator."""
+"""The built package as a Lambda function: with the real Web Adapter, and in AWS's emulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["question"]
 
 
 class Deployed:
-    """A function behind its gateway, and the model's server that it asks."""
+    """A function behind its gateway, and the upstream that it calls."""
 
     def __init__(
         self, upstream: ScriptedUpstream, function: StreamingFunction, front: GatewayFront
@@ -37,7 +37,7 @@ class Deployed:
         return self.front.url
 
     async def ask(self, body: Any, *, headers: Mapping[str, str]) -> Answer:
-        """As a visitor of an allowed page."""
+        """Ask as a visitor of an allowed page."""
         return await ask(self.url, body, headers={"Origin": ORIGIN, **headers})
 
 
@@ -64,7 +64,7 @@ def python() -> str:
 
 @pytest.fixture(scope="session")
 def package(python: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once for all processes that run tests."""
+    """The package, which is built once for all test processes."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "function"
     with (folder.parent / "function.lock").open("w") as lock:
@@ -86,7 +86,7 @@ def adapter() -> Path:
 def deploy(
     adapter: Path, package: Path, python: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deploy]:
-    """Puts a function with settings of its own behind a gateway of its own."""
+    """Starts a function with its own settings behind its own gateway."""
     with contextlib.ExitStack() as stack:
 
         def start(
@@ -121,5 +121,5 @@ def deploy(
 
 
 def frozen(pid: int) -> bool:
-    """Stopped by a signal (Linux)."""
+    """Whether a process is stopped by a signal (Linux)."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")

@@ -1,4 +1,4 @@
-"""The same package answering whole: AWS's Runtime Interface Emulator, its Python runtime,
+"""The package with buffered responses: AWS's Runtime Interface Emulator, its Python runtime and
 Mangum.
 
 Row L6, and the hooks of SnapStart.
@@ -58,7 +58,7 @@ def function(
 
 @pytest.fixture(scope="module")
 def invocations(rie: Path, function: LambdaFunction) -> Iterator[str]:
-    """The address at which the emulator takes events."""
+    """The emulator's address for events."""
     address = f"127.0.0.1:{free_port()}"
     options = ["--runtime-interface-emulator-address", address]
     options += ["--runtime-api-address", f"127.0.0.1:{free_port()}"]
@@ -109,7 +109,7 @@ async def test_l6_every_sample_event_is_answered_in_one_body(
 ) -> None:
     upstream.script("*", b.answer("你", "好"))
     answer = await invoke(invocations, event(name))
-    # No session is there, whatever its token.
+    # There is no session for any token.
     expected = 404 if "-session-" in name else 204 if name in EMPTY else 200
     assert answer["statusCode"] == expected, answer
     if name.endswith("-chat"):
@@ -135,7 +135,7 @@ async def test_l6_answer_over_six_megabytes_is_503_and_the_instance_goes_on(
 def test_l4_no_connection_goes_into_a_snapshot(
     rie: Path, function: LambdaFunction, upstream: ScriptedUpstream
 ) -> None:
-    """SnapStart, by the hooks that Lambda's Python runtime runs."""
+    """Lambda's Python runtime runs the hooks of SnapStart."""
     upstream.script("*", b.answer("hi"))
     program = (
         "import json, sys\n"

@@ -1,6 +1,6 @@
-"""Kept chats, and the panel, of the built package: through the Web Adapter, in DynamoDB Local.
+"""Stored chats and the panel in the built package, with the Web Adapter and DynamoDB Local.
 
-What `Sessions=true` and `AdminTokenParameter` switch on (P35, T20; rows L1 and L4).
+The settings are `[sessions]` and `AdminTokenFrom` (P35, T20; rows L1 and L4).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from kefu.sessions import Retention, SessionId
-from kefu.stores.dynamodb import DynamoStore
+from kefu.sessions.model import Retention, SessionId
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed, frozen
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
@@ -46,7 +46,7 @@ class Keep(Protocol):
 
 @pytest.fixture
 def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -> Keep:
-    """A function that keeps chats, and that Lambda freezes between two requests."""
+    """A function that stores chats, and that is frozen between two requests."""
 
     @asynccontextmanager
     async def kept(*, timeout: float = 30, **settings: Any) -> AsyncIterator[Kept]:
@@ -58,12 +58,14 @@ def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -
             site = deploy(
                 store=f"dynamodb://{table.table}",
                 sessions="true",
-                admin_token_from="ssm:/kefu/admin-token",
                 capture="all",
-                stall_timeout=30,
                 timeout=timeout,
                 freezing=True,
-                environment={**aws.environment, "AWS_ENDPOINT_URL_DYNAMODB": front.url},
+                environment={
+                    **aws.environment,
+                    "ADMIN_TOKEN": "ssm:/kefu/admin-token",
+                    "AWS_ENDPOINT_URL_DYNAMODB": front.url,
+                },
                 **settings,
             )
             yield Kept(site, front, table)
@@ -76,14 +78,14 @@ def keep(deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]) -
 async def test_p35_a_chat_goes_on_with_another_instance_and_its_operator_sees_it(
     keep: Keep,
 ) -> None:
-    """With the actions on the table that the template allows, and no other."""
+    """The calls of the table are those that the template's role allows."""
     async with keep() as kept:
         site, visitor = kept.site, Visitor(kept.site)
         site.upstream.script("*", b.answer("the first ", "answer"), b.answer("the second answer"))
         first = await visitor.say("first", client_message_id=new_id())
         assert first.complete
         assert "X-Session-Token" in first.headers["access-control-expose-headers"]
-        # Frozen as soon as the answer had ended, and never thawed: what is known is in the table.
+        # The instance stays frozen after the answer, so only the table has the data.
         site.front.instances[0].kill("no longer needed")
         assert (await visitor.say("second")).complete
         assert len(site.front.instances) == 2
@@ -112,7 +114,7 @@ async def _operator_sees(site: Deployed, session: str) -> None:
 
 
 async def _page_may_delete(site: Deployed) -> None:
-    """C18: a browser asks first."""
+    """C18: the preflight of a browser."""
     asked = {"access_control_request_method": "DELETE"}
     preflight = await get(site.url, "/api/sessions/x", method="OPTIONS", origin=ORIGIN, **asked)
     assert preflight.status_code == 204
@@ -121,7 +123,7 @@ async def _page_may_delete(site: Deployed) -> None:
 
 
 async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Keep) -> None:
-    """Written before the function returns and is frozen."""
+    """It is written before the function returns and is frozen."""
     async with keep(timeout=5) as kept:
         visitor = Visitor(kept.site)
         kept.site.upstream.script("*", b.drip(100, delay=0.1))
@@ -138,7 +140,9 @@ async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Kee
 
 
 async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(keep: Keep) -> None:
-    """Lambda freezes an instance as soon as its answer has ended: nothing may come after that."""
+    """Lambda freezes an instance as soon as its answer has ended, so this happens before
+    the end.
+    """
     usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
     async with keep(daily_tokens=100_000) as kept:
         kept.site.upstream.script("*", b.answer("hi", usage=usage))
@@ -156,7 +160,7 @@ async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(ke
 
 
 async def test_d6_answer_that_a_slow_table_took_late_is_saved_before_the_freeze(keep: Keep) -> None:
-    """Its visitor does not wait: `[DONE]` comes at its time, the end of the response later."""
+    """The visitor does not wait: `[DONE]` is sent in time, and the response ends later."""
     async with keep() as kept:
         visitor = Visitor(kept.site)
         kept.site.upstream.script("*", b.answer("a", "b", delay=0.3))

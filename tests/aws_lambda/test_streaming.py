@@ -1,6 +1,6 @@
-"""The built package under the real Lambda Web Adapter, behind a gateway that streams.
+"""The built package with the real Lambda Web Adapter, behind a gateway that streams.
 
-Rows L1–L4 and L7 of the fault matrix, and what a visitor sees of a function when all is well.
+Rows L1 to L4 and L7 of the fault matrix, and the usual requests.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import os
 import signal
 import time
+from itertools import pairwise
+from statistics import median
 
 import httpx
 import pytest
@@ -25,7 +27,7 @@ PAGE = {"Origin": ORIGIN}
 
 @pytest.fixture(scope="module")
 def site(deploy: Deploy) -> Deployed:
-    """One function with many keys, for tests that do not mind that some of them rest."""
+    """A function with many keys, for tests in which some of them may cool down."""
     return deploy(150, **FAST)
 
 
@@ -33,7 +35,7 @@ async def test_c5_every_chunk_arrives_before_the_model_makes_the_next(
     site: Deployed, question: str
 ) -> None:
     site.upstream.script("*", b.answer(*"abcdef", delay=0.4), asking=question)
-    await get(site.url, "/health")  # a cold start is measured elsewhere
+    await get(site.url, "/health")  # another test measures the cold start
     answer = await ask(site.url, question, headers=PAGE)
     assert answer.complete
     assert answer.text == "abcdef"
@@ -42,18 +44,23 @@ async def test_c5_every_chunk_arrives_before_the_model_makes_the_next(
     assert len(came) == len(made)
     late = [arrival - sending for arrival, sending in zip(came, made, strict=True)]
     print("ms from the model to the visitor:", [round(1000 * seconds, 1) for seconds in late])
-    for arrival, next_sending in zip(came, made[1:], strict=False):
+    gaps = zip(pairwise(came[1:7]), pairwise(made[1:7]), strict=True)
+    differences = [(b - a) / (d - c) - 1 for (a, b), (c, d) in gaps]
+    print("gaps, to those of the model:", [f"{part:+.1%}" for part in differences])
+    assert median(map(abs, differences)) <= 0.25
+    # The first chunk has only a role. It is sent together with the first content, as the headers
+    # are.
+    for arrival, next_sending in zip(came[1:], made[2:], strict=False):
         assert arrival < next_sending
-    # Headers come with the first event, not after it and not with the end.
-    assert answer.head_at < 0.4 + late[0]
+    assert answer.head_at <= answer.events[0][0]
 
 
 async def test_l7_comments_keep_the_gateway_from_cutting_a_model_that_thinks(
     deploy: Deploy,
 ) -> None:
-    """Its limit is five minutes of silence, here 0.8 seconds."""
-    site = deploy(idle_timeout=0.8, ping_interval=0.2, stall_timeout=10)
-    site.upstream.script("*", b.answer("a", delay=1.2))
+    """The gateway's limit is five minutes of silence; here it is 3.5 seconds."""
+    site = deploy(idle_timeout=3.5)
+    site.upstream.script("*", b.answer("a", delay=6))
     answer = await ask(site.url, headers=PAGE)
     assert answer.complete
     assert len(answer.comments) >= 3
@@ -123,7 +130,7 @@ async def test_c16_c18_other_routes_pass_through_too(site: Deployed) -> None:
 
 
 async def test_l7_request_of_megabytes_is_400(site: Deployed) -> None:
-    """Lambda takes events up to 6 MB; what is less comes here, and is refused by its length."""
+    """Events below 6 MB reach the function, which refuses them by their length."""
     answer = await ask(site.url, conversation("x" * 5_000_000), headers=PAGE)
     assert (answer.status, answer.error["code"]) == (400, "invalid_request")
     assert "longer than" in answer.error["message"]
@@ -132,7 +139,7 @@ async def test_l7_request_of_megabytes_is_400(site: Deployed) -> None:
 async def test_l1_answer_ends_by_itself_two_seconds_before_the_function_does(
     deploy: Deploy,
 ) -> None:
-    site = deploy(timeout=5, stall_timeout=30)
+    site = deploy(timeout=5)
     site.upstream.script("*", b.drip(100, delay=0.1), asking="<long>")
     site.upstream.script("*", b.silent, asking="<silent>")
     site.upstream.script("*", b.answer("again"), asking="<next>")
@@ -144,15 +151,15 @@ async def test_l1_answer_ends_by_itself_two_seconds_before_the_function_does(
     assert not answer.done
     assert not answer.cut
     assert 2.5 < answer.ended_at < 4.5
-    # The function returned normally: nothing was killed, and it goes on.
+    # The function returned normally and continues.
     assert (await ask(site.url, "<next>", headers=PAGE)).text == "again"
     assert len(site.front.instances) == 1
     assert [line["code"] for line in await site.function.logged(2)] == ["gateway_timeout", "ok"]
 
 
 async def test_c4_who_leaves_costs_no_more_than_the_deadline_allows(deploy: Deploy) -> None:
-    """L1: a function is not told that its visitor has left."""
-    site = deploy(timeout=5, stall_timeout=30, max_output_tokens=77)
+    """L1: a function does not learn that its client has disconnected."""
+    site = deploy(timeout=5, max_output_tokens=77)
     site.upstream.script("*", b.drip(100, delay=0.1))
     await get(site.url, "/health")
     body = json.dumps(conversation("<leaving>")).encode()
@@ -195,7 +202,7 @@ async def test_l2_killed_function_is_an_end_without_done_and_the_next_request_wo
 async def test_l2_crashed_server_is_no_whole_answer_and_the_next_request_works(
     deploy: Deploy,
 ) -> None:
-    """The adapter outlives the server by a moment, and writes its report into the stream."""
+    """The adapter runs a moment longer than the server, and writes its report into the stream."""
     site = deploy(timeout=30)
     site.upstream.script("*", b.drip(100, delay=0.1), asking="<crashed>")
     site.upstream.script("*", b.answer("alive"), asking="<next>")
@@ -205,11 +212,11 @@ async def test_l2_crashed_server_is_no_whole_answer_and_the_next_request_works(
     _adapter, server = site.front.instances[0].processes
     os.kill(server.pid, signal.SIGKILL)
     answer = await asked
-    await asyncio.to_thread(server.wait)  # its connections are closed a moment before
+    await asyncio.to_thread(server.wait)  # its connections are closed a moment earlier
     assert not answer.done
     assert answer.finish is None
     assert answer.text.startswith("drop ")
-    # Fields that no event stream has: every parser skips them.
+    # Parsers of event streams skip fields that they do not know.
     assert all(line.startswith("Lambda-Runtime-Function-Error") for line in answer.foreign)
     assert (await ask(site.url, "<next>", headers=PAGE)).text == "alive"
 
@@ -237,7 +244,7 @@ async def test_l4_instance_that_was_frozen_between_requests_answers_and_no_key_r
     assert all(frozen(process.pid) for process in instance.processes)
     opened = site.upstream.connections
     site.upstream.close_idle()
-    # As long as the adapter keeps its own idle connections.
+    # The adapter keeps its idle connections for this time.
     await asyncio.sleep(4.5)
     thawed = await ask(site.url, "<second>", headers=PAGE)
     assert thawed.complete
@@ -271,7 +278,7 @@ async def test_l5_function_without_keys_starts_degraded_and_says_503(deploy: Dep
 
 
 async def test_c4_two_requests_at_once_are_two_instances(deploy: Deploy) -> None:
-    """Why a cancel never meets the answer it is about, on Lambda."""
+    """So on Lambda a cancel request never reaches the instance that runs the answer."""
     site = deploy()
     site.upstream.script("*", b.answer(*"abcdef", delay=0.3))
     question = conversation("<one>", client_message_id="0123456789")
@@ -286,7 +293,7 @@ async def test_c4_two_requests_at_once_are_two_instances(deploy: Deploy) -> None
 
 
 async def test_managed_instance_streams_many_answers_side_by_side(deploy: Deploy) -> None:
-    """Where one process serves them all, a cancel is heard there (C4)."""
+    """C4: one process serves all requests, so a cancel request reaches its answer."""
     many = {"AWS_LAMBDA_MAX_CONCURRENCY": "6"}
     site = deploy(6, slots=6, environment=many)
     site.upstream.script("*", b.answer(*"abcdefgh", delay=0.2))
@@ -302,7 +309,7 @@ async def test_managed_instance_streams_many_answers_side_by_side(deploy: Deploy
     assert not (await left).done
     answers = await asyncio.gather(*asked)
     assert [answer.text for answer in answers] == ["abcdefgh"] * 4
-    # All had begun before the first of them ended.
+    # All answers had begun before the first one ended.
     began = [answer.asked_at + answer.head_at for answer in answers]
     assert max(began) < min(answer.asked_at + answer.ended_at for answer in answers)
     assert len(site.front.instances) == 1

@@ -36,7 +36,7 @@ def upstream() -> Iterator[ScriptedUpstream]:
 
 @pytest.fixture
 def environment(upstream: ScriptedUpstream, home: Path) -> dict[str, str]:
-    """What a chat with the scripted model needs to know."""
+    """The environment variables for a chat with the scripted model."""
     return {
         "HOME": str(home),
         "KEFU_UPSTREAM_URL": upstream.base_url,
@@ -48,7 +48,7 @@ def environment(upstream: ScriptedUpstream, home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory."""
+    """The working directory of the test."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -60,7 +60,7 @@ def kefu(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Kefu:
-    """The command in this process, where no stream is a terminal."""
+    """Runs the command in this process, with streams that are no terminals."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
@@ -69,7 +69,7 @@ def kefu(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
         try:
             code = main(arguments)
-        except SystemExit as ended:  # argparse
+        except SystemExit as ended:  # argparse exits this way
             code = int(ended.code or 0)
         shown = capsys.readouterr()
         return Ran(code, shown.out, shown.err)
@@ -79,7 +79,7 @@ def kefu(
 
 @pytest.fixture
 def shell(folder: Path, environment: dict[str, str]) -> Shell:
-    """Python in a process of its own, with what a shell does to its streams."""
+    """Runs Python in a child process, with its streams redirected by a shell."""
 
     def run(command: str, *, before: str = "exec", typed: str = "") -> Ran:
         child = subprocess.run(
@@ -98,6 +98,6 @@ def shell(folder: Path, environment: dict[str, str]) -> Shell:
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
-    """The events of the one session that is kept there."""
+    """The events of the only session in this folder."""
     (log,) = (folder / "history").glob("*.jsonl")
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""A program at a real pseudo-terminal, with somebody at its keyboard."""
+"""Runs a program in a pseudo-terminal of the kernel, and types into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pathlib import Path
 
 from tests.fakes.running import Running
 
-# The child makes the terminal its own, as a shell's job has it: Ctrl-C is a signal to it.
+# The child makes this its controlling terminal, as a shell does for a job, so that Ctrl-C sends a
+# signal.
 _OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(*ARGS)"
 _SEQUENCE = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -~]|\r")
 
@@ -37,11 +38,14 @@ class PseudoTerminal(Running):
         *,
         stdout: int | None = None,
         background: bool = False,
+        module: str = "kefu",
     ) -> None:
-        """`background`: as a shell runs what `&` stands behind."""
+        """`background`: start it as a shell does with `&`. `module`: the argument of
+        `python -m`.
+        """
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        command = [sys.executable, "-m", "kefu", *arguments]
+        command = [sys.executable, "-m", module, *arguments]
         if background:
             command = ["/bin/sh", "-c", 'set -m; "$@" & wait $!', "sh", *command]
         program = _OWN.replace("ARGS", repr((command[0], command)))
@@ -62,14 +66,14 @@ class PseudoTerminal(Running):
 
     @property
     def text(self) -> str:
-        """The same without what drives the terminal."""
+        """The output without control sequences."""
         return _SEQUENCE.sub("", self.raw)
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
     def until(self, text: str, timeout: float = 20.0) -> str:
-        """Wait until this is on the screen, behind what was waited for before."""
+        """Wait until the text appears in the output, after the text of the last wait."""
         end = time.monotonic() + timeout
         while (at := self.text.find(text, self._seen)) < 0:
             if not self._read(end - time.monotonic()):
@@ -79,7 +83,7 @@ class PseudoTerminal(Running):
         return shown
 
     def prompted(self, timeout: float = 20.0) -> None:
-        """Wait until the prompt stands there, anew."""
+        """Wait until a new prompt appears."""
         end = time.monotonic() + timeout
         while self.raw.count(_PROMPTED) == self._prompts:
             if not self._read(end - time.monotonic()):
@@ -87,7 +91,7 @@ class PseudoTerminal(Running):
         self._prompts += 1
 
     def ended(self, timeout: float = 20.0) -> int:
-        """Wait for the end; the exit code."""
+        """Wait until the program ends. Returns the exit code."""
         end = time.monotonic() + timeout
         while self.process.poll() is None and time.monotonic() < end:
             self._read(0.05)
@@ -97,7 +101,7 @@ class PseudoTerminal(Running):
 
     @property
     def restored(self) -> bool:
-        """Whether the terminal is as it was before the program."""
+        """Whether the terminal's settings are those from before the program."""
         return termios.tcgetattr(self._master) == self._before
 
     def _read(self, timeout: float) -> bool:
@@ -106,13 +110,13 @@ class PseudoTerminal(Running):
             return False
         try:
             part = os.read(self._master, 65536)
-        except OSError:  # Linux: nobody has the other end open any more
+        except OSError:  # on Linux, when the other end is closed
             return False
         self.raw += part.decode("utf-8", "replace")
         return bool(part)
 
     def hang_up(self) -> None:
-        """The window is closed."""
+        """Close the window."""
         os.close(self._master)
         self._master = -1
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ ESCAPE = "\x1b"
 def test_once_answers_on_standard_output_alone(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S6, S8: the question from the arguments; still logged."""
+    """S6, S8: the question comes from the arguments, and the session is logged."""
     upstream.script("*", answer("The answer", " is *42*."))
     ran = kefu("chat", "--once", "What is it?")
     assert (ran.code, ran.out, ran.err) == (0, "The answer is *42*.\n", "")
@@ -43,7 +45,7 @@ def test_once_answers_on_standard_output_alone(
 
 
 def test_once_takes_the_whole_of_standard_input(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S6: slashes and several lines included, whatever bytes there are."""
+    """S6: also text that begins with a slash, several lines, and invalid bytes."""
     ran = kefu("chat", "--once", "--no-log", typed="/exit\nis a command?\n")
     assert (ran.code, ran.out) == (0, "Hello from the model.\n")
     assert upstream.calls("/exit\nis a command?")
@@ -66,18 +68,46 @@ def test_once_takes_the_whole_of_standard_input(kefu: Kefu, upstream: ScriptedUp
         (["--resume", "NOBODY", "x"], "there is no session NOBODY"),
         (["--continue", "x"], "there is no session in history"),
         (["--fork", "NOBODY:1", "x"], "there is no session NOBODY"),
+        (["--fork", "9K2A:abc", "x"], "--fork ID:TURN: 'abc' is not the number of a turn"),
+        (["--fork", "9K2A:", "x"], "--fork ID:TURN: '' is not the number of a turn"),
+        (["--fork", "9K2A:-1", "x"], "--fork ID:TURN: '-1' is not the number of a turn"),
+        (["--fork", f"9K2A:{'9' * 5000}", "x"], "is not the number of a turn"),
+        (["--preset", "sales", "x"], "no preset sales in kefu.toml, which does not exist here"),
+        (["--server", "http://127.0.0.1:1", "--tools", "calculate"], "has its own model"),
         (["--nonsense"], "unrecognized arguments"),
     ],
 )
-def test_wrong_use_is_told_and_ends_with_2(kefu: Kefu, arguments: list[str], says: str) -> None:
-    """S10, S27."""
+def test_invalid_arguments_are_reported_with_exit_code_2(
+    kefu: Kefu, arguments: list[str], says: str
+) -> None:
+    """Requirements S10 and S27."""
     ran = kefu("chat", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_a_wrong_configuration_is_told_and_ends_with_2(
+def test_a_preset_of_kefu_toml_is_used_and_flags_win_over_it(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "kefu.toml").write_text(
+        "[model]\nname = 'usual'\n[presets.sales]\nmodel = 'small'\ntemperature = 0.1\n"
+        "max_output_tokens = 50\nsystem_prompt = 'Sell.'\n"
+    )
+    assert kefu("chat", "--once", "--no-log", "--tools", "none", "x").code == 0
+    assert kefu("chat", "--once", "--no-log", "--preset", "sales", "x").code == 0
+    flags = ("--model", "large", "--system", "Help.")
+    assert kefu("chat", "--once", "--no-log", "--preset", "sales", *flags, "x").code == 0
+    plain, sales, large = (request.body for request in upstream.journal)
+    assert plain["model"] == "usual"
+    assert (sales["model"], sales["temperature"], sales["max_tokens"]) == ("small", 0.1, 50)
+    assert "Sell." in sales["messages"][0]["content"]
+    assert (large["model"], large["temperature"]) == ("large", 0.1)
+    assert "Help." in large["messages"][0]["content"]
+    assert "Sell." not in large["messages"][0]["content"]
+
+
+def test_an_invalid_configuration_is_reported_with_exit_code_2(
     kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEFU_TEMPERATURE", "hot")
@@ -106,7 +136,7 @@ def test_once_ends_with_1_when_the_model_fails(
     out: str,
     says: str,
 ) -> None:
-    """S10, S11, S12: what there is of the answer is kept; one line says what happened."""
+    """S10, S11, S12: the partial answer is stored, and one line gives the reason."""
     upstream.script("*", behaviour)  # type: ignore[arg-type]
     ran = kefu("chat", "--once", "x")
     assert (ran.code, ran.out) == (code, out)
@@ -115,21 +145,86 @@ def test_once_ends_with_1_when_the_model_fails(
     assert logged(folder)[-2]["meta"]["status"] == "error"
 
 
-def test_s11_who_must_wait_is_told_how_long(
+def test_s11_an_error_has_the_time_to_wait(
     kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key rests for five seconds, since it is a person who asks again; KEFU_COOLDOWN holds."""
+    """The cooldown of a key is five seconds by default, or the value of KEFU_COOLDOWN."""
     upstream.script("*", status(500))
     ran = kefu("chat", "--no-log", typed="one\ntwo\n")
-    assert re.search(r"\(HTTP 500\)\nkefu: .* \(in [1-5] s\)\n", ran.err)
+    assert re.search(r"\(HTTP 500\)\nkefu: waiting [1-5] s before the next message\n", ran.err)
+    assert len(upstream.journal) == 2
     monkeypatch.setenv("KEFU_COOLDOWN", "300")
     ran = kefu("chat", "--no-log", typed="one\ntwo\n")
     assert re.search(r"\(in [45] min\)\n", ran.err)
-    assert len(upstream.journal) == 2
+    assert len(upstream.journal) == 3
+
+
+def test_s11_after_an_error_the_questions_of_a_script_wait_and_are_all_asked(
+    kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is one key, so the next questions wait. The answers and the error come in order."""
+    monkeypatch.setenv("KEFU_COOLDOWN", "1")
+    upstream.script("*", status(500), asking="question 4")
+    for number in (*range(1, 4), *range(5, 14)):
+        upstream.script("*", answer(f"answer {number}"), asking=f"question {number}")
+    typed = "".join(f"question {number}\n" for number in range(1, 14))
+    ran = kefu("chat", "--no-log", typed=typed)
+    assert ran.code == 1
+    assert ran.out.split("\n")[:-1] == [f"answer {n}" for n in range(1, 14) if n != 4]
+    assert ran.err.count("HTTP 500") == 1
+    assert ran.err.count("waiting 1 s before") == 1
+    assert len(upstream.journal) == 13
+
+
+def test_k5_a_script_that_waits_is_ended_by_a_signal(
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+) -> None:
+    upstream.script("*", status(500))
+    command = [sys.executable, "-m", "kefu", "chat"]
+    with subprocess.Popen(
+        command,
+        env={**environment, "KEFU_COOLDOWN": "100"},
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as script:
+        assert script.stdin
+        assert script.stderr
+        script.stdin.write("one\ntwo\n")
+        script.stdin.close()
+        while "before the next message" not in script.stderr.readline():
+            assert script.poll() is None
+        script.terminate()
+        assert script.wait(20) == 143
+    assert logged(folder)[-1]["meta"]["reason"] == "sigterm"
+    assert len(upstream.journal) == 1
+
+
+def test_s28_a_drift_above_15_per_cent_is_reported_once_on_a_machine(
+    kefu: Kefu, upstream: ScriptedUpstream, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/tokens always shows the drift. If the home folder is not writable, the notice is
+    repeated.
+    """
+    usage = {"prompt_tokens": 4000, "completion_tokens": 9, "total_tokens": 4009}
+    upstream.script("*", answer("Hello.", usage=usage))
+    said = re.compile(
+        r"kefu: Token counts are -\d\d% off what the model reports; .*/tokens shows this"
+    )
+    assert len(said.findall(kefu("chat", "--no-log", typed="one\ntwo\n").err)) == 1
+    ran = kefu("chat", "--no-log", typed="one\n/tokens\n")
+    assert "Token counts" not in ran.err
+    assert re.search(r"drift +-\d\d\.\d% against", ran.err)
+    assert kefu("chat", "--no-log", "--once", "x").err == ""
+    told = home / ".local/state/kefu/token_drift_told"
+    assert told.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("HOME", "/dev/null")
+    assert said.search(kefu("chat", "--no-log", "--once", "x").err)
 
 
 def test_once_ends_with_3_and_4_at_its_limits(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S10, S16, S27."""
+    """Requirements S10, S16 and S27."""
     upstream.script("*", answer('<action tool="current_time"></action>'))
     ran = kefu("chat", "--once", "--max-steps", "2", "x")
     assert ran.code == 3
@@ -144,7 +239,9 @@ def test_once_ends_with_3_and_4_at_its_limits(kefu: Kefu, upstream: ScriptedUpst
 def test_questions_from_a_pipe_are_answered_one_by_one(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S5, S7: no prompt, no colour; the first question from the arguments; commands work."""
+    """S5, S7: without prompt and colours. The first question comes from the arguments, and commands
+    work.
+    """
     upstream.script("*", answer("one"), answer("two"), answer("three"))
     typed = 'second\n\n//third\n/tokens\n"""\nfourth\n/exit\n"""\n/exit\nnever asked\n'
     ran = kefu("chat", "first", typed=typed)
@@ -158,7 +255,7 @@ def test_questions_from_a_pipe_are_answered_one_by_one(
 
 
 def test_an_error_does_not_end_the_chat(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S11: the next question is answered; a script learns of it by the exit code."""
+    """S11: the next question is answered, and the exit code tells a script about the error."""
     upstream.script("*", eof_after(1), answer("fine"))
     ran = kefu("chat", "--no-log", typed="one\ntwo\n")
     assert (ran.code, ran.out) == (1, "piece0\nfine\n")
@@ -167,7 +264,7 @@ def test_an_error_does_not_end_the_chat(kefu: Kefu, upstream: ScriptedUpstream) 
 def test_steps_tools_and_results_are_shown_as_they_happen(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S8, S34: on standard error, in their order; a real tool, its real result."""
+    """S8, S34: on standard error, in their order, with a real tool and its result."""
     (folder / "notes.txt").write_text("".join(f"line {number}\n" for number in range(20)))
     upstream.script(
         "*",
@@ -187,8 +284,10 @@ def test_steps_tools_and_results_are_shown_as_they_happen(
     assert "line 19" in body[-1]["content"]
 
 
-def test_the_model_is_told_of_the_tools_it_may_use(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S34: all but the one that has no host to fetch from; those named; none."""
+def test_the_prompt_lists_the_allowed_tools(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """S34: by default all tools except `http_get`, which needs a host; or the named ones;
+    or none.
+    """
 
     def told(*arguments: str) -> str:
         kefu("chat", "--once", "--no-log", *arguments, "x")
@@ -205,18 +304,20 @@ def test_the_model_is_told_of_the_tools_it_may_use(kefu: Kefu, upstream: Scripte
     assert told("--tools", "none") == ""
 
 
-def test_nobody_to_ask_means_no(kefu: Kefu, upstream: ScriptedUpstream, folder: Path) -> None:
-    """S34: with --approve and no terminal no tool runs, and the log says so."""
+def test_without_a_terminal_approval_is_denied(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """S34: with --approve and without a terminal no tool runs, and the log contains this."""
     upstream.script("*", answer('<action tool="calculate">1+1</action>'), answer("fine"))
     ran = kefu("chat", "--once", "--approve", "x")
     assert ran.out == "fine\n"
-    assert "nobody is there to allow calculate" in ran.err
+    assert "calculate was not run: there is no terminal" in ran.err
     (approval,) = (event for event in logged(folder) if event["type"] == "approval")
     assert approval["meta"] == {"tool": "calculate", "approved": False}
 
 
-def test_an_unknown_tokenizer_is_told_of(kefu: Kefu) -> None:
-    """S9, S25: a limit by an estimate is still a limit."""
+def test_an_unknown_tokenizer_is_reported(kefu: Kefu) -> None:
+    """S9, S25: the limit then uses an estimate."""
     ran = kefu("chat", "--once", "--no-log", "--tokenizer-model", "new-model", "x")
     assert (ran.code, ran.out) == (0, "Hello from the model.\n")
     assert "counts are estimates" in ran.err
@@ -227,16 +328,16 @@ def test_an_unknown_tokenizer_is_told_of(kefu: Kefu) -> None:
 def test_json_prints_the_events_as_they_are_logged(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S9: every line of standard output is JSON, and there is no other."""
+    """S9: every line of standard output is JSON."""
     ran = kefu("chat", "--json", typed="hello\n/history\n")
     assert ran.code == 0
     assert [json.loads(line) for line in ran.out.splitlines()] == logged(folder)
 
 
-def test_what_would_drive_a_terminal_gets_nowhere(
+def test_control_sequences_for_terminals_are_removed(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """T21: neither from the model nor from a tool's result; the log keeps what was said."""
+    """T21: from the model and from a tool's result. The log has the original text."""
     evil = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9b1md\x1b]8;;http://evil\x1b\\e"
     (folder / "evil.txt").write_text(evil, encoding="utf-8")
     (folder / "evil\x1b[2J").touch()
@@ -253,8 +354,8 @@ def test_what_would_drive_a_terminal_gets_nowhere(
     assert any(event.get("content") == evil for event in logged(folder))
 
 
-def test_a_session_goes_on_where_it_was(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S9: --continue, --resume by the end of its name, --fork up to a turn."""
+def test_a_session_is_resumed_at_its_end(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """S9: --continue, --resume with the end of an id, and --fork up to a turn."""
 
     def said() -> list[str]:
         return [
@@ -277,7 +378,7 @@ def test_a_session_goes_on_where_it_was(kefu: Kefu, upstream: ScriptedUpstream) 
 
 
 def test_the_commands_of_a_chat(kefu: Kefu, upstream: ScriptedUpstream, folder: Path) -> None:
-    """S7."""
+    """Requirement S7."""
     upstream.script("*", answer("A1"), answer("A2"), answer("A3"), answer("A4"))
     typed = "\n".join(
         [
@@ -290,13 +391,16 @@ def test_the_commands_of_a_chat(kefu: Kefu, upstream: ScriptedUpstream, folder: 
     ran = kefu("chat", typed=typed)
     assert ran.out == "A1\nA2\nA3\nA4\n"
     told = ran.err
-    assert told.count("There is nothing to ask again.") == 1
+    assert told.count("There is no message to send again.") == 1
     assert told.count("There is no answer yet.") == 1
-    assert told.count("There is nothing to take back.") == 1
-    assert "     user  Q1\nassistant  A2\n" in told  # not the answer that was taken back
+    assert told.count("There is no turn to remove.") == 1
+    assert "     user  Q1\nassistant  A2\n" in told  # without the answer that was removed
     assert "Written: a.md\na.md: File exists\nA file's name is missing.\n" in told
-    assert "Taken back: Q1\nNothing was said yet.\n" in told
-    assert "The model remembers nothing of it; the log does.\nNothing was said yet.\n" in told
+    assert "Removed: Q1\nThe session has no messages yet.\n" in told
+    assert (
+        "All turns are removed from the session; the log keeps them.\n"
+        "The session has no messages yet.\n"
+    ) in told
     assert "There is no /nonsense" in told
     assert "  /help     this list" in told
     assert "  read_file " in told
@@ -312,7 +416,7 @@ def test_the_commands_of_a_chat(kefu: Kefu, upstream: ScriptedUpstream, folder: 
 
 
 def test_another_session_is_taken_up_in_the_middle(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S7: /resume lists sessions, or goes on with one; the first is ended properly."""
+    """S7: /resume lists sessions or resumes one. The log of the first session gets an end event."""
     kefu("chat", "--once", "the earlier question")
     name = kefu("sessions", "list").out.split()[0]
     ran = kefu("chat", typed=f"here\n/resume\n/resume nobody\n/resume {name}\nthere\n")
@@ -329,7 +433,7 @@ def test_another_session_is_taken_up_in_the_middle(kefu: Kefu, upstream: Scripte
 
 
 def test_one_process_writes_a_session(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """K3, S24: the one that one is in cannot be taken up again."""
+    """K3, S24: the session that is open cannot be resumed again."""
     ran = kefu("chat", typed="one\n/status\n")
     name = re.findall(r"sess_\w+", ran.err)[0]
     ran = kefu("chat", "--resume", name, typed=f"/resume {name}\ntwo\n")
@@ -341,14 +445,14 @@ def test_one_process_writes_a_session(kefu: Kefu, upstream: ScriptedUpstream) ->
 def test_a_full_disk_does_not_end_the_chat(
     shell: Shell, environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """K2, S20: said once; every answer comes, and no half line is kept. The limit for the size of
-    a file stands for the disk's end.
+    """K2, S20: one message reports it. Every answer is shown, and the log has no incomplete line. A
+    limit for the size of files simulates the full disk.
     """
     upstream.script("*", answer("x" * 3000))
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     ran = shell("-m kefu chat --tools none", before="ulimit -f 8; exec", typed="one\ntwo\nthree\n")
     assert ran.out == ("x" * 3000 + "\n") * 3
-    assert ran.err.count("The history is not kept whole") == 1
+    assert ran.err.count("The log of the session is incomplete") == 1
     assert ran.code == 0
     assert [event["turn"] for event in logged(folder) if event["type"] == "turn_start"]
 
@@ -356,7 +460,7 @@ def test_a_full_disk_does_not_end_the_chat(
 def test_a_log_from_a_newer_version_is_gone_on_with(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """K11: what it does not know it leaves out, and says so."""
+    """K11: unknown events are skipped and reported."""
     kefu("chat", "--once", "before")
     (log,) = (folder / "history").iterdir()
     with log.open("ab") as file:
@@ -367,15 +471,17 @@ def test_a_log_from_a_newer_version_is_gone_on_with(
     assert upstream.journal[-1].body["messages"][-3]["content"] == "before"
 
 
-def test_the_log_goes_where_it_is_told_to(kefu: Kefu, folder: Path) -> None:
-    """S9, S23, K10: or nowhere; a place that cannot be is told of, and ends with 2."""
+def test_the_log_is_written_to_the_log_dir(kefu: Kefu, folder: Path) -> None:
+    """S9, S23, K10: also without a log. An unusable folder is reported with exit code 2."""
     kefu("chat", "--once", "--no-log", "x")
     assert not (folder / "history").exists()
     kefu("chat", "--once", "--log-dir", "logs", "--xml", "x")
     (log,) = (folder / "logs").glob("*.jsonl")
     assert log.stat().st_mode & 0o777 == 0o600
     assert (folder / "logs").stat().st_mode & 0o777 == 0o700
-    assert "<final>Hello from the model.</final>" in (folder / "logs" / "history.xml").read_text()
+    xml = log.with_suffix(".xml")
+    assert "<final>Hello from the model.</final>" in xml.read_text()
+    assert xml.stat().st_mode & 0o777 == 0o600
     (folder / "file").touch()
     ran = kefu("chat", "--once", "--log-dir", "file/history", "x")
     assert (ran.code, ran.out) == (2, "")
@@ -385,7 +491,7 @@ def test_the_log_goes_where_it_is_told_to(kefu: Kefu, folder: Path) -> None:
 def test_a_reader_that_leaves_ends_the_chat_quietly(
     shell: Shell, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """K6: `kefu chat … | head -1`; the session's end is in its log."""
+    """K6: `kefu chat … | head -1`. The log has the end of the session."""
     upstream.script("*", answer(*["line\n" * 100] * 200))
     ran = shell("-m kefu chat first | head -1", before="", typed="second\nthird\n")
     assert (ran.code, ran.out) == (0, "line\n")
@@ -404,16 +510,17 @@ def test_a_reader_that_leaves_ends_the_chat_quietly(
 def test_k6_missing_or_full_streams_are_no_traceback(
     shell: Shell, folder: Path, streams: str, code: int, out: str, says: str
 ) -> None:
-    """As below a daemon, or on a disk without room; the log is whole."""
+    """As for a daemon, or on a full disk. The log is complete."""
     assert shell(f"-m kefu chat --once x {streams}") == (code, out, says)
     assert logged(folder)[-1]["type"] == "session_end"
 
 
-def test_without_its_packages_a_sentence_says_what_to_install(
+def test_without_its_packages_a_message_names_what_to_install(
     shell: Shell, environment: dict[str, str], folder: Path
 ) -> None:
-    """Without any extra --help works, and kept sessions are there; chat and service say what they
-    lack."""
+    """Without extras, --help and the stored sessions work. The chat and the service report the
+    missing packages.
+    """
     block = folder / "site"
     block.mkdir()
     for name in ("prompt_toolkit", "rich", "aiohttp", "pydantic", "fastapi", "uvicorn"):
@@ -428,3 +535,28 @@ def test_without_its_packages_a_sentence_says_what_to_install(
         ran = shell(f"-m kefu {arguments}")
         assert (ran.code, says in ran.err) == (code, True), ran.err
         assert "Traceback" not in ran.err
+
+
+def test_a_question_and_piped_text_are_sent_together(
+    kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    ran = kefu("chat", "--once", "--no-log", "Why?", typed="line one\nline two\n")
+    assert ran.code == 0
+    assert upstream.journal[0].question == "line one\nline two\n\nWhy?"
+
+
+@pytest.mark.parametrize(
+    ("tools", "text"), [("none", "Monday "), ("calculate", "I know that. <final>Monday ")]
+)
+def test_s8_an_answer_arrives_in_a_pipe_while_it_is_written(
+    tools: str, text: str, folder: Path, environment: dict[str, str], upstream: ScriptedUpstream
+) -> None:
+    """The model stays silent after the first words, and these are read before it is stopped."""
+    upstream.script("*", answer(text, done=False, finish=None).then(ending="silence"))
+    command = [sys.executable, "-m", "kefu", "chat", "--no-log", "--tools", tools, "When?"]
+    with subprocess.Popen(
+        command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout
+        assert child.stdout.read(6) == b"Monday"
+        child.kill()

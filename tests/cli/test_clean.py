@@ -1,4 +1,4 @@
-"""T21: nothing of a model's or a tool's text drives the terminal."""
+"""T21: output of a model or a tool cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.cli.clean import Cleaner, clean, one_line
+from kefu.terminal.clean import Cleaner, clean, one_line
 from tests.fakes.growth import assert_linear
 
 DRIVING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -33,7 +33,7 @@ ATTACKS = {
     "\u202egnp.exe\u202c": "gnp.exe",
     "tag\U000e0041": "tag",
     "tabs\tand\nlines, 你好 🎉 שלום": "tabs\tand\nlines, 你好 🎉 שלום",
-    # What never ends hides no more than its opener, and nothing behind a line's end.
+    # Of an unterminated sequence only the opening characters are removed.
     "\x1b]8;;rest of the answer\nnext": "]8;;rest of the answer\nnext",
     "\x1b]52;c;" + "A" * 5000 + "\x07": "]52;c;" + "A" * 5000,
     "\x1b": "",
@@ -43,7 +43,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize(("text", "shown"), ATTACKS.items())
 def test_sequences_go_and_text_stays(text: str, shown: str) -> None:
-    """T21: whole, and cut into pieces at any place."""
+    """T21: in one piece, and divided at any position."""
     assert clean(text) == shown
     for size in (1, 2, 3, 7):
         cleaner = Cleaner()
@@ -58,11 +58,11 @@ def test_sequences_go_and_text_stays(text: str, shown: str) -> None:
     )
 )
 def test_whatever_comes_nothing_that_drives_goes_out(pieces: list[str]) -> None:
-    """T21, T32."""
+    """Requirements T21 and T32."""
     cleaner = Cleaner()
     shown = "".join(map(cleaner.feed, pieces)) + cleaner.end()
     assert not DRIVING.search(shown)
-    shown.encode()  # nor what is no character
+    shown.encode()  # raises for invalid characters
 
 
 def test_ordinary_text_is_shown_at_once() -> None:
@@ -74,7 +74,7 @@ def test_ordinary_text_is_shown_at_once() -> None:
 
 @pytest.mark.parametrize("unit", ["\x1b", "\x1b]", "\x1b[", "\x9d", "\x1b]8;;", "\x1b[0;", "a"])
 def test_the_time_grows_with_the_length_alone(unit: str) -> None:
-    """T31: a megabyte of openers, in one piece and in many."""
+    """T31: a megabyte of opening characters, in one piece and in many."""
 
     def both_ways(text: str) -> None:
         clean(text)

@@ -1,4 +1,4 @@
-"""What is said at a terminal is broken between words, also at 60 columns."""
+"""Lines on a terminal are broken between words, also at 60 columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.cli.fitting import fitted
+from kefu.terminal.fitting import fitted
 
 TEXT = """\
   export   FILE: write the session to a file, .md .txt .json or .jsonl
@@ -15,7 +15,7 @@ The prompt has 812 tokens, more than the 800 that were to be told of.
 short"""
 
 
-def test_what_goes_on_stands_below_its_column() -> None:
+def test_continuation_lines_are_indented_to_their_column() -> None:
     assert fitted(TEXT, 40).split("\n") == [
         "  export   FILE: write the session to a",
         "           file, .md .txt .json or",

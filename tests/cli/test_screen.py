@@ -1,4 +1,4 @@
-"""S8: every answer is seen once, whatever the model did with its tags."""
+"""S8: every answer is shown once, also with malformed tags."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from kefu.cli.markdown import MarkdownStream
-from kefu.cli.screen import Terminal
-from kefu.tools import Tool
+from kefu.agent.tools import Tool
+from kefu.terminal.markdown import MarkdownStream
+from kefu.terminal.screen import Terminal
 from tests.fakes.spoken import rig
 
 
@@ -52,8 +52,8 @@ async def test_s8_an_answer_is_on_standard_output_once(
 @pytest.mark.parametrize(
     ("given", "whole"), [("6*7", ""), ("x" * 200, "x" * 200), ("a\nrm -r b", "a\nrm -r b")]
 )
-def test_s34_nobody_allows_what_they_have_not_seen(given: str, whole: str) -> None:
-    """What the line of the call has no room for stands below it; once is enough."""
+def test_s34_a_call_is_shown_whole_before_its_approval(given: str, whole: str) -> None:
+    """Input that is too long for the line of the call is printed once, below it."""
     err = io.StringIO()
     Terminal(io.StringIO(), err, lambda: None).asking("calculate", given)
     assert err.getvalue().strip() == whole
@@ -72,8 +72,8 @@ def drawn(out: io.StringIO) -> str:
 async def test_s8_blocks_stand_one_line_apart_and_headings_at_the_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever rich puts around a table or code, or up to the edge; nothing has a background, dark
-    or light.
+    """rich's margins around tables and code are removed. Nothing has a background colour, on dark
+    or on light terminals.
     """
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)

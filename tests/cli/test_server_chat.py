@@ -1,14 +1,17 @@
-"""`kefu chat --server`: a deployed Kefu tried from a terminal, as the widget asks it."""
+"""`kefu chat --server` sends requests to a deployed Kefu, as the widget does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Kefu
 from tests.fakes.behaviours import answer, html_200, status
+from tests.fakes.browser import told_by
 from tests.fakes.service import Service
+from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.upstream import ScriptedUpstream
 
 
@@ -21,14 +24,14 @@ def server(upstream: ScriptedUpstream) -> Iterator[Service]:
 def test_a_deployed_kefu_is_talked_to(
     kefu: Kefu, upstream: ScriptedUpstream, server: Service
 ) -> None:
-    """By its address or its chat's; with the history, without a system prompt or a tool. What the
-    server refuses is told in its own words.
+    """By its address or its chat's, in a stored chat, without a tool. The server's errors are shown
+    in its own words.
     """
     upstream.script("*", answer("A1"), answer("A2"))
     ran = kefu("chat", "--server", server.url, typed="Q1\nQ2\n")
     assert (ran.code, ran.out) == (0, "A1\nA2\n")
-    said = upstream.journal[-1].body["messages"]
-    assert [(m["role"], m["content"]) for m in said] == [
+    sent = upstream.journal[-1].body["messages"]
+    assert [(m["role"], m["content"]) for m in sent if m["role"] != "system"] == [
         ("user", "Q1"),
         ("assistant", "A1"),
         ("user", "Q2"),
@@ -47,7 +50,19 @@ def test_a_deployed_kefu_is_talked_to(
     assert "HTTP 429, rate_limit_exceeded" in ran.err
 
 
-def test_what_is_no_kefu_is_told(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+def test_a_script_waits_as_long_as_the_server_says(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """The refused question is reported as an error. The next one is sent when the server
+    allows it.
+    """
+    limited = b'{"error": {"code": "rate_limit_exceeded", "message": "Later."}}'
+    upstream.script("*", status(429, limited, {"Retry-After": "1"}), answer("A2"))
+    ran = kefu("chat", "--no-log", "--server", f"{upstream.base_url}/chat", typed="Q1\nQ2\n")
+    assert (ran.code, ran.out) == (1, "A2\n")
+    assert "HTTP 429, rate_limit_exceeded" in ran.err
+    assert "waiting 1 s before" in ran.err
+
+
+def test_a_server_that_is_no_kefu_is_reported(kefu: Kefu, upstream: ScriptedUpstream) -> None:
     once = ["chat", "--once", "--no-log", "--server"]
     ran = kefu(*once, "http://127.0.0.1:1", "x")
     assert (ran.code, ran.out) == (1, "")
@@ -62,3 +77,61 @@ def test_what_is_no_kefu_is_told(kefu: Kefu, upstream: ScriptedUpstream) -> None
         ran = kefu(*once, address, "x")
         assert ran.code == 2
         assert "is not an address such as https://" in ran.err
+
+
+def test_a_server_gets_from_the_terminal_the_requests_of_the_widget(
+    kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    """In Chromium and in the terminal, two questions each: the model receives the same bytes."""
+    with Service(upstream.base_url, sessions="true", system_prompt="Be kind.") as running:
+        told_by(Path(__file__).with_name("widget_asks.mjs"), running.url, timeout=120)
+        chat = ["chat", "--no-log", "--origin", "https://shop.example", "--server", running.url]
+        assert kefu(*chat, typed="Wann?\nDo you ship to Norway? 🎁\n").code == 0
+    widget, terminal = upstream.journal[:2], upstream.journal[2:]
+    assert [call.raw_body for call in terminal] == [call.raw_body for call in widget]
+    assert len(terminal[1].body["messages"]) == 4, "system prompt, question, answer, question"
+
+
+def test_turns_that_were_removed_are_not_in_the_next_request(
+    kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    with Service(upstream.base_url, sessions="true") as running:
+        chat = ["chat", "--no-log", "--server", running.url]
+        assert kefu(*chat, typed="Q1\nQ2\n/undo\nQ3\n/clear\nQ4\n").code == 0
+    asked = [
+        [m["content"] for m in call.body["messages"] if m["role"] == "user"]
+        for call in upstream.journal
+    ]
+    assert asked == [["Q1"], ["Q1", "Q2"], ["Q1", "Q3"], ["Q4"]]
+
+
+def test_the_operators_token_passes_the_bot_check(
+    kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = "operator-token-5f3c9a7e1b-6d20c81f"
+    with (
+        SiteVerify() as provider,
+        Service(
+            upstream.base_url,
+            environment={"ADMIN_TOKEN": operator},
+            bot_check="turnstile",
+            bot_check_secret=SECRET,
+            bot_check_url=provider.url,
+        ) as running,
+    ):
+        chat = ["chat", "--once", "--no-log", "--server", running.url, "Q1"]
+        ran = kefu(*chat)
+        assert ran.code == 1
+        assert "verification_required" in ran.err
+        monkeypatch.setenv("ADMIN_TOKEN", "x" * 40)
+        assert "HTTP 401, unauthorized" in kefu(*chat).err
+        monkeypatch.setenv("ADMIN_TOKEN", operator)
+        assert kefu(*chat).code == 0
+        assert provider.asked == []
+
+
+@pytest.mark.parametrize("flag", ["--origin", "--user-token"])
+def test_flags_of_a_server_need_one(kefu: Kefu, flag: str) -> None:
+    ran = kefu("chat", "--once", flag, "x", "Q1")
+    assert ran.code == 2
+    assert "for --server" in ran.err

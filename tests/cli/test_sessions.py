@@ -1,4 +1,4 @@
-"""`kefu sessions` and `kefu replay`: what was kept, in every form, and back again."""
+"""`kefu sessions`: list, export and import stored sessions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ OLDER = Path(__file__).with_name("older.jsonl")
 
 @pytest.fixture
 def two(kefu: Kefu, upstream: ScriptedUpstream) -> list[str]:
-    """Two kept sessions, the latest first."""
+    """Two stored sessions, the latest first."""
     upstream.script("*", answer("Paris\x1b[31m."), answer("Bern."), answer("Berlin."))
     kefu("chat", typed="Capital of France?\nOf Switzerland?\n")
     kefu("chat", "--once", "Of Germany,\nplease?")
@@ -28,7 +29,9 @@ def two(kefu: Kefu, upstream: ScriptedUpstream) -> list[str]:
 
 
 def test_sessions_are_listed_shown_and_found(kefu: Kefu, two: list[str]) -> None:
-    """The latest first; a name's end is enough; what is found stands with its turn."""
+    """The latest session comes first, the end of an id is sufficient, and a match is shown with its
+    turn.
+    """
     listed = kefu("sessions", "list")
     assert listed.code == 0
     latest, first = listed.out.splitlines()
@@ -44,8 +47,8 @@ def test_sessions_are_listed_shown_and_found(kefu: Kefu, two: list[str]) -> None
     assert kefu("sessions", "search", "Atlantis") == (1, "", "")
 
 
-def test_a_question_without_an_answer_says_so(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """S11: also when it is shown again, with what became of the call."""
+def test_a_question_without_an_answer_is_marked(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    """S11"""
     upstream.script("*", status(500))
     kefu("chat", "--once", "Anybody?")
     (line,) = kefu("sessions", "list").out.splitlines()
@@ -53,11 +56,9 @@ def test_a_question_without_an_answer_says_so(kefu: Kefu, upstream: ScriptedUpst
     shown = kefu("sessions", "show", line.split()[0]).out
     why = "The AI service is unavailable. Please try again later."
     assert shown.endswith(f"You:\nAnybody?\n\n(no answer: {why})\n")
-    ran = kefu("replay", f"history/{line.split()[0]}.jsonl", "--speed", "0")
-    assert f"kefu: {why} (HTTP 500)\n" in ran.err
 
 
-def test_a_list_that_cannot_be_written_says_so(kefu: Kefu, shell: Shell) -> None:
+def test_a_list_that_cannot_be_written_is_an_error(kefu: Kefu, shell: Shell) -> None:
     kefu("chat", "--once", "x")
     ran = shell("-u -m kefu sessions list > /dev/full")
     said = "kefu: standard output: No space left on device\n"
@@ -67,7 +68,9 @@ def test_a_list_that_cannot_be_written_says_so(kefu: Kefu, shell: Shell) -> None
 def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """From a database to JSON lines, and to a folder, and back: nothing changes."""
+    """Sessions are exported from a database to JSON lines, imported into a folder, and back,
+    unchanged.
+    """
     upstream.script("*", answer("Paris."), answer("Bern."))
     at = ("--log-dir", "sqlite:///kept/kefu.sqlite3")
     assert kefu("chat", *at, typed="Capital of France?\n").code == 0
@@ -91,10 +94,39 @@ def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
     assert kefu("sessions", "export", session, *at).out.encode() == lines
 
 
+@pytest.mark.parametrize("place", ["history", "sqlite:///history/kefu.sqlite3"])
+def test_s20_sessions_at_the_same_time_lose_nothing_of_their_xml(
+    shell: Shell, upstream: ScriptedUpstream, folder: Path, place: str
+) -> None:
+    """Each session has its own XML file, which is removed with the session."""
+    for number in range(4):
+        upstream.script("*", answer(f"Answer {number}."), asking=f"question {number}")
+    at = f"--log-dir {place}"
+    with ThreadPoolExecutor(4) as at_once:
+        asking = [f"-m kefu chat --once --xml {at} 'question {number}'" for number in range(4)]
+        assert [ran.code for ran in at_once.map(shell, asking)] == [0] * 4
+    kept = [file.read_text() for file in (folder / "history").glob("sess_*.xml")]
+    finals = sorted(final for text in kept for final in re.findall("<final>(.*)</final>", text))
+    assert finals == [f"Answer {number}." for number in range(4)]
+    ids = " ".join(file.stem for file in (folder / "history").glob("*.xml"))
+    assert shell(f"-m kefu sessions rm {at} {ids}").code == 0
+    assert not list((folder / "history").glob("*.xml"))
+
+
+def test_s20_the_xml_file_of_a_resumed_session_is_continued(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    upstream.script("*", answer("One."), answer("Two."))
+    kefu("chat", "--once", "--xml", "x")
+    kefu("chat", "--once", "--xml", "--continue", "y")
+    (xml,) = (folder / "history").glob("*.xml")
+    assert re.findall("<final>(.*)</final>", xml.read_text()) == ["One.", "Two."]
+
+
 def test_a_session_is_exported_and_taken_in_again_unchanged(
     kefu: Kefu, two: list[str], folder: Path
 ) -> None:
-    """JSON lines and the store are the same thing: there and back nothing changes."""
+    """The export has the format of the log, so importing it changes nothing."""
     log = folder / "history" / f"{two[1]}.jsonl"
     before = log.read_bytes()
     assert kefu("sessions", "export", two[1], "--output", "out.jsonl").code == 0
@@ -107,7 +139,7 @@ def test_a_session_is_exported_and_taken_in_again_unchanged(
     assert log.read_bytes() == before
     again = kefu("sessions", "import", "out.jsonl")
     assert (again.code, again.out) == (1, "")
-    assert "is there already" in again.err
+    assert "already exists" in again.err
 
 
 def test_a_session_is_exported_for_people_and_for_programs(kefu: Kefu, two: list[str]) -> None:
@@ -123,7 +155,7 @@ def test_a_session_is_exported_for_people_and_for_programs(kefu: Kefu, two: list
 
 
 def test_no_form_of_a_session_drives_a_terminal(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    """T21: shown, listed, found or exported."""
+    """T21: in a list, in full, in search results and in exports."""
     upstream.script("*", answer("a\x1b]52;c;cm0=\x07b\x9b2Jc\u202ed"))
     kefu("chat", "--once", "evil\x1b[2J\x9b2J\u202equestion")
     name = kefu("sessions", "list").out.split()[0]
@@ -141,7 +173,7 @@ def test_no_form_of_a_session_drives_a_terminal(kefu: Kefu, upstream: ScriptedUp
 def test_an_older_log_is_taken_in_and_gone_on_with(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S21: under a name of Kefu's own."""
+    """S21: it gets an id in Kefu's format."""
     path = kefu("sessions", "import", str(OLDER)).out.strip()
     name = Path(path).stem
     assert "README 摘要..." in kefu("sessions", "show", name).out
@@ -162,7 +194,7 @@ def test_an_older_log_is_taken_in_and_gone_on_with(
         ["import", "."],
     ],
 )
-def test_what_is_not_there_is_told_and_ends_with_1(
+def test_a_missing_session_is_reported_with_exit_code_1(
     kefu: Kefu, two: list[str], folder: Path, arguments: list[str]
 ) -> None:
     (folder / "empty.jsonl").touch()
@@ -182,7 +214,7 @@ def test_a_name_that_two_sessions_end_in_is_none(kefu: Kefu, two: list[str], fol
 def test_a_session_that_is_written_to_is_not_removed(
     kefu: Kefu, two: list[str], folder: Path, environment: dict[str, str]
 ) -> None:
-    """K3: nor is another process disturbed."""
+    """K3: the process that writes it is not disturbed."""
     holding = subprocess.Popen(
         [sys.executable, "-m", "kefu", "chat", "--resume", two[0]],
         stdin=subprocess.PIPE,
@@ -203,25 +235,3 @@ def test_a_session_that_is_written_to_is_not_removed(
         holding.stdin.close()
         assert holding.wait(20) == 0
     assert kefu("sessions", "rm", two[0]).code == 0
-
-
-def test_a_session_is_shown_again_as_it_happened(
-    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
-) -> None:
-    """Steps, tools and answers in their order, on the streams they were on."""
-    upstream.script(
-        "*",
-        answer('<thought>Let us see.</thought><action tool="calculate">6*7</action>'),
-        answer("<final>42</final>"),
-    )
-    happened = kefu("chat", "--once", "What is six times seven?")
-    (log,) = (folder / "history").iterdir()
-    again = kefu("replay", str(log), "--speed", "0")
-    assert (again.code, again.out) == (0, happened.out)
-    assert again.err == f"> What is six times seven?\n{happened.err}"
-    with log.open("ab") as file:
-        file.write(b'{"v":1,"type":"novelty"}\n{"torn')
-    told = kefu("replay", str(log), "--speed", "1000").err
-    assert "unknown type 'novelty'" in told
-    assert "could not be read" in told
-    assert kefu("replay", "nothing.jsonl").code == 1

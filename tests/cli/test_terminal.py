@@ -1,4 +1,4 @@
-"""S5-S11, K4, K5, T21: the chat as a person has it, at a real pseudo-terminal."""
+"""S5-S11, K4, K5, T21: the interactive chat in a real pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READY = "LongCat-2.0"
 def test_a_chat_from_its_first_question_to_its_end(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S5, S7, S8: prompt, steps, completion, several lines, a refused and an allowed tool."""
+    """S5, S7, S8: prompt, steps, completion, several lines, a rejected and an approved tool."""
     upstream.script("*", answer("*Hello*, ", "you."), asking="first")
     upstream.script("*", answer("Two lines."), asking="one\ntwo")
     upstream.script(
@@ -40,7 +40,7 @@ def test_a_chat_from_its_first_question_to_its_end(
         terminal.until("Hello, you.")
         terminal.prompted()
         terminal.type("/he")
-        terminal.until("/help")  # in the menu of what may be meant
+        terminal.until("/help")  # in the menu of completions
         terminal.type("\t\r")
         terminal.until("/help     this list")
         terminal.prompted()
@@ -68,11 +68,10 @@ def test_a_chat_from_its_first_question_to_its_end(
 def test_ctrl_c_stops_the_answer_and_not_the_chat(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S11, K4: the prompt is back before the model says its next word, which it never does; what
-    it had said is kept. At the prompt Ctrl-C empties the line, and on an empty one ends.
+    """S11, K4: the prompt appears although the model never sends another word. The partial answer
+    is stored. At the prompt, Ctrl-C clears the line, and ends the chat on an empty line.
     """
     upstream.script("*", stall_after(2), answer("Again."))
-    environment["KEFU_STALL_TIMEOUT"] = "60"
     with PseudoTerminal(["chat"], environment, folder) as terminal:
         terminal.prompted()
         terminal.type("tell me\r")
@@ -84,7 +83,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(
         terminal.until("(stopped)")
         terminal.prompted()
         print(f"prompt back after {1000 * (time.monotonic() - pressed):.0f} ms")
-        # Shown where the cursor stood, either would have moved what is drawn over.
+        # Either would be written at the cursor, and would displace the redrawn text.
         assert not re.search(r"\^C|unseen", terminal.raw[drawn:])
         terminal.type("go on\r")
         terminal.until("Again.")
@@ -109,7 +108,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_chat(
 def test_a_chat_in_the_background_is_not_stopped(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S6: as a shell does with whoever changes a terminal that is another's."""
+    """S6: the shell stops a background process that changes the terminal's settings."""
     with PseudoTerminal(["chat", "--once", "x"], environment, folder, background=True) as terminal:
         terminal.until("Hello from the model.")
         assert terminal.ended() == 0
@@ -123,7 +122,7 @@ def test_a_signal_ends_the_session_in_its_log(
     number: signal.Signals,
     code: int,
 ) -> None:
-    """K5, S18: in the middle of an answer, which is kept as far as it came."""
+    """K5, S18: the signal comes during an answer, whose text so far is stored."""
     upstream.script("*", stall_after(1))
     with PseudoTerminal(["chat", "question"], environment, folder) as terminal:
         terminal.until("piece0")
@@ -139,14 +138,14 @@ def test_a_signal_ends_the_session_in_its_log(
 def test_a_closed_window_ends_the_session_in_its_log(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path, answering: bool
 ) -> None:
-    """K5: in the middle of an answer, and at the prompt."""
+    """K5: during an answer, and at the prompt."""
     upstream.script("*", stall_after(1) if answering else answer("piece0"))
     with PseudoTerminal(["chat", "question"], environment, folder) as terminal:
         terminal.until("piece0")
         if not answering:
             terminal.prompted()
         terminal.hang_up()
-        # At the prompt the end of its input may be seen before the signal.
+        # At the prompt, the end of input may be noticed before the signal.
         assert terminal.process.wait(20) in ((129,) if answering else (0, 129))
     assert logged(folder)[-1]["type"] == "session_end"
 
@@ -154,7 +153,7 @@ def test_a_closed_window_ends_the_session_in_its_log(
 def test_a_session_is_gone_on_with_and_shown_again(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S9: its name stands above the prompt; the answers are drawn as they were."""
+    """S9: its id is shown above the prompt, and its answers look as before."""
     upstream.script("*", answer("# Title\n\n", "*first*"), answer("second"))
     environment["NO_COLOR"] = ""
     for arguments, said in (([], "one"), (["--continue"], "two")):
@@ -166,23 +165,14 @@ def test_a_session_is_gone_on_with_and_shown_again(
             terminal.prompted()
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
-    (log,) = (folder / "history").iterdir()
-    with PseudoTerminal(["replay", str(log), "--speed", "0"], environment, folder) as terminal:
-        assert terminal.ended() == 0
-    shown = terminal.text.split("\n")
-    assert list(dict.fromkeys(line.strip() for line in shown if line.strip())) == [
-        "> one",
-        "Title",
-        "first",
-        "> two",
-        "second",
-    ]
 
 
-def test_nothing_the_model_says_drives_the_terminal(
+def test_output_of_the_model_cannot_control_the_terminal(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """T21: no title, no clipboard, no link, no colour of its own; Markdown links show where to."""
+    """T21: neither the title nor the clipboard, links or colours. A Markdown link shows its
+    address.
+    """
     upstream.script(
         "*",
         answer(
@@ -209,8 +199,8 @@ def test_nothing_the_model_says_drives_the_terminal(
 def test_standard_output_gets_the_answers_alone(
     environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """S8: `kefu chat > file` at a terminal: the prompt stands on standard error. NO_COLOR holds;
-    no home that can be written to is no trouble (K10).
+    """S8: `kefu chat > file` in a terminal shows the prompt on standard error. NO_COLOR is
+    respected, and a home folder that is not writable is no error (K10).
     """
     upstream.script("*", answer("<thought>Well.</thought><final>**42**</final>"))
     environment |= {"NO_COLOR": "1", "HOME": "/dev/null"}
@@ -228,13 +218,13 @@ def test_standard_output_gets_the_answers_alone(
     assert not re.search(r"\x1b\[(2|3[0-7])m", terminal.raw)
 
 
-def test_what_cannot_begin_is_told_below_the_prompt(
+def test_a_failed_start_is_reported_below_the_prompt(
     environment: dict[str, str], folder: Path
 ) -> None:
-    """S10: the prompt stands before the settings are read, and goes away when they are wrong."""
-    environment["KEFU_MAX_RETRIES"] = "many"
+    """S10: the prompt appears before the settings are read, and disappears if they are invalid."""
+    environment["KEFU_COOLDOWN"] = "long"
     with PseudoTerminal(["chat"], environment, folder) as terminal:
-        terminal.until("KEFU_MAX_RETRIES")
+        terminal.until("KEFU_COOLDOWN")
         assert terminal.ended() == 2
         assert terminal.restored
     assert "Traceback" not in terminal.text
@@ -244,7 +234,7 @@ def test_what_cannot_begin_is_told_below_the_prompt(
 def test_one_may_leave_before_the_model_is_there(
     environment: dict[str, str], folder: Path, key: str, code: int
 ) -> None:
-    """S5, S10: at once, while it is still being loaded behind the prompt."""
+    """S5, S10: the chat ends at once, while the model is still being loaded."""
     with PseudoTerminal(["chat"], environment, folder) as terminal:
         terminal.prompted()
         terminal.type(key)
@@ -257,7 +247,7 @@ def test_one_may_leave_before_the_model_is_there(
 def test_the_history_of_the_prompt_is_for_its_user_alone(
     environment: dict[str, str], folder: Path, home: Path
 ) -> None:
-    """S7: the arrow key brings back what an earlier chat was asked."""
+    """S7: the arrow key shows the messages of an earlier chat. Only the user can read the file."""
     for keys in ("remember me\r", "\x1b[A\r"):
         with PseudoTerminal(["chat", "--no-log"], environment, folder) as terminal:
             terminal.prompted()

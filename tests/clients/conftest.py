@@ -1,4 +1,4 @@
-"""Runs each client once, in its own process and environment, with every question at hand."""
+"""Runs each client library once with all requests, in its own process and environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REASONS = {"limited": 429, "down": 503}
 
 @dataclass(frozen=True)
 class Seen:
-    """What one client made of everything, and what reached the services and the upstreams."""
+    """The results of one client, and the requests that reached the services and the upstreams."""
 
     outcomes: dict[tuple[str, bool], dict[str, Any]]
     """By question and whether it was streamed."""
@@ -60,12 +60,15 @@ def upstream() -> Iterator[ScriptedUpstream]:
         upstream.script("*", behaviours.reset_after(3), asking="broken")
         for question, status in REASONS.items():
             upstream.script("*", behaviours.status(status), asking=question)
+        upstream.script("*", uses_tool, asking=TOOL_QUESTION)
         yield upstream
 
 
 @pytest.fixture(scope="session")
 def seen(command: list[str], upstream: ScriptedUpstream) -> Iterator[Seen]:
-    """Fresh services for each client: a pool that one client exhausted stays so."""
+    """Each client gets new services, because a client may leave all keys of a service
+    cooling down.
+    """
     services = {name: service(upstream) for name in ("well", *REASONS)}
     try:
         before = len(upstream.journal)
@@ -73,7 +76,9 @@ def seen(command: list[str], upstream: ScriptedUpstream) -> Iterator[Seen]:
         calls = upstream.journal[before:]
         yield Seen(
             outcomes=outcomes,
-            asked={q: sum(q in call.question for call in calls) for q in QUESTIONS},
+            asked={
+                q: sum(q in call.question for call in calls) for q in (*QUESTIONS, TOOL_QUESTION)
+            },
             requests={name: statuses(one) for name, one in services.items()},
         )
     finally:
@@ -82,11 +87,23 @@ def seen(command: list[str], upstream: ScriptedUpstream) -> Iterator[Seen]:
 
 
 QUESTIONS = ("good", "bad", "silent", "broken", *REASONS)
+TOOL_QUESTION = "tool"
+
+
+async def uses_tool(exchange: behaviours.Exchange) -> None:
+    """A model that calls the tool, and then answers with the tool's result."""
+    if any(message["role"] == "tool" for message in exchange.body["messages"]):
+        await behaviours.answer("It is sunny.")(exchange)
+        return
+    function = {"name": "weather", "arguments": '{"city": "Bern"}'}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    role = behaviours.chunk({"role": "assistant", "content": None})
+    called = behaviours.chunk({"tool_calls": [call]})
+    await behaviours.chunks(role, called, behaviours.chunk({}, finish="tool_calls"))(exchange)
 
 
 def service(upstream: ScriptedUpstream) -> Service:
-    # The three silent keys together: 0.7 s.
-    return Service(upstream.base_url, KEYS, try_timeout=0.2, first_byte_budget=0.7).start()
+    return Service(upstream.base_url, KEYS, openai_tools="true").start()
 
 
 def jobs(services: dict[str, Service]) -> Iterator[dict[str, Any]]:
@@ -94,6 +111,7 @@ def jobs(services: dict[str, Service]) -> Iterator[dict[str, Any]]:
         door = services.get(question, services["well"]).url + "/v1"
         for stream in (True, False):
             yield {"base_url": door, "question": question, "stream": stream}
+    yield {"base_url": services["well"].url + "/v1", "question": TOOL_QUESTION, "stream": False}
 
 
 def run(

@@ -1,6 +1,6 @@
-"""C7, C8: real OpenAI clients, untouched, with nothing but a `base_url`.
+"""C7, C8: real OpenAI clients, configured only with a `base_url`.
 
-Every client keeps its default retries: what multiplies calls is found here.
+Every client keeps its default retries, so the tests count all calls of the upstream.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.conftest import SCRIPTS, Seen
+from tests.clients.conftest import SCRIPTS, TOOL_QUESTION, Seen
 
 pytestmark = pytest.mark.parametrize("command", SCRIPTS, indirect=True, scope="session")
 
@@ -19,7 +19,7 @@ STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "wh
 
 @dataclass(frozen=True)
 class Names:
-    """What a client calls the errors of the table in C8, or a class that its own derives from."""
+    """The client's exception classes, or their base classes, for the errors in the table of C8."""
 
     bad: str
     limited: str
@@ -88,7 +88,7 @@ def test_client_raises_the_error_that_the_status_means(
         assert failed["message"].startswith(f"Error: Error code: {status} ")
         return
     assert failed["status"] == status
-    if script != "litellm_sdk":  # which keeps no code
+    if script != "litellm_sdk":  # this client's exception has no code
         assert failed["code"] == code
 
 
@@ -106,18 +106,27 @@ def test_client_raises_an_error_for_a_whole_answer_that_broke(seen: Seen, script
 
 
 def test_client_does_not_multiply_calls_once_every_key_refused(seen: Seen, script: str) -> None:
-    """Three keys, so three calls for the first request, and none for the second (C14)."""
+    """C14: with three keys there are three calls for the first request, and none for the second."""
     assert seen.asked["limited"] == 3
     assert seen.asked["down"] == 3
     assert seen.requests["limited"] == [429, 429]
     assert seen.requests["down"] == [503, 503]
 
 
-def test_client_does_not_multiply_calls_that_nobody_answers(seen: Seen, script: str) -> None:
+def test_the_client_does_not_retry_unanswered_calls(seen: Seen, script: str) -> None:
     assert seen.requests["well"].count(504) == 2
-    assert seen.asked["silent"] == 6
+    assert seen.asked["silent"] == 4, "of three silent keys two are asked at once"
 
 
 def test_client_does_not_repeat_a_bad_request_or_a_broken_answer(seen: Seen, script: str) -> None:
     assert seen.asked["bad"] == 2
     assert seen.asked["broken"] == 2
+
+
+def test_client_uses_a_tool_and_reads_the_answer_to_its_result(seen: Seen, script: str) -> None:
+    """Definition, call and result of the tool all pass, with a system message beside them."""
+    used = outcome(seen, TOOL_QUESTION, stream=False)
+    assert used["error"] == []
+    assert used["text"] == "It is sunny."
+    assert used["finish"] == (None if script == "llm_cli" else "tool_calls")
+    assert seen.asked[TOOL_QUESTION] == 2

@@ -1,19 +1,19 @@
-"""Chats for the tests of the stores that keep them."""
+"""Sample chats for the contract tests of stores."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
-from kefu.sessions import (
-    Asked,
+from kefu.sessions.model import (
     CallRecord,
-    Ended,
+    NewMessage,
     Session,
     SessionId,
     Sessions,
     SessionStore,
     StoredMessage,
+    TurnOutcome,
 )
 from tests.contract.engines import HandClock
 
@@ -30,9 +30,9 @@ def new(session_id: SessionId, now: float, title: str = "新对话") -> Session:
 async def ask(
     store: SessionStore, clock: HandClock, text: str, client_id: str | None = None
 ) -> StoredMessage:
-    """Begin a turn of chat ONE, which is made when it is not there."""
+    """Begin a turn of the chat ONE, which is created if it does not exist."""
     session = await store.session(ONE) or new(ONE, clock.now)
-    begun = await store.begin(session, Asked(text, client_id), clock.now)
+    begun = await store.begin(session, NewMessage(text, client_id), clock.now)
     assert begun.answer is None
     assert not begun.busy_for
     return begun.message
@@ -45,24 +45,26 @@ async def turn(
     answer: str,
     client_id: str | None = None,
 ) -> tuple[StoredMessage, StoredMessage]:
-    """A whole turn of chat ONE: one second to begin, two for the answer."""
+    """A complete turn of the chat ONE: it begins after one second and ends two seconds later."""
     clock.now += 1
     asked = await ask(store, clock, text, client_id)
     clock.now += 2
-    answered = await store.finish(ONE, asked.id, Ended("ok", answer, 20, 5), clock.now)
+    answered = await store.finish(ONE, asked.id, TurnOutcome("ok", answer, 20, 5), clock.now)
     assert answered
     return asked, answered
 
 
-async def chat_at(store: Sessions, session_id: SessionId, now: float, ended: Ended | None) -> None:
-    """A chat of one turn; it is still running when it has not ended."""
-    begun = await store.begin(new(session_id, now), Asked("在吗？"), now)
+async def chat_at(
+    store: Sessions, session_id: SessionId, now: float, ended: TurnOutcome | None
+) -> None:
+    """A chat with one turn, which is still running unless it has ended."""
+    begun = await store.begin(new(session_id, now), NewMessage("在吗？"), now)
     if ended:
         await store.finish(session_id, begun.message.id, ended, now)
 
 
 def body(messages: list[Mapping[str, str]], **more: object) -> bytes:
-    """A request as the service sends it."""
+    """The body of a request, encoded as the service does it."""
     whole = {"model": "LongCat", "messages": messages, "stream": True, "max_tokens": 1024, **more}
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -1,8 +1,8 @@
-"""A process of its own that uses one store: `python -m tests.contract.child STORE`.
+"""A separate process that uses one store: `python -m tests.contract.child STORE`.
 
-STORE is `sqlite:///FILE` or `dynamodb://TABLE`. Each line on stdin is a JSON list, the name of an
-operation and its arguments; each line on stdout is its answer, or {"unavailable": why}. The store
-is opened by the first.
+STORE is `sqlite:///FILE` or `dynamodb://TABLE`. Each line on stdin is a JSON list with the name of
+an operation and its arguments. Each line on stdout is the result, or {"unavailable": reason}. The
+first operation opens the store.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kefu.chat.limits import Rate
 from kefu.errors import StoreUnavailable
-from kefu.keypool import Cooldown, Cooldowns, Fingerprint, Reason
-from kefu.limits import Rate
-from kefu.sessions import Asked, Ended, Retention, Session, SessionId
-from kefu.stores.dynamodb import DynamoStore
-from kefu.stores.sqlite import SqliteStore
+from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint, Reason
+from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.stores.dynamodb.store import DynamoStore
+from kefu.stores.sqlite.store import SqliteStore
+from tests.contract.engines import patient
 from tests.fakes.running import Running
 
 
 class Child(Running):
-    """The other end: starts the process, tells it what to do, reads its answers."""
+    """The parent's side: starts the process, sends operations and reads their results."""
 
     def __init__(self, store: str, environment: Mapping[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
@@ -49,7 +50,9 @@ class Child(Running):
         return self.answer()
 
     def sees(self, cooldowns: Mapping[str, object]) -> bool:
-        """Whether these are its cooldowns; DynamoDB's reads may be a moment late."""
+        """Whether the process reads these cooldowns. DynamoDB's reads may be outdated for a
+        moment.
+        """
         for _ in range(100):
             if self.ask("cooldowns") == cooldowns:
                 return True
@@ -84,7 +87,7 @@ async def _ready(store: Either) -> bool:
 
 
 async def _limit_file_size(store: Either, size: int) -> bool:
-    """Bytes, or -1: what a full disk is to a process."""
+    """Limit the size of files in bytes, which simulates a full disk; -1: no limit."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
     return True
 
@@ -98,7 +101,7 @@ async def _cool(store: Either, key: str, until: float, reason: str) -> object:
 
 
 async def _take(store: Either, bucket: str, requests: int, period: float, times: int) -> int:
-    """`times` at once; how many passed."""
+    """Send `times` requests at once. Returns the number of those that were admitted."""
     rate = Rate(requests, period)
     waits = await asyncio.gather(*(store.take(bucket, rate) for _ in range(times)))
     return sum(wait == 0 for wait in waits)
@@ -106,17 +109,17 @@ async def _take(store: Either, bucket: str, requests: int, period: float, times:
 
 async def _reserve(store: Either, budget: str, amount: int, limit: int, times: int) -> int:
     fits = await asyncio.gather(*(store.reserve(budget, amount, limit) for _ in range(times)))
-    return sum(fits)
+    return sum(map(bool, fits))
 
 
 async def _chat(store: Either, name: str, turns: int) -> int:
-    """A new session of so many turns; how many messages it has then."""
+    """Store a new session with so many turns. Returns its number of messages."""
     sessions = store.sessions(Retention())
     session = Session(SessionId(name), "chat", "default", time.time(), 0.0)
     for number in range(turns):
         now = session.created_at if number == 0 else time.time()
-        begun = await sessions.begin(session, Asked(f"question {number}", f"id {number}"), now)
-        ended = Ended("ok", f"answer {number}", 2, 1)
+        begun = await sessions.begin(session, NewMessage(f"question {number}", f"id {number}"), now)
+        ended = TurnOutcome("ok", f"answer {number}", 2, 1)
         await sessions.finish(session.id, begun.message.id, ended, time.time())
     return len(await sessions.messages(session.id, limit=1000, now=time.time()))
 
@@ -138,7 +141,7 @@ async def _main(url: str) -> None:
     if engine == "sqlite":
         store = SqliteStore(name.removeprefix("/"), time.time)
     else:
-        store = DynamoStore(name, time.time)
+        store = patient(DynamoStore(name, time.time))
     for line in sys.stdin:
         try:
             answer = await _do(store, *json.loads(line))

@@ -1,4 +1,4 @@
-"""A store for each engine, bare and guarded."""
+"""A store for each engine, with and without guards."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kefu.keypool import CooldownStore
-from kefu.limits import LimitStore
-from kefu.sessions import Retention, Sessions
-from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
-from kefu.stores.guarded_sessions import GuardedSessions
-from kefu.stores.memory import MemoryStore
+from kefu.chat.limits import LimitStore
+from kefu.relay.key_pool import CooldownStore
+from kefu.sessions.model import Retention, Sessions
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.guarded.sessions import GuardedSessions
+from kefu.stores.memory.store import MemoryStore
 from tests.contract.engines import ENGINES, HandClock, SharedTable, Store, opened
 
 
@@ -80,7 +81,7 @@ async def sessions(
     aws_environment: dict[str, str],
     shared_tables: dict[str, SharedTable],
 ) -> AsyncIterator[Sessions]:
-    """Chats are kept for 30 days, raw data for 7."""
+    """A session store that keeps chats for 30 days and raw data for 7."""
     kind: str = request.param
     if kind in shared_tables:
         endpoint = request.getfixturevalue(kind)

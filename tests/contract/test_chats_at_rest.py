@@ -1,4 +1,4 @@
-"""What chats leave on the disk and in the table: sizes, traces, many writers (P33, P36, T29)."""
+"""Stored chats in files and tables: sizes, deleted texts, concurrent writers (P33, P36, T29)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any
 import boto3
 import pytest
 
-from kefu.sessions import Asked, Ended, Retention, Sessions
-from kefu.stores.dynamodb import DynamoStore
-from kefu.stores.migrations import MIGRATIONS
-from kefu.stores.sqlite import SqliteStore
+from kefu.sessions.model import NewMessage, Retention, Sessions, TurnOutcome
+from kefu.stores.dynamodb.store import DynamoStore
+from kefu.stores.sqlite.migrations import MIGRATIONS
+from kefu.stores.sqlite.sessions import SqliteSessions
+from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, body, call, new, response, turn
 from tests.contract.child import Child
-from tests.contract.engines import HandClock, every_item, new_table
+from tests.contract.engines import HandClock, every_item, new_table, settled
 
 CANARY = "canary-5f3c9a7e1b"
 NOISE = "".join(chr(0x4E00 + (n * n * 7919 + n) % 20000) for n in range(4000))
@@ -33,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def in_file(file: Path, clock: HandClock) -> AsyncIterator[Sessions]:
+async def in_file(file: Path, clock: HandClock) -> AsyncIterator[SqliteSessions]:
     store = SqliteStore(file, clock)
     yield store.sessions(Retention())
     await store.aclose()
@@ -53,11 +54,15 @@ async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
-    """In every place there is: title, texts, client id, requests, responses, errors."""
+    """In every place there is: title, texts, client id, requests, responses, errors, summary."""
     session = new(ONE, clock.now, f"title {CANARY}")
-    begun = await sessions.begin(session, Asked(f"{CANARY} {NOISE}", f"id {CANARY}"), clock.now)
-    await sessions.finish(ONE, 1, Ended("ok", f"answer {CANARY} {NOISE}"), clock.now)
+    begun = await sessions.begin(
+        session, NewMessage(f"{CANARY} {NOISE}", f"id {CANARY}"), clock.now
+    )
+    await sessions.finish(ONE, 1, TurnOutcome("ok", f"answer {CANARY} {NOISE}"), clock.now)
     await sessions.rate(ONE, f"id {CANARY}", "up")
+    await sessions.save_trim_state(ONE, f"an older summary {CANARY} {NOISE}")
+    await sessions.save_trim_state(ONE, f"summary {CANARY} {NOISE[:900]}")
     whole = body([{"role": "user", "content": begun.message.content}], other=f"{CANARY} {NOISE}")
     await sessions.record(call(1, clock.now, 1, whole, response(f"answer {CANARY}")))
     await sessions.record(call(1, clock.now, 2, CANARY.encode(), error=f'{{"e":"{CANARY}"}}'))
@@ -66,16 +71,16 @@ async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
 
 
 async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
-    in_file: Sessions, clock: HandClock, file: Path
+    in_file: SqliteSessions, clock: HandClock, file: Path
 ) -> None:
-    """While the file is open, in use, and partly in the -wal; also when a message was long."""
-    await in_file.begin(new(TWO, clock.now), Asked("somebody else's, that stays"), clock.now)
+    """While the file is open and in use, and some text is still in the -wal file."""
+    await in_file.begin(new(TWO, clock.now), NewMessage("somebody else's, that stays"), clock.now)
     await a_chat_with_canaries(in_file, clock)
     found = [path.name for path in file.parent.iterdir() if CANARY.encode() in path.read_bytes()]
     assert f"{file.name}-wal" in found
     await in_file.delete(ONE)
     clock.now += 1
-    await in_file.begin(new(TWO, 0.0), Asked("goes on"), clock.now)
+    await in_file.begin(new(TWO, 0.0), NewMessage("goes on"), clock.now)
     files = {path.name: path.read_bytes() for path in file.parent.iterdir()}
     assert set(files) == {file.name, f"{file.name}-wal", f"{file.name}-shm"}
     assert not [name for name, content in files.items() if CANARY.encode() in content]
@@ -84,20 +89,21 @@ async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
 
 
 async def test_t29_old_chats_leave_no_byte_behind_without_being_asked_for(
-    in_file: Sessions, clock: HandClock, file: Path
+    in_file: SqliteSessions, clock: HandClock, file: Path
 ) -> None:
-    """A call that comes an hour or more after the last clean-up begins one; the file stays open."""
+    """The first call an hour or more after the last clean-up starts the next one."""
     await a_chat_with_canaries(in_file, clock)
+    await settled(in_file._file)
     clock.now += 8 * DAY
     await in_file.session(TWO)
-    await in_file.delete(TWO)  # in the same thread: the clean-up is over
+    await settled(in_file._file)
     with contextlib.closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM calls").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM turns").fetchone() == (13,)
     clock.now += 23 * DAY
     await in_file.session(TWO)
-    await in_file.calls(TWO)  # in the same thread, and writes nothing
+    await settled(in_file._file)
     files = {path.name: path.read_bytes() for path in file.parent.iterdir()}
     assert set(files) == {file.name, f"{file.name}-wal", f"{file.name}-shm"}
     assert not [name for name, content in files.items() if CANARY.encode() in content]
@@ -107,7 +113,7 @@ async def test_t29_a_deleted_chat_leaves_no_item_in_the_table(
     table: DynamoStore, dynamodb_endpoint: str, clock: HandClock
 ) -> None:
     sessions = table.sessions(Retention())
-    await sessions.begin(new(TWO, clock.now), Asked("stays"), clock.now)
+    await sessions.begin(new(TWO, clock.now), NewMessage("stays"), clock.now)
     await a_chat_with_canaries(sessions, clock)
     before = await items_of(table)
     assert len([item for item in before if CANARY in repr(item)]) > 13
@@ -120,13 +126,14 @@ async def test_t29_a_deleted_chat_leaves_no_item_in_the_table(
     assert {item["pk"]["S"] for item in left} == {"days"}
 
 
-async def test_what_ends_after_its_session_was_deleted_leaves_no_item(
+async def test_a_turn_that_ends_after_its_session_was_deleted_leaves_no_item(
     table: DynamoStore, dynamodb_endpoint: str, clock: HandClock
 ) -> None:
-    """A turn and a call that were on their way when the session went."""
+    """The turn and its call end after the session's item was deleted."""
     sessions = table.sessions(Retention())
     ways = [
-        sessions.begin(new(ONE, clock.now), Asked("late", f"id {n}"), clock.now) for n in range(5)
+        sessions.begin(new(ONE, clock.now), NewMessage("late", f"id {n}"), clock.now)
+        for n in range(5)
     ]
     begun = await asyncio.gather(*ways)
     client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
@@ -134,7 +141,7 @@ async def test_what_ends_after_its_session_was_deleted_leaves_no_item(
     client.delete_item(TableName=table.table, Key=key)
     client.close()
     for one in begun:
-        assert await sessions.finish(ONE, one.message.id, Ended("ok", "x"), clock.now) is None
+        assert await sessions.finish(ONE, one.message.id, TurnOutcome("ok", "x"), clock.now) is None
         await sessions.record(call(one.message.id, clock.now))
     left = {item["pk"]["S"] for item in await items_of(table)}
     assert not [pk for pk in left if ONE in pk]
@@ -143,12 +150,14 @@ async def test_what_ends_after_its_session_was_deleted_leaves_no_item(
 async def test_t29_every_item_of_a_chat_expires_and_none_before_its_session(
     table: DynamoStore, dynamodb_endpoint: str, clock: HandClock
 ) -> None:
-    """Whatever its age: turns are given more time when a chat goes on."""
+    """A new turn extends the expiry of all earlier items."""
     sessions = table.sessions(Retention())
-    last = clock.now
+    began = last = clock.now
     for _ in range(5):
         await turn(sessions, clock, "question", "answer", f"id {clock.now}")
         await sessions.record(call(1, clock.now, int(clock.now / DAY) % 1000, body([])))
+        if last == began:
+            await sessions.save_trim_state(ONE, "state")
         last = clock.now
         clock.now += 13 * DAY
     for item in await items_of(table):
@@ -165,17 +174,21 @@ async def test_t29_every_item_of_a_chat_expires_and_none_before_its_session(
 async def test_p33_raw_data_of_a_hundred_turns_is_less_than_sixty_percent_of_the_text(
     in_file: Sessions, clock: HandClock, file: Path
 ) -> None:
-    """Requests repeat twenty messages each: whole they would be over ten times the text."""
+    """Each request repeats twenty messages: stored without references, it would be ten times the
+    text.
+    """
     history: list[dict[str, str]] = []
     text = sent = 0
     system = {"role": "system", "content": "你是一家网店的客服，态度友好，回答简短。" * 10}
     for number in range(100):
         question, answer = f"第{number}个问题：{NOISE[number:][:40]}？", NOISE[7 * number :][:160]
-        begun = await in_file.begin(new(ONE, clock.now), Asked(question, f"id {number}"), clock.now)
+        begun = await in_file.begin(
+            new(ONE, clock.now), NewMessage(question, f"id {number}"), clock.now
+        )
         history.append({"role": "user", "content": question})
         whole = body([system, *history[-21:]], temperature=0.5)
         history.append({"role": "assistant", "content": answer})
-        await in_file.finish(ONE, begun.message.id, Ended("ok", answer, 900, 80), clock.now)
+        await in_file.finish(ONE, begun.message.id, TurnOutcome("ok", answer, 900, 80), clock.now)
         kept = call(begun.message.id, clock.now, 1, whole, response(answer))
         await in_file.record(kept)
         assert (await in_file.calls(ONE))[-1] == kept
@@ -194,7 +207,7 @@ async def test_p33_raw_data_of_a_hundred_turns_is_less_than_sixty_percent_of_the
 
 
 def test_eight_processes_on_a_fresh_file_keep_160_of_160_turns(tmp_path: Path) -> None:
-    """D11: all open it, migrate it and write at the same time."""
+    """D11: all processes open the file, migrate it and write to it at the same time."""
     file = tmp_path / "not" / "there" / "kefu.sqlite3"
     with contextlib.ExitStack() as stack:
         children = [stack.enter_context(Child(f"sqlite:///{file}")) for _ in range(8)]
@@ -212,8 +225,8 @@ def test_eight_processes_on_a_fresh_file_keep_160_of_160_turns(tmp_path: Path) -
         )
 
 
-def test_d10_a_killed_process_leaves_what_it_answered(tmp_path: Path) -> None:
-    """SIGKILL between any two writes: whole turns, at most one of them still pending."""
+def test_d10_a_killed_process_loses_no_answer(tmp_path: Path) -> None:
+    """D10: SIGKILL between two writes leaves complete turns and at most one pending turn."""
     file = tmp_path / "kefu.sqlite3"
     for generation in range(3):
         with Child(f"sqlite:///{file}") as child:
@@ -231,7 +244,7 @@ def test_d10_a_killed_process_leaves_what_it_answered(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_version_before_learns_to_keep_chats(tmp_path: Path) -> None:
-    """Migration 2 and those after it, on a file that has cooldowns in it."""
+    """Migration 2 and the later ones, on a file with cooldowns."""
     file = tmp_path / "kefu.sqlite3"
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
         for statement in MIGRATIONS[0].split(";"):

@@ -1,11 +1,11 @@
-"""What every CooldownStore promises (C15)."""
+"""The contract of every CooldownStore (C15)."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 
-from kefu.keypool import Cooldown, CooldownStore, Fingerprint, KeyPool, Reason, fingerprint
+from kefu.relay.key_pool import Cooldown, CooldownStore, Fingerprint, KeyPool, Reason, fingerprint
 from tests.contract.engines import HandClock, knows
 
 ONE = fingerprint("key-one")
@@ -62,15 +62,15 @@ async def test_cooling_again_changes_nothing(
 async def test_a_past_cooldown_does_no_harm(
     cooldown_store: CooldownStore, clock: HandClock
 ) -> None:
-    """D4: whether it is still there does not matter, its time does."""
+    """D4: a past deadline has no effect, whether the store still has it or not."""
     await cooldown_store.cool(ONE, rest(clock, -1))
     pool = KeyPool(["key-one"])
-    assert pool.active(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
+    assert pool.candidates(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
     await cooldown_store.cool(ONE, rest(clock, 60))
     await knows(cooldown_store, {ONE: rest(clock, 60)})
-    assert not pool.active(await cooldown_store.cooldowns(), clock.now)
+    assert not pool.candidates(await cooldown_store.cooldowns(), clock.now)
     clock.now += 60
-    assert pool.active(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
+    assert pool.candidates(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
 
 
 async def test_concurrent_writers_leave_the_latest_deadline(
@@ -90,12 +90,12 @@ async def test_concurrent_writers_leave_the_latest_deadline(
 async def test_a_deadline_of_a_clock_that_jumped_does_not_hide_a_real_one(
     cooldown_store: CooldownStore, clock: HandClock
 ) -> None:
-    """L8: the clock was an hour ahead, and came back."""
+    """L8: the clock was an hour ahead, and was set back."""
     clock.now += 3700
     await cooldown_store.cool(ONE, rest(clock, 60))
     clock.now -= 3700
     pool = KeyPool(["key-one"])
-    assert pool.active(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
+    assert pool.candidates(await cooldown_store.cooldowns(), clock.now) == list(pool.keys)
     real = rest(clock, 60, Reason.FAILING)
     assert (await cooldown_store.cool(ONE, real))[ONE] == real
     await knows(cooldown_store, {ONE: real})

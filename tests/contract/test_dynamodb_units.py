@@ -1,4 +1,6 @@
-"""What a chat costs in DynamoDB, by DynamoDB's own count: C15, C19; the figures of the docs."""
+"""The DynamoDB units of a chat, as DynamoDB Local counts them: C15, C19. The docs have these
+figures.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from benchmarks.units import CASES, all_of
 LIMITED = "limit by address (the default), a quiet site"
 BUDGETED = "and a daily token budget, a quiet site"
 FAILING = "no limits, a key answers 429"
-# For all chats of a case together: read units, write units.
+# The read and write units of all chats of a case together.
 FIGURES = {
     "no limits, a quiet site": (0.5, 0),
-    LIMITED: (Month().reads, Month().writes),
-    BUDGETED: (0.5, 3),
+    LIMITED: (0.5, 1),
+    BUDGETED: (Month().reads, Month().writes),
     FAILING: (0.5, 1),
 }
 
@@ -21,18 +23,18 @@ FIGURES = {
 async def test_a_chat_costs_half_a_read_unit_and_no_write_without_limits(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
-    """A rate limit is one write on a quiet site, a budget two; a key that cools is one."""
+    """On a quiet site, a rate limit costs one write, a budget two, and a cooldown one."""
     cases = [case for case in CASES if case.name in FIGURES]
     bills = await all_of(cases, dynamodb_local)
     assert {name: (bill.reads, bill.writes) for name, bill in bills.items()} == FIGURES
-    # All that the role in template.yaml may do while no chats are kept.
+    # The template's role allows no other calls while chats are not stored.
     assert set().union(*(bill.calls for bill in bills.values())) == {"GetItem", "UpdateItem"}
 
 
 async def test_chats_in_a_row_share_one_read(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
-    """The view of the cooldowns is kept for two seconds; a slow machine may need a second one."""
+    """Cooldowns are cached for two seconds; on a slow machine a second read may be necessary."""
     [burst] = [case for case in CASES if case.name == "no limits, 10 in a row"]
     bill = (await all_of([burst], dynamodb_local))[burst.name]
     assert bill.writes == 0
@@ -54,7 +56,7 @@ KEEPING = {
 async def test_p33_a_turn_that_is_kept_costs_eight_writes_and_six_reads(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
-    """With all that was sent; its answer is 1.2 KB, and so two of the writes."""
+    """All bodies are captured. The answer has 1.2 KB, which takes two of the writes."""
     bills = await turn_units(dynamodb_local)
     seen = {name: (bill.reads, bill.writes) for name, bill in bills.items() if name in KEEPING}
     assert seen == KEEPING

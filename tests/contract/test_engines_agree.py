@@ -1,4 +1,4 @@
-"""Whatever is done to chats, in whatever order: every engine tells of it what memory tells."""
+"""After any sequence of operations, every engine returns the same as memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions import LEASE, Asked, Ended, Retention, Session, SessionId, Sessions, Wanted
-from kefu.stores.memory_sessions import MemorySessions
+from kefu.sessions.model import (
+    LEASE,
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
+from kefu.stores.memory.sessions import MemorySessions
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable, opened
 
@@ -18,13 +27,17 @@ IDS = [SessionId(f"{number:032x}") for number in range(3)]
 KEPT = Retention(session=3.137 * DAY, raw=1.037 * DAY)
 PAUSES = [3.0, 3.0, 7.0, LEASE, 700.0, 0.4 * DAY, 0.9 * DAY, 3.5 * DAY]
 WANTED = [Wanted(), Wanted(has_error=True), Wanted(status="pending"), Wanted(status="ok")]
-ENDS = [Ended("ok", "the answer {}", 7, 3), Ended("partial", "the ans {}", 5, 1), Ended("failed")]
+ENDS = [
+    TurnOutcome("ok", "the answer {}", 7, 3),
+    TurnOutcome("partial", "the ans {}", 5, 1),
+    TurnOutcome("failed"),
+]
 STEPS = (
     ["begin"] * 6
     + ["finish"] * 6
     + ["renew"] * 2
     + ["record"] * 2
-    + ["look", "look", "rate", "list", "delete"]
+    + ["look", "look", "rate", "list", "delete", "save_state"]
 )
 
 
@@ -33,7 +46,7 @@ async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now
     created = now if dice.random() < 0.7 else 0.0
     session = Session(session_id, "title", "default", created, now)
     try:
-        return await store.begin(session, Asked(f"a question {dice.random()}", client), now)
+        return await store.begin(session, NewMessage(f"a question {dice.random()}", client), now)
     except KeyError:
         return "no such session"
 
@@ -78,6 +91,13 @@ async def delete(store: Sessions, dice: random.Random, session_id: SessionId, no
     return await store.session(session_id)
 
 
+async def save_state(
+    store: Sessions, dice: random.Random, session_id: SessionId, now: float
+) -> object:
+    await store.save_trim_state(session_id, f"state {dice.random()}")
+    return await store.session(session_id)
+
+
 DOING = {
     "begin": begin,
     "finish": finish,
@@ -87,6 +107,7 @@ DOING = {
     "rate": rate,
     "list": listed,
     "delete": delete,
+    "save_state": save_state,
 }
 
 
@@ -108,7 +129,9 @@ async def tell_the_same(store: Sessions, clock: HandClock, seed: int, steps: int
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_sqlite_tells_what_memory_tells(seed: int, clock: HandClock, tmp_path: Path) -> None:
+async def test_sqlite_returns_the_same_as_memory(
+    seed: int, clock: HandClock, tmp_path: Path
+) -> None:
     async with opened("sqlite", clock, str, tmp_path) as store:
         await tell_the_same(store.sessions(KEPT), clock, seed, 150)
 
@@ -126,7 +149,7 @@ async def table(
 
 
 @pytest.mark.parametrize("seed", range(100, 103))
-async def test_dynamodb_tells_what_memory_tells(
+async def test_dynamodb_returns_the_same_as_memory(
     seed: int, clock: HandClock, table: Sessions
 ) -> None:
     await tell_the_same(table, clock, seed, 100)

@@ -1,4 +1,4 @@
-"""What the guards cost while nothing is wrong, and whom they ask how often."""
+"""The requests that guards add while the store works."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from kefu.chat.limits import Granted
 from kefu.errors import StoreUnavailable
-from kefu.keypool import Cooldown, Cooldowns, Reason, fingerprint
-from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
-from kefu.stores.memory import MemoryStore
+from kefu.relay.key_pool import Cooldown, Cooldowns, Reason, fingerprint
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.memory.store import MemoryStore
 from tests.contract.engines import HandClock
 
 ONE = fingerprint("key-one")
 
 
 class SlowStore(MemoryStore):
-    """Counts its reads and answers them when it is told to."""
+    """A store that counts its reads, and answers them when the test says so."""
 
     def __init__(self, clock: HandClock) -> None:
         super().__init__(clock)
@@ -44,10 +46,12 @@ async def guarded(slow: SlowStore, clock: HandClock) -> AsyncIterator[GuardedCoo
     await guarded.aclose()
 
 
-async def test_one_read_serves_all_who_wait(slow: SlowStore, guarded: GuardedCooldowns) -> None:
+async def test_concurrent_callers_share_one_read(
+    slow: SlowStore, guarded: GuardedCooldowns
+) -> None:
     waiting = [asyncio.create_task(guarded.cooldowns()) for _ in range(50)]
     await asyncio.sleep(0)
-    # A client that leaves does not take the others' answer away.
+    # A caller that is cancelled does not cancel the read for the others.
     waiting[0].cancel()
     slow.answering.set()
     assert await asyncio.gather(*waiting[1:]) == [{}] * 49
@@ -67,7 +71,7 @@ async def test_a_view_is_read_again_after_two_seconds(
 async def test_a_clock_that_goes_back_does_not_make_a_view_fresh_for_ever(
     slow: SlowStore, guarded: GuardedCooldowns, clock: HandClock
 ) -> None:
-    """L8."""
+    """L8: with a clock that was set back, a cached value would never expire."""
     slow.answering.set()
     await guarded.cooldowns()
     clock.now -= 3600
@@ -103,7 +107,7 @@ async def test_an_own_cooldown_is_seen_while_the_store_still_writes(
     late = Cooldown(clock.now + 90, Reason.RATE_LIMITED)
     assert await guarded.cool(ONE, early) == {ONE: early}
     assert await guarded.cool(ONE, late) == {ONE: late}
-    assert degraded == ["writing a cooldown: no answer in 0.05 s"]
+    assert degraded == ["writing a cooldown: no answer in 0.05 s"] * 2
     store.answering.set()
     await guarded.aclose()
     assert await store.cooldowns() == {ONE: late}
@@ -112,11 +116,11 @@ async def test_an_own_cooldown_is_seen_while_the_store_still_writes(
 async def test_a_closed_budget_waits_for_a_store_that_is_still_loading(
     clock: HandClock,
 ) -> None:
-    """A cold start: the first answer comes late, and is no outage."""
+    """On a cold start the store's first answer is late, which is no outage."""
 
     class Loading(MemoryStore):
-        async def reserve(self, budget: str, amount: int, limit: int) -> bool:
-            await asyncio.sleep(0.3)
+        async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+            await asyncio.sleep(2.0)
             return await super().reserve(budget, amount, limit)
 
     limits = GuardedLimits(
@@ -124,12 +128,14 @@ async def test_a_closed_budget_waits_for_a_store_that_is_still_loading(
     )
     assert await limits.reserve("day", 1, 10)
     with pytest.raises(StoreUnavailable):
-        await limits.reserve("day", 1, 10)
+        await limits.reserve("next day", 1, 10)
     await limits.aclose()
 
 
 def test_importing_the_dynamodb_store_does_not_load_boto3() -> None:
-    """Decision 5: a cold start must not wait for it."""
-    program = "import sys, kefu.stores.dynamodb; print([m for m in sys.modules if 'boto' in m])"
+    """Decision 5: boto3 is imported in a thread, so that a cold start does not wait for it."""
+    program = (
+        "import sys, kefu.stores.dynamodb.store; print([m for m in sys.modules if 'boto' in m])"
+    )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert found.stdout == b"[]\n"

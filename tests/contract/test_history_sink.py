@@ -1,4 +1,4 @@
-"""What every history sink promises."""
+"""The contract of every history sink."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pathlib import Path
 
 import pytest
 
-from kefu.errors import HistoryBusy, HistoryUnavailable
-from kefu.events import (
+from kefu.agent.events import (
     Action,
+    AgentSessionId,
     Assistant,
-    Body,
-    Event,
+    EventBody,
     Final,
     HistorySink,
     Observation,
-    SessionId,
+    SessionEvent,
     SessionStart,
     TurnEnd,
     TurnStart,
     read_lines,
 )
+from kefu.errors import HistoryBusy, HistoryUnavailable
 from kefu.stores.jsonl import JsonlHistorySink
 from kefu.stores.legacy_xml import LegacyXmlSink
-from kefu.stores.sqlite_history import SqliteHistorySink, SqliteLogs
+from kefu.stores.sqlite.history import SqliteHistorySink, SqliteLogs
 from kefu.stores.stream_sink import StreamSink
 
-SESSION = SessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
-BODIES: list[Body] = [
+SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+BODIES: list[EventBody] = [
     SessionStart(system_prompt="Be kind."),
     TurnStart("<b> & \x00 \ud800"),
     Assistant('<action tool="read">a</action>'),
@@ -42,14 +42,14 @@ BODIES: list[Body] = [
     Final("爱 🎉"),
     TurnEnd(),
 ]
-EVENTS = [Event(float(at), SESSION, at, body, 1, 0) for at, body in enumerate(BODIES, 1)]
+EVENTS = [SessionEvent(float(at), SESSION, at, body, 1, 0) for at, body in enumerate(BODIES, 1)]
 
 
 @dataclass
 class Kept:
     sink: HistorySink
     contents: Callable[[], Sequence[str]]
-    """What it has kept, one text for each thing that was said or done."""
+    """The stored entries, one text for each message and action."""
     full: Callable[[], None]
     """From now on nothing can be kept."""
     close: Callable[[], None] = lambda: None
@@ -60,7 +60,7 @@ def texts(lines: bytes) -> list[str]:
     return [said for body in bodies if (said := text_of(body))]
 
 
-def text_of(body: Body) -> str:
+def text_of(body: EventBody) -> str:
     if isinstance(body, SessionStart):
         return body.system_prompt or ""
     return body.input if isinstance(body, Action) else getattr(body, "content", None) or ""
@@ -90,7 +90,7 @@ def stream(folder: Path) -> Kept:
 
     def full() -> None:
         other = os.open(folder, os.O_RDONLY)
-        os.dup2(other, file.fileno())  # a folder cannot be written to
+        os.dup2(other, file.fileno())  # a folder cannot be opened for writing
         os.close(other)
 
     return Kept(sink, lambda: texts((folder / "stream").read_bytes()), full, file.close)
@@ -119,6 +119,10 @@ def safe(text: str) -> str:
     return text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
 async def test_s20_events_are_kept_in_order_once_it_was_flushed(kept: Kept) -> None:
     for event in EVENTS:
         kept.sink.append(event)
@@ -128,7 +132,7 @@ async def test_s20_events_are_kept_in_order_once_it_was_flushed(kept: Kept) -> N
     assert [safe(text) for text in kept.contents()] == [safe(text) for text in said]
 
 
-async def test_s20_what_cannot_be_kept_raises_history_unavailable(kept: Kept) -> None:
+async def test_s20_a_failed_write_raises_history_unavailable(kept: Kept) -> None:
     kept.sink.append(EVENTS[0])
     await kept.sink.flush()
     kept.full()
@@ -142,7 +146,7 @@ async def test_s20_what_cannot_be_kept_raises_history_unavailable(kept: Kept) ->
     assert "\n" not in str(raised.value)
 
 
-async def test_s20_the_xml_of_a_resumed_session_goes_on(tmp_path: Path) -> None:
+async def test_s20_the_xml_of_a_resumed_session_is_continued(tmp_path: Path) -> None:
     path = tmp_path / "history.xml"
     for event in EVENTS[:2]:
         sink = LegacyXmlSink(path)
@@ -152,7 +156,55 @@ async def test_s20_the_xml_of_a_resumed_session_goes_on(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-async def test_k6_a_stream_whose_reader_has_left_says_so_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("made_by", [LegacyXmlSink, lambda p: JsonlHistorySink(p.parent, SESSION)])
+def test_t22_a_link_in_a_logs_place_is_refused(
+    made_by: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """T22: the file name is a symbolic link in a folder that others can write to. It is not
+    followed.
+    """
+    victim = tmp_path / "victim"
+    victim.write_text("theirs")
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.symlink_to(victim)
+    with pytest.raises(HistoryUnavailable, match="a symbolic link is not followed"):
+        made_by(path)
+    assert victim.read_text() == "theirs"
+
+
+async def test_t22_a_symbolic_link_next_to_the_xml_is_not_followed(tmp_path: Path) -> None:
+    """T22: the new file has a random name, and replaces a symbolic link."""
+    victim = tmp_path / "victim"
+    victim.write_text("theirs")
+    path = tmp_path / "history.xml"
+    (tmp_path / ".history.xml.new").symlink_to(victim)
+    sink = LegacyXmlSink(path)
+    path.symlink_to(victim)
+    sink.append(EVENTS[0])
+    await sink.flush()
+    assert victim.read_text() == "theirs"
+    assert not path.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [message.text for message in ET.parse(path).getroot()] == ["Be kind."]
+    assert names(tmp_path) == [".history.xml.new", "history.xml", "victim"]
+
+
+async def test_s20_an_xml_that_cannot_be_kept_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "history.xml"
+    sink = LegacyXmlSink(path)
+    path.mkdir()
+    sink.append(EVENTS[0])
+    with pytest.raises(HistoryUnavailable):
+        await sink.flush()
+    assert names(tmp_path) == ["history.xml"]
+
+
+def test_k7_a_named_pipe_instead_of_the_xml_file_blocks_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "history.xml")
+    LegacyXmlSink(tmp_path / "history.xml")
+
+
+async def test_k6_a_closed_pipe_is_reported_once(tmp_path: Path) -> None:
     gone: list[bool] = []
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb", buffering=0) as pipe:
@@ -164,8 +216,8 @@ async def test_k6_a_stream_whose_reader_has_left_says_so_once(tmp_path: Path) ->
     assert gone == [True]
 
 
-def test_s24_of_two_who_write_one_session_to_a_database_one_is_refused(tmp_path: Path) -> None:
-    """K3: no line is lost, and none stands twice."""
+def test_s24_a_second_writer_of_a_session_in_a_database_is_refused(tmp_path: Path) -> None:
+    """K3: no line is lost or repeated."""
     path = tmp_path / "kefu.sqlite3"
     first, second = (SqliteHistorySink(path, SESSION) for _ in range(2))
     first.append(EVENTS[0])

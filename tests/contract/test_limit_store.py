@@ -1,4 +1,4 @@
-"""What every LimitStore promises (C19, T2)."""
+"""The contract of every LimitStore (C19, T2)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kefu.limits import LimitStore, Rate, admit
+from kefu.chat.limits import Granted, LimitStore, Rate, admit
 from tests.contract.engines import HandClock
 
-# Eighths of a second are exact in floats, so a model and a store may not differ at all.
+# Eighths of a second are exact as floats, so the store must agree exactly with a model.
 eighths = st.integers(1, 80).map(lambda eighths: eighths / 8)
 rates = st.builds(lambda n, interval: Rate(n, n * interval), st.integers(1, 6), eighths)
 pauses = st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.125, 1.0, 2.5, 30.0]), min_size=1, max_size=15)
@@ -39,18 +39,18 @@ async def test_a_whole_burst_passes_and_not_one_more(
     clock: HandClock,
     requests: int,
 ) -> None:
-    """Whatever the rounding: these intervals have no exact float."""
+    """Also with rounding: these intervals have no exact float."""
     rate = Rate(requests, 60.0)
     waits = [await limit_store.take("burst", rate) for _ in range(requests + 1)]
     assert waits[:-1] == [0.0] * requests
     assert waits[-1] == pytest.approx(rate.interval, abs=0.01)
 
 
-async def test_waiting_as_long_as_told_is_enough(limit_store: LimitStore, clock: HandClock) -> None:
+async def test_the_returned_wait_is_sufficient(limit_store: LimitStore, clock: HandClock) -> None:
     rate = Rate(3, 10.0)
     while (wait := await limit_store.take("visitor", rate)) == 0:
         clock.now += 0.5
-    # Asking in vain costs nothing.
+    # A refused request does not extend the wait.
     assert [await limit_store.take("visitor", rate) for _ in range(5)] == [pytest.approx(wait)] * 5
     clock.now += wait
     assert await limit_store.take("visitor", rate) == 0
@@ -67,7 +67,7 @@ async def test_l8_a_bucket_filled_by_a_clock_far_ahead_is_a_fresh_one(
     assert [await limit_store.take("jumped", rate) == 0 for _ in range(3)] == [True, True, False]
 
 
-async def test_l8_a_clock_a_little_ahead_gives_nobody_a_second_burst(
+async def test_l8_a_clock_slightly_ahead_allows_no_second_burst(
     limit_store: LimitStore, clock: HandClock
 ) -> None:
     rate = Rate(2, 60.0)
@@ -77,7 +77,7 @@ async def test_l8_a_clock_a_little_ahead_gives_nobody_a_second_burst(
     assert await limit_store.take("skewed", rate) == pytest.approx(80)
 
 
-async def test_l8_a_clock_an_hour_back_locks_nobody_out(
+async def test_l8_a_clock_an_hour_back_blocks_no_visitor(
     limit_store: LimitStore, clock: HandClock
 ) -> None:
     rate = Rate(2, 60.0)
@@ -107,15 +107,22 @@ async def test_a_hundred_at_once_pass_only_as_far_as_the_limit(
 async def test_of_a_hundred_reservations_for_the_last_token_one_is_accepted(
     limit_store: LimitStore,
 ) -> None:
-    """T2."""
+    """T2: the reservations are made at the same time."""
     assert await limit_store.reserve("tokens 2025-11-24", 999, 1000)
     answers = await asyncio.gather(
         *(limit_store.reserve("tokens 2025-11-24", 1, 1000) for _ in range(100))
     )
-    assert sum(answers) == 1
+    assert sum(map(bool, answers)) == 1
 
 
-async def test_settling_gives_back_and_takes_more(limit_store: LimitStore) -> None:
+async def test_a_reservation_says_what_is_left(limit_store: LimitStore) -> None:
+    assert await limit_store.reserve("day", 300, 1000) == Granted(700)
+    await limit_store.settle("day", -100)
+    assert await limit_store.reserve("day", 800, 1000) == Granted(0)
+    assert await limit_store.reserve("day", 1, 1000) is None
+
+
+async def test_settling_releases_tokens_and_takes_more(limit_store: LimitStore) -> None:
     assert await limit_store.reserve("day", 1000, 1000)
     assert not await limit_store.reserve("day", 1, 1000)
     await limit_store.settle("day", -600)
@@ -126,7 +133,7 @@ async def test_settling_gives_back_and_takes_more(limit_store: LimitStore) -> No
     assert await limit_store.reserve("day", 1, 1501)
 
 
-async def test_what_is_over_the_limit_by_itself_is_never_accepted(
+async def test_a_request_over_the_whole_limit_is_never_accepted(
     limit_store: LimitStore,
 ) -> None:
     assert not await limit_store.reserve("day", 1001, 1000)

@@ -1,4 +1,4 @@
-"""What every CallStore and every SessionIndex promises: P10, P11, P27, P28, P33."""
+"""The contract of every CallStore and SessionIndex: P10, P11, P27, P28, P33."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import json
 
 import pytest
 
-from kefu.sessions import LEASE, Asked, Day, Ended, Overview, SessionId, Sessions, Wanted
+from kefu.sessions.model import (
+    LEASE,
+    Day,
+    NewMessage,
+    Overview,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
 from tests.contract.chats import DAY, ONE, TWO, ask, body, call, chat_at, new, response, turn
 from tests.contract.engines import HandClock
 
@@ -19,7 +28,7 @@ def ids(number: int) -> SessionId:
 
 
 async def test_p10_a_call_comes_back_as_it_was_sent(sessions: Sessions, clock: HandClock) -> None:
-    """Bytes that are no JSON, and not even text, too."""
+    """The body is not valid JSON, and not valid text either."""
     asked = await ask(sessions, clock, "你好")
     calls = [
         call(asked.id, clock.now, 1, b'{"messages": [1e400, 1.00, "\\u00e9"]}', error='{"code":1}'),
@@ -34,7 +43,7 @@ async def test_p10_a_call_comes_back_as_it_was_sent(sessions: Sessions, clock: H
 async def test_p10_requests_over_a_long_chat_come_back_byte_for_byte(
     sessions: Sessions, clock: HandClock
 ) -> None:
-    """Whether the store is told what it may refer to, or looks for itself."""
+    """The store gets the referenced messages from the caller, or reads them itself."""
     history: list[dict[str, str]] = [{"role": "system", "content": "你是一个有帮助的AI助手。" * 9}]
     sent = []
     for number in range(6):
@@ -43,7 +52,7 @@ async def test_p10_requests_over_a_long_chat_come_back_byte_for_byte(
         history.append({"role": "user", "content": asked.content})
         request = body([*history])
         answer = f"回答 {number}\n" * 20
-        answered = await sessions.finish(ONE, asked.id, Ended("ok", answer), clock.now)
+        answered = await sessions.finish(ONE, asked.id, TurnOutcome("ok", answer), clock.now)
         assert answered
         sent.append(call(asked.id, clock.now, 1, request, response(answer)))
         await sessions.record(sent[-1], known and [*known, answered])
@@ -61,7 +70,7 @@ async def test_a_call_recorded_twice_is_one_call(sessions: Sessions, clock: Hand
 
 
 async def test_calls_come_by_message_then_by_number(sessions: Sessions, clock: HandClock) -> None:
-    """Of message 9 before those of message 11, though its text is the greater one."""
+    """The calls of message 9 come before those of message 11: ids are compared as numbers."""
     numbers = {1: 1, 9: 12, 11: 2}
     for _ in range(6):
         await ask(sessions, clock, "question")
@@ -75,7 +84,7 @@ async def test_calls_come_by_message_then_by_number(sessions: Sessions, clock: H
 async def test_d7_a_call_larger_than_an_item_may_be_is_kept_and_deleted_whole(
     sessions: Sessions, clock: HandClock
 ) -> None:
-    """1.2 MB that do not compress well."""
+    """D7: the body of 1.2 MB compresses badly, so it takes several items."""
     asked = await ask(sessions, clock, "question")
     noise = "".join(chr(0x4E00 + (n * n * 7919 + n) % 20000) for n in range(400_000))
     large = call(asked.id, clock.now, 1, json.dumps({"x": noise}, ensure_ascii=False).encode())
@@ -107,14 +116,16 @@ async def test_p33_raw_data_lives_shorter_than_its_session(
 async def test_p27_sessions_come_newest_first_page_by_page(
     sessions: Sessions, clock: HandClock
 ) -> None:
-    """Over days and within a second; one that is used again moves to the front."""
+    """P27: over several days and within one second. A session that is used again comes first."""
     began = clock.now
     for number in range(12):
-        await chat_at(sessions, ids(number), began + number // 2 * 0.4 * DAY, Ended("ok", "yes"))
+        await chat_at(
+            sessions, ids(number), began + number // 2 * 0.4 * DAY, TurnOutcome("ok", "yes")
+        )
     now = clock.now = began + 3 * DAY
     first = await sessions.session(ids(0))
     assert first
-    await sessions.begin(first, Asked("again"), now)
+    await sessions.begin(first, NewMessage("again"), now)
     rows: list[Overview] = []
     cursor: str | None = None
     for _ in range(30):
@@ -140,18 +151,18 @@ async def test_p27_a_row_tells_turns_tokens_errors_and_the_status(
     asked = await ask(sessions, clock, "another", "client 2")
     [row] = (await sessions.newest(EVERY, None, 10, clock.now)).rows
     assert (row.turns, row.tokens, row.errors, row.status) == (2, 25, 0, "pending")
-    ended = Ended("partial", "half", 30, 2)
+    ended = TurnOutcome("partial", "half", 30, 2)
     await asyncio.gather(*(sessions.finish(ONE, asked.id, ended, clock.now) for _ in range(3)))
     [row] = (await sessions.newest(EVERY, None, 10, clock.now)).rows
     assert (row.turns, row.tokens, row.errors, row.status) == (2, 57, 1, "partial")
     assert row.session == await sessions.session(ONE)
 
 
-async def test_p27_a_message_sent_again_is_no_turn_of_its_own(
+async def test_p27_a_retried_message_is_no_separate_turn(
     sessions: Sessions, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "question", "answer", "client 1")
-    same = Asked("question", "client 1")
+    same = NewMessage("question", "client 1")
     await asyncio.gather(*(sessions.begin(new(ONE, 0.0), same, clock.now) for _ in range(3)))
     [row] = (await sessions.newest(EVERY, None, 10, clock.now)).rows
     assert (row.turns, row.status) == (1, "ok")
@@ -180,7 +191,13 @@ async def test_p27_sessions_are_found_by_date_status_and_errors(
     sessions: Sessions, clock: HandClock, wanted: Wanted, expected: set[int]
 ) -> None:
     began = clock.now
-    endings = [Ended("ok", "yes"), Ended("failed"), Ended("partial", "y"), None, None]
+    endings = [
+        TurnOutcome("ok", "yes"),
+        TurnOutcome("failed"),
+        TurnOutcome("partial", "y"),
+        None,
+        None,
+    ]
     for number, ended in enumerate(endings):
         await chat_at(sessions, ids(number + 1), began + number * 0.5 * DAY, ended)
     now = clock.now = began + 2 * DAY
@@ -204,34 +221,36 @@ async def test_an_interrupted_turn_shows_in_the_list(sessions: Sessions, clock: 
     assert row.status == "interrupted"
 
 
-async def test_t29_what_was_deleted_or_has_expired_is_not_listed(
+async def test_t29_deleted_and_expired_sessions_are_not_listed(
     sessions: Sessions, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "question", "answer")
     clock.now += DAY
-    await chat_at(sessions, TWO, clock.now, Ended("ok", "yes"))
+    await chat_at(sessions, TWO, clock.now, TurnOutcome("ok", "yes"))
     clock.now += 29 * DAY
     assert [r.session.id for r in (await sessions.newest(EVERY, None, 9, clock.now)).rows] == [TWO]
     await sessions.delete(TWO)
     assert (await sessions.newest(EVERY, None, 9, clock.now)).rows == []
 
 
-async def test_a_cursor_nobody_gave_out_is_a_value_error(
-    sessions: Sessions, clock: HandClock
-) -> None:
+async def test_an_invalid_cursor_is_a_value_error(sessions: Sessions, clock: HandClock) -> None:
     for cursor in ("", "~", "nan~", "1e999~x", "yesterday", "💥", "12"):
         with pytest.raises(ValueError, match="cursor"):
             await sessions.newest(EVERY, cursor, 10, clock.now)
 
 
 async def test_p28_days_are_summed_in_utc(sessions: Sessions, clock: HandClock) -> None:
-    """4,000,000,000 is 2096-10-02, 07:06:40 UTC."""
-    endings = [Ended("ok", "yes", 10, 1), Ended("failed", "", 5, 0), Ended("partial", "y", 7, 2)]
+    """P28: the timestamp 4,000,000,000 is 2096-10-02, 07:06:40 UTC."""
+    endings = [
+        TurnOutcome("ok", "yes", 10, 1),
+        TurnOutcome("failed", "", 5, 0),
+        TurnOutcome("partial", "y", 7, 2),
+    ]
     for number, ended in enumerate(endings):
         await chat_at(sessions, ids(number), clock.now, ended)
-    asked = await sessions.begin(new(ONE, clock.now), Asked("late"), clock.now)
+    asked = await sessions.begin(new(ONE, clock.now), NewMessage("late"), clock.now)
     clock.now += 17 * 3600
-    await sessions.finish(ONE, asked.message.id, Ended("ok", "yes", 100, 20), clock.now)
+    await sessions.finish(ONE, asked.message.id, TurnOutcome("ok", "yes", 100, 20), clock.now)
     first, second = Day("2096-10-02", 3, 2, 22, 3), Day("2096-10-03", 1, 0, 100, 20)
     assert await sessions.days("2096-10-01", "2096-10-31") == [first, second]
     assert await sessions.days("2096-10-02", "2096-10-02") == [first]

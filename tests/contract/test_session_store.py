@@ -1,4 +1,4 @@
-"""What every SessionStore promises (P1, P6, P7, P16, P17, P35, P36, D9, D10, T29)."""
+"""The contract of every SessionStore (P1, P6, P7, P16, P17, P35, P36, D9, D10, T29)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from kefu.sessions import LEASE, Asked, Ended, Sessions, SessionStore, Wanted
+from kefu.sessions.model import LEASE, NewMessage, Sessions, SessionStore, TurnOutcome, Wanted
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, turn
 from tests.contract.engines import HandClock
 
 
 async def test_the_first_secret_ever_offered_stays(sessions: SessionStore) -> None:
-    """P35: all processes sign with the same one."""
+    """P35: the first secret is stored, and all processes sign with it."""
     secrets = await asyncio.gather(*(sessions.secret(f"candidate {n}") for n in range(5)))
     assert len(set(secrets)) == 1
     assert secrets[0].startswith("candidate ")
@@ -27,7 +27,7 @@ async def test_a_session_that_was_never_begun_is_not_there(sessions: SessionStor
 async def test_p6_the_visitors_message_is_saved_before_it_is_answered(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """And the session with it: no row exists before the first message (P3)."""
+    """P3: the session is stored together with its first message, not before."""
     asked = await ask(sessions, clock, "你好", "client 1")
     assert (asked.id, asked.role, asked.content, asked.status) == (1, "user", "你好", "pending")
     assert (asked.session_id, asked.client_message_id) == (ONE, "client 1")
@@ -41,7 +41,7 @@ async def test_an_answer_is_kept_with_its_question(
 ) -> None:
     asked = await ask(sessions, clock, "你好", "client 1")
     clock.now += 2.5
-    answered = await sessions.finish(ONE, asked.id, Ended("ok", "您好！\n🙂"), clock.now)
+    answered = await sessions.finish(ONE, asked.id, TurnOutcome("ok", "您好！\n🙂"), clock.now)
     assert answered
     assert (answered.id, answered.role, answered.content) == (2, "assistant", "您好！\n🙂")
     assert (answered.status, answered.reply_to, answered.created_at) == ("ok", 1, clock.now)
@@ -68,7 +68,7 @@ async def test_a_session_keeps_its_first_title_and_config_and_learns_the_last_ac
     assert session
     clock.now += 60
     renamed = session._replace(title="other", config_id="other")
-    await sessions.begin(renamed, Asked("second"), clock.now)
+    await sessions.begin(renamed, NewMessage("second"), clock.now)
     kept = await sessions.session(ONE)
     assert kept == session._replace(created_at=began + 1, updated_at=clock.now)
 
@@ -76,7 +76,7 @@ async def test_a_session_keeps_its_first_title_and_config_and_learns_the_last_ac
 async def test_the_newest_messages_come_oldest_first_page_by_page(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """P14: also where a page ends between a question and its answer."""
+    """P14: a page may begin with an answer."""
     for number in range(30):
         await turn(sessions, clock, f"question {number}", f"answer {number}")
     kept = await sessions.messages(ONE, now=clock.now)
@@ -96,7 +96,7 @@ async def test_p16_failed_turns_have_no_answer_and_do_not_shorten_a_page(
     await turn(sessions, clock, "first", "yes")
     for number in range(8):
         asked = await ask(sessions, clock, f"question {number}")
-        assert await sessions.finish(ONE, asked.id, Ended("failed"), clock.now) is None
+        assert await sessions.finish(ONE, asked.id, TurnOutcome("failed"), clock.now) is None
     kept = await sessions.messages(ONE, limit=10, now=clock.now)
     assert [message.status for message in kept] == ["ok", "ok", *["failed"] * 8]
     assert [message.role for message in kept] == ["user", "assistant", *["user"] * 8]
@@ -106,14 +106,14 @@ async def test_p16_a_cut_answer_is_kept_as_partial(
     sessions: SessionStore, clock: HandClock
 ) -> None:
     asked = await ask(sessions, clock, "question")
-    partial = await sessions.finish(ONE, asked.id, Ended("partial", "half an ans"), clock.now)
+    partial = await sessions.finish(ONE, asked.id, TurnOutcome("partial", "half an ans"), clock.now)
     assert partial
     kept = await sessions.messages(ONE, now=clock.now)
     assert [message.status for message in kept] == ["partial", "partial"]
     assert kept[1] == partial
 
 
-async def test_d10_a_turn_nobody_ended_reads_as_interrupted(
+async def test_d10_an_unended_turn_reads_as_interrupted(
     sessions: SessionStore, clock: HandClock
 ) -> None:
     asked = await ask(sessions, clock, "question", "client 1")
@@ -122,14 +122,18 @@ async def test_d10_a_turn_nobody_ended_reads_as_interrupted(
     clock.now += 1
     assert await sessions.messages(ONE, now=clock.now) == [asked._replace(status="interrupted")]
     assert await ask(sessions, clock, "question", "client 1") == asked
-    await sessions.finish(ONE, asked.id, Ended("ok", "late but here"), clock.now, again=1)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late but here"), clock.now, again=1)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [message.status for message in kept] == ["ok", "ok"]
 
 
-async def test_what_was_finished_stays_as_it_is(sessions: SessionStore, clock: HandClock) -> None:
+async def test_finished_blocks_stay_unchanged(sessions: SessionStore, clock: HandClock) -> None:
     _, answered = await turn(sessions, clock, "question", "answer")
-    for ended in (Ended("ok", "answer"), Ended("failed"), Ended("partial", "ans")):
+    for ended in (
+        TurnOutcome("ok", "answer"),
+        TurnOutcome("failed"),
+        TurnOutcome("partial", "ans"),
+    ):
         assert await sessions.finish(ONE, 1, ended, clock.now + 1) == answered
     kept = await sessions.messages(ONE, now=clock.now)
     assert [message.content for message in kept] == ["question", "answer"]
@@ -140,15 +144,15 @@ async def test_an_answer_later_than_its_lease_is_kept(
 ) -> None:
     asked = await ask(sessions, clock, "question")
     clock.now += 2 * LEASE
-    assert await sessions.finish(ONE, asked.id, Ended("ok", "at last"), clock.now)
+    assert await sessions.finish(ONE, asked.id, TurnOutcome("ok", "at last"), clock.now)
     assert (await sessions.messages(ONE, now=clock.now))[1].content == "at last"
 
 
 async def test_d9_one_message_sent_three_times_at_once_is_one_turn(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """P17: also for a session that none of them has seen yet."""
-    asked = Asked("你好", "client 1")
+    """D9, P17: also if the session does not exist yet."""
+    asked = NewMessage("你好", "client 1")
     begun = await asyncio.gather(
         *(sessions.begin(new(ONE, clock.now), asked, clock.now) for _ in range(3))
     )
@@ -157,7 +161,7 @@ async def test_d9_one_message_sent_three_times_at_once_is_one_turn(
     assert all(one.message == mine[0].message for one in begun)
     assert all(0 < one.busy_for <= LEASE for one in begun if one is not mine[0])
     clock.now += 5
-    await sessions.finish(ONE, mine[0].message.id, Ended("ok", "您好"), clock.now)
+    await sessions.finish(ONE, mine[0].message.id, TurnOutcome("ok", "您好"), clock.now)
     assert len(await sessions.messages(ONE, now=clock.now)) == 2
     await turn(sessions, clock, "next", "yes")
     kept = await sessions.messages(ONE, now=clock.now)
@@ -170,32 +174,32 @@ async def test_p17_an_answered_message_sent_again_brings_the_stored_answer(
     asked, answered = await turn(sessions, clock, "question", "answer", "client 1")
     await turn(sessions, clock, "another", "yes", "client 2")
     clock.now += DAY
-    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert (again.message, again.answer) == (asked._replace(status="ok"), answered)
     assert again.busy_for == 0
     assert len(await sessions.messages(ONE, now=clock.now)) == 4
 
 
-async def test_p17_a_running_message_sent_again_is_busy_for_the_rest_of_its_lease(
+async def test_p17_a_retry_of_a_running_message_is_busy_until_its_lease_ends(
     sessions: SessionStore, clock: HandClock
 ) -> None:
     asked = await ask(sessions, clock, "question", "client 1")
     clock.now += 20
-    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert again.message == asked
     assert again.answer is None
     assert again.busy_for == pytest.approx(LEASE - 20)
 
 
-@pytest.mark.parametrize("ended", [Ended("failed"), Ended("partial", "half an ans")])
+@pytest.mark.parametrize("ended", [TurnOutcome("failed"), TurnOutcome("partial", "half an ans")])
 async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
-    sessions: SessionStore, clock: HandClock, ended: Ended
+    sessions: SessionStore, clock: HandClock, ended: TurnOutcome
 ) -> None:
-    """Once: of three who try at the same time one gets the turn. It stays one message."""
+    """P17: of three concurrent attempts one gets the turn. There is still only one message."""
     asked = await ask(sessions, clock, "question", "client 1")
     await sessions.finish(ONE, asked.id, ended, clock.now)
     clock.now += 5
-    same = Asked("question", "client 1")
+    same = NewMessage("question", "client 1")
     begun = await asyncio.gather(
         *(sessions.begin(new(ONE, 0.0), same, clock.now) for _ in range(3))
     )
@@ -205,7 +209,7 @@ async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
     clock.now += 5
     mine = next(one for one in begun if not one.busy_for)
     assert mine.again == 1
-    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now, mine.again)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now, mine.again)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [(message.content, message.status) for message in kept] == [
         ("question", "ok"),
@@ -213,10 +217,10 @@ async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
     ]
 
 
-async def test_p17_a_turn_that_says_so_in_time_is_taken_to_be_running(
+async def test_p17_a_turn_that_renews_its_lease_counts_as_running(
     sessions: Sessions, clock: HandClock
 ) -> None:
-    """However long its answer takes; a list says the same of it."""
+    """P17: for any duration of the answer; the list of sessions shows the same status."""
     asked = await ask(sessions, clock, "question", "client 1")
     for _ in range(4):
         clock.now += LEASE / 2
@@ -226,7 +230,7 @@ async def test_p17_a_turn_that_says_so_in_time_is_taken_to_be_running(
     assert [row.status for row in (await sessions.newest(Wanted(), None, 9, clock.now)).rows] == [
         "pending"
     ]
-    again = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+    again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert again.busy_for == pytest.approx(1)
     clock.now += 1
     assert [m.status for m in await sessions.messages(ONE, now=clock.now)] == ["interrupted"]
@@ -250,41 +254,41 @@ async def test_p17_a_turn_that_is_the_callers_no_longer_cannot_be_renewed(
     assert not await sessions.renew(ONE, asked.id, 0, clock.now)
 
 
-async def test_p17_of_a_turn_begun_again_the_first_beginning_says_nothing_more(
+async def test_p17_a_turn_that_was_begun_again_ignores_its_first_attempt(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """Its process had been asleep, say: what it brings now must not end the other's turn."""
+    """P17: for example after a suspension, when another process has begun the turn again."""
     asked = await ask(sessions, clock, "question", "client 1")
     for again in range(1, 4):
         clock.now += LEASE
-        begun = await sessions.begin(new(ONE, 0.0), Asked("question", "client 1"), clock.now)
+        begun = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
         assert (begun.busy_for, begun.again) == (0.0, again)
         assert not await sessions.renew(ONE, asked.id, again - 1, clock.now)
-        late = Ended("partial", "half an ans")
+        late = TurnOutcome("partial", "half an ans")
         assert await sessions.finish(ONE, asked.id, late, clock.now, again - 1) is None
         assert await sessions.messages(ONE, now=clock.now) == [asked]
         assert await sessions.renew(ONE, asked.id, again, clock.now)
-    await sessions.finish(ONE, asked.id, Ended("ok", "answer"), clock.now, 3)
-    answered = await sessions.finish(ONE, asked.id, Ended("failed"), clock.now, 2)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now, 3)
+    answered = await sessions.finish(ONE, asked.id, TurnOutcome("failed"), clock.now, 2)
     assert answered
     assert answered.content == "answer"
 
 
-async def test_p7_two_tabs_at_once_keep_each_answer_beside_its_question(
+async def test_p7_with_two_tabs_each_answer_follows_its_question(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """W11: whatever the order in which they end."""
+    """W11: for any order in which the answers end."""
     await turn(sessions, clock, "first", "yes")
     session = await sessions.session(ONE)
     assert session
     begun = await asyncio.gather(
-        *(sessions.begin(session, Asked(f"tab {tab}"), clock.now) for tab in range(6))
+        *(sessions.begin(session, NewMessage(f"tab {tab}"), clock.now) for tab in range(6))
     )
     ids = [one.message.id for one in begun]
     assert len(set(ids)) == 6
     for one in reversed(begun):
         text = f"for {one.message.content}"
-        await sessions.finish(ONE, one.message.id, Ended("ok", text), clock.now)
+        await sessions.finish(ONE, one.message.id, TurnOutcome("ok", text), clock.now)
     kept = (await sessions.messages(ONE, now=clock.now))[2:]
     assert [message.role for message in kept] == ["user", "assistant"] * 6
     for question, answer in zip(kept[::2], kept[1::2], strict=True):
@@ -295,9 +299,9 @@ async def test_p7_two_tabs_at_once_keep_each_answer_beside_its_question(
 
 
 async def test_sessions_do_not_know_each_other(sessions: SessionStore, clock: HandClock) -> None:
-    """T15: nor may one client id reach into another session."""
+    """T15: the same client id in two sessions refers to two turns."""
     await turn(sessions, clock, "mine", "yes", "client 1")
-    begun = await sessions.begin(new(TWO, clock.now), Asked("other", "client 1"), clock.now)
+    begun = await sessions.begin(new(TWO, clock.now), NewMessage("other", "client 1"), clock.now)
     assert begun.answer is None
     assert begun.busy_for == 0
     assert [m.content for m in await sessions.messages(TWO, now=clock.now)] == ["other"]
@@ -316,13 +320,51 @@ async def test_an_answer_is_rated_rated_anew_and_not_at_all(
         assert kept[1]._replace(rating=None) == answered
 
 
-async def test_what_is_not_there_cannot_be_rated(sessions: SessionStore, clock: HandClock) -> None:
+async def test_a_missing_answer_cannot_be_rated(sessions: SessionStore, clock: HandClock) -> None:
     assert not await sessions.rate(ONE, "client 1", "up")
     asked = await ask(sessions, clock, "question", "client 1")
     assert not await sessions.rate(ONE, "client 1", "up")
     assert not await sessions.rate(ONE, "client 2", "up")
-    await sessions.finish(ONE, asked.id, Ended("failed"), clock.now)
+    await sessions.finish(ONE, asked.id, TurnOutcome("failed"), clock.now)
     assert not await sessions.rate(ONE, "client 1", "up")
+
+
+async def test_the_state_of_trimming_is_read_with_its_session_and_the_last_one_is_kept(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    await sessions.save_trim_state(ONE, "before there was a session")
+    await turn(sessions, clock, "question", "answer")
+    session = await sessions.session(ONE)
+    assert session
+    assert session.trim_state == ""
+    for state in ('{"cut": 3}', '{"summary": "他问签证。"}'):
+        await sessions.save_trim_state(ONE, state)
+        assert await sessions.session(ONE) == session._replace(trim_state=state)
+    await turn(sessions, clock, "another question", "answer")
+    kept = await sessions.session(ONE)
+    assert kept
+    assert kept.trim_state == '{"summary": "他问签证。"}'
+    assert len(await sessions.messages(ONE, now=clock.now)) == 4
+
+
+async def test_the_state_of_trimming_ends_with_its_session(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """And a chat that gets the same id later starts without one."""
+    for end in ("deleted", "expired"):
+        await turn(sessions, clock, "question", "answer")
+        await sessions.save_trim_state(ONE, "a summary")
+        if end == "deleted":
+            await sessions.delete(ONE)
+        else:
+            clock.now += 31 * DAY
+        await sessions.save_trim_state(ONE, "a late summary")
+        assert await sessions.session(ONE) is None
+        await turn(sessions, clock, "question", "answer")
+        session = await sessions.session(ONE)
+        assert session
+        assert session.trim_state == ""
+        await sessions.delete(ONE)
 
 
 async def test_p36_a_deleted_session_is_gone_and_stays_so(
@@ -339,11 +381,11 @@ async def test_p36_a_deleted_session_is_gone_and_stays_so(
         assert await sessions.messages(ONE, now=clock.now) == []
         assert await sessions.calls(ONE) == []
         assert not await sessions.rate(ONE, "client 1", "up")
-    assert await sessions.finish(ONE, asked.id, Ended("ok", "too late"), clock.now) is None
+    assert await sessions.finish(ONE, asked.id, TurnOutcome("ok", "too late"), clock.now) is None
     await sessions.record(call(asked.id, clock.now))
     clock.now += 1
     with pytest.raises(KeyError):
-        await sessions.begin(session, Asked("hello?"), clock.now)
+        await sessions.begin(session, NewMessage("hello?"), clock.now)
     assert await sessions.session(ONE) is None
     assert await sessions.messages(ONE, now=clock.now) == []
     assert await sessions.calls(ONE) == []
@@ -353,7 +395,7 @@ async def test_deleting_one_session_leaves_the_others(
     sessions: SessionStore, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "mine", "yes")
-    await sessions.begin(new(TWO, clock.now), Asked("other"), clock.now)
+    await sessions.begin(new(TWO, clock.now), NewMessage("other"), clock.now)
     await sessions.delete(ONE)
     assert [m.content for m in await sessions.messages(TWO, now=clock.now)] == ["other"]
 
@@ -370,15 +412,15 @@ async def test_t29_an_expired_session_is_not_seen_before_it_is_deleted(
     assert await sessions.session(ONE) is None
     assert await sessions.messages(ONE, now=clock.now) == []
     assert not await sessions.rate(ONE, "client 1", "up")
-    assert await sessions.finish(ONE, asked.id, Ended("ok", "late"), clock.now) is None
+    assert await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late"), clock.now) is None
     with pytest.raises(KeyError):
-        await sessions.begin(session, Asked("hello?"), clock.now)
+        await sessions.begin(session, NewMessage("hello?"), clock.now)
 
 
 async def test_a_session_in_use_keeps_its_oldest_message(
     sessions: SessionStore, clock: HandClock
 ) -> None:
-    """P33: 30 days after the last activity, not after the first."""
+    """P33: the 30 days start at the last activity, not at the first."""
     await turn(sessions, clock, "first", "yes")
     for number in range(8):
         clock.now += 20 * DAY

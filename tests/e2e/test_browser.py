@@ -1,4 +1,4 @@
-"""A newcomer's first minute: `kefu serve`, no key, no upstream, a browser, a question."""
+"""A new user's first minute: `kefu serve` without a key, a browser, and a question."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.fakes.service import Service
 
 
 def _ask(address: str, question: str) -> dict[str, Any]:
-    """What a visitor sees who asks this on that page."""
+    """Ask the question on that page. Returns the visible answer."""
     return told_by(Path(__file__).with_name("visitor.mjs"), address, question)
 
 
 def _models_of(service: Service) -> list[int]:
-    """The processes that it has started (Linux)."""
+    """The processes that the service has started (Linux)."""
     process = service.process.pid
     return [int(n) for n in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
@@ -34,7 +34,7 @@ def _ends(process: int, within: float = 5.0) -> bool:
 
 
 def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
-    """C17, W8: the printed address shows the chat; a real model's words grow before the eyes."""
+    """C17, W8: the printed address shows the chat, and a real model's answer grows on the page."""
     with Service(upstream=None, keys=(), allowed_origins="") as service:
         seen = _ask(f"{service.url}/", "What is the capital of France?")
         [model] = _models_of(service)

@@ -1,18 +1,18 @@
-"""T7: on the small local model, too, a visitor's text is a text."""
+"""T7: the local model treats special tokens in a visitor's text as text."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 
+from kefu.chat.prompt import request_body
 from kefu.messages import Message
-from kefu.prompt import request_body
 from kefu.upstream import local_model
 from kefu.upstream.local_model import LocalModel
 
 
 async def tokens(model: LocalModel, text: str) -> int:
-    """Of a prompt with this question, as the model counts them."""
+    """The number of tokens of a prompt with this question, as the model counts them."""
     question = [Message("system", "Be short."), Message("user", text)]
     response = await model.send(request_body(question, local_model.NAME, 0, 1), "")
     told = b""
@@ -26,7 +26,7 @@ async def tokens(model: LocalModel, text: str) -> int:
 
 
 async def test_t7_the_marks_of_a_chat_template_are_text_in_a_text() -> None:
-    """As marks they would be one token each, and end the visitor's message."""
+    """As a special token each would be one token, and could end the visitor's message."""
     file = local_model.weights()
     assert file
     model = LocalModel(file, print)

@@ -1,4 +1,4 @@
-// A visitor in a real Chromium: opens the page, asks, and says what was to be seen, as one JSON.
+// A visitor in Chromium: opens the page and asks a question. Prints the visible answer as JSON.
 // Usage: node visitor.mjs ADDRESS QUESTION
 
 import { launchChromium } from "../../widget/tests/chromium.mjs";

@@ -1,4 +1,4 @@
-"""A visitor who asks, reads the answer as it comes, and notes when what came."""
+"""A client that sends a request, reads the streamed answer, and records the time of each event."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import httpx
 
-# Nothing here speaks TLS; one context for all saves 20 ms a client.
+# No test uses TLS here, and one shared context saves 20 ms per client.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a visitor saw. Times are seconds after the request was sent."""
+    """A received response. Times are seconds since the request was sent."""
 
     status: int
     headers: httpx.Headers
@@ -47,7 +47,7 @@ class Answer:
         return any(text == "[DONE]" for _, text in self.events)
 
     def deltas(self, name: str) -> list[Any]:
-        """The values of one field of all deltas, None and absent ones left out."""
+        """The values of one field of all deltas, without null and absent ones."""
         found = (c["choices"][0]["delta"] for c in self.chunks if c.get("choices"))
         return [delta[name] for delta in found if delta.get(name) is not None]
 
@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def error(self) -> Any:
-        """The error object, of a JSON answer or of the last event; None without one."""
+        """The error object of a JSON response or of the last event; None if there is none."""
         if self.status != 200:
             return self.json["error"]
         return self.chunks[-1].get("error") if self.chunks else None
@@ -73,7 +73,7 @@ class Answer:
 
 
 def conversation(*texts: str, **more: Any) -> dict[str, Any]:
-    """A body of `POST /api/chat`: user and assistant take turns, the user is first and last."""
+    """A body for `POST /api/chat`, whose first and last messages are the user's."""
     roles = ("user", "assistant")
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
     return {"messages": messages, **more}
@@ -88,7 +88,7 @@ async def ask(
     source: str = "127.0.0.1",
     timeout: float = 20.0,
 ) -> Answer:
-    """POST a question (a text, or a body: bytes go out as they are) and read all of the answer."""
+    """POST a question and read the whole answer. Bytes are sent unchanged as the body."""
     shaped = conversation(body) if isinstance(body, str) else body
     octets = shaped if isinstance(shaped, bytes) else json.dumps(shaped).encode()
     all_headers = httpx.Headers({"Content-Type": "application/json"})
@@ -130,7 +130,7 @@ async def _read(response: httpx.Response, answer: Answer, sent: float) -> None:
 
 
 def _note(lines: Sequence[bytes], answer: Answer, at: float) -> None:
-    """Strict on purpose: the service promises one `data:` line an event, and nothing foreign."""
+    """Record the lines. The service sends only `data:` lines and comments, so others are errors."""
     for line in (octets.decode() for octets in lines):
         if line.startswith("data: "):
             answer.events.append((at, line[6:]))

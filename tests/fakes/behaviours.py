@@ -1,7 +1,7 @@
-"""What a scripted upstream may do with one request: answer, refuse, break off, or say nonsense.
+"""The behaviours of a scripted upstream: answer, refuse, break off, or send invalid data.
 
-A behaviour is any async callable that takes an `Exchange`. Those that stream are `Stream` values:
-parts of a body, each sent in one write, and how it ends.
+A behaviour is an async callable that takes an `Exchange`. Streaming behaviours are `Stream` values:
+the parts of a body, each sent in one write, and the way in which it ends.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ SSE: Mapping[str, str] = {"Content-Type": "text/event-stream; charset=utf-8"}
 
 
 class Exchange(Protocol):
-    """One request and the way to answer it, byte by byte."""
+    """One request, and the methods to answer it byte by byte."""
 
     @property
     def body(self) -> Any: ...
 
     async def send(self, octets: bytes) -> None:
-        """Write, and wait until the kernel took everything."""
+        """Write the bytes, and wait until the kernel has accepted all of them."""
         ...
 
     async def head(self, status: int, headers: Mapping[str, str]) -> None:
@@ -40,7 +40,7 @@ class Exchange(Protocol):
     async def end(self) -> None: ...
 
     async def silence(self) -> None:
-        """Say nothing until the peer leaves or the upstream stops."""
+        """Send nothing until the client disconnects or the upstream stops."""
         ...
 
     def reset(self) -> None: ...
@@ -58,7 +58,7 @@ def chunk(
     id: str = "chatcmpl-scripted",
     **more: Any,
 ) -> Chunk:
-    """One `chat.completion.chunk`; `delta=None` gives one without choices."""
+    """A `chat.completion.chunk`; `delta=None` gives one without choices."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return {
         "id": id,
@@ -72,13 +72,13 @@ def chunk(
 
 def event(payload: Chunk | str) -> bytes:
     text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    # Half of a character can only come as its escape.
+    # An unpaired surrogate has no UTF-8 encoding, so it is sent as an escape.
     return f"data: {text}\n\n".encode(errors="backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A 200 with these parts as its body, one write each."""
+    """A response with status 200 and these parts as its body, each in one write."""
 
     parts: tuple[bytes, ...]
     delay: float = 0.0
@@ -100,12 +100,12 @@ class Stream:
         elif self.ending == "silence":
             await exchange.silence()
         else:
-            # So that the peer reads what was sent before it sees the end.
+            # A delay, so that the peer reads the sent data before the end.
             await asyncio.sleep(0.05)
             exchange.reset() if self.ending == "reset" else exchange.cut()
 
     def then(self, *parts: bytes | Chunk, ending: Ending = "end") -> Stream:
-        """The same with more parts at the end."""
+        """A copy with more parts at the end."""
         more = tuple(part if isinstance(part, bytes) else event(part) for part in parts)
         return replace(self, parts=self.parts + more, ending=ending)
 
@@ -120,7 +120,7 @@ def answer(
     done: bool = True,
     id: str = "chatcmpl-scripted",
 ) -> Stream:
-    """A good answer, one event per text; without texts it says "Hello from the model."."""
+    """A complete answer with one event per text; without texts it says "Hello from the model."."""
     deltas: list[Chunk] = [{"role": "assistant", "content": ""}]
     deltas += [{"reasoning_content": thought} for thought in reasoning]
     deltas += [{"content": text} for text in texts or ("Hello", " from", " the model.")]
@@ -140,7 +140,7 @@ def _pieces(count: int, delay: float) -> Stream:
 
 
 def pieces_text(count: int) -> str:
-    """The text of `stall_after(count)` and its like."""
+    """The text of the chunks that `stall_after(count)` and similar behaviours send."""
     return "".join(f"piece{number} " for number in range(count))
 
 
@@ -160,17 +160,17 @@ def eof_after(count: int, *, clean: bool = True, delay: float = 0.0) -> Stream:
 
 
 def chunks(*payloads: Chunk, done: bool = True, delay: float = 0.0) -> Stream:
-    """Exactly these JSON objects as events."""
+    """A stream with exactly these JSON objects as events."""
     return Stream(tuple(map(event, payloads)) + ((DONE,) if done else ()), delay=delay)
 
 
 def drip(count: int, *, delay: float, piece: str = "drop ") -> Stream:
-    """`count` chunks, one every `delay` seconds, then a good end."""
+    """`count` chunks, one every `delay` seconds, then a regular end."""
     return answer(*[piece] * count, delay=delay)
 
 
 def raw(body: bytes, *, packet_size: int | None = None, delay: float = 0.0) -> Stream:
-    """These very bytes as the event stream, in packets of `packet_size` bytes."""
+    """These bytes as the event stream, in packets of `packet_size` bytes."""
     size = packet_size or max(1, len(body))
     return Stream(tuple(body[at : at + size] for at in range(0, len(body), size)), delay=delay)
 
@@ -186,13 +186,13 @@ def malformed_json(*, after: int = 0) -> Stream:
 
 
 def long_line(size: int = 1 << 20, *, after: int = 0) -> Stream:
-    """A line of `size` bytes that never ends, in writes of 64 KiB."""
+    """A line of `size` bytes without a line break, in writes of 64 KiB."""
     letters = [b"A" * 65536] * (size // 65536)
     return _pieces(after, 0.0).then(b'data: {"x":"', *letters, ending="silence")
 
 
 def gzip_body(body: bytes, *, packet_size: int = 65536) -> Stream:
-    """A compressed event stream, whether it was asked for or not."""
+    """A compressed event stream, also if the request does not accept one."""
     stream = raw(gzip.compress(body), packet_size=packet_size)
     return replace(stream, headers={**SSE, "Content-Encoding": "gzip"})
 
@@ -204,7 +204,7 @@ def status(
     *,
     before: float = 0.0,
 ) -> Behaviour:
-    """An HTTP status with a JSON body (bytes go out as they are)."""
+    """A response with this status and a JSON body; bytes are sent unchanged."""
     default = {"error": {"message": "scripted failure", "type": "scripted", "code": str(code)}}
     octets = body if isinstance(body, bytes) else json.dumps(body or default).encode()
 
@@ -218,7 +218,7 @@ def status(
 
 
 def json_200() -> Behaviour:
-    """A whole completion as JSON where an event stream was asked for."""
+    """A complete answer as JSON, although an event stream was requested."""
     message = {"role": "assistant", "content": "JSON, not SSE"}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return status(200, {"id": "x", "object": "chat.completion", "choices": [choice]})
@@ -249,6 +249,6 @@ async def reset_at_once(exchange: Exchange) -> None:
 
 
 async def garbage(exchange: Exchange) -> None:
-    """Answer with something that is not HTTP."""
+    """Send bytes that are not HTTP."""
     await exchange.send(b"SSH-2.0-OpenSSH_9.6\r\n")
     exchange.cut()

@@ -1,4 +1,4 @@
-"""Chromium, driven by a script beside the test: what a person sees comes back as JSON."""
+"""Runs a script in Chromium, and returns its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 
 def told_by(script: Path, *arguments: str, timeout: float = 150) -> dict[str, Any]:
-    """What `script` tells at the end. Skips where there is no browser."""
+    """The JSON result of `script`. Skips the test if Chromium is not installed."""
     node = shutil.which("node")
     if node is None or not (ROOT / "widget/node_modules/playwright-core").is_dir():
         pytest.skip("needs Node.js and the widget's tools: make setup")

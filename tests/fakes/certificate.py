@@ -1,4 +1,4 @@
-"""A TLS certificate nobody trusts."""
+"""An untrusted TLS certificate."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 
-def self_signed(folder: Path) -> ssl.SSLContext:
-    """A server context with a fresh self-signed certificate for 127.0.0.1."""
+def self_signed(folder: Path, name: str = "IP:127.0.0.1") -> ssl.SSLContext:
+    """A server context with a new self-signed certificate for `name`, in `certificate.pem`."""
     openssl = shutil.which("openssl")
     assert openssl, "openssl is not on the PATH"
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     command = [openssl, "req", "-x509", "-nodes", "-newkey", "ec", "-days", "2"]
     command += ["-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", "/CN=127.0.0.1"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", f"subjectAltName={name}"]
     command += ["-keyout", str(key), "-out", str(certificate)]
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,4 +1,4 @@
-"""A visitor with a kept chat: keeps the session's id and token, as the widget does."""
+"""A client with a stored chat, which keeps the session's id and token as the widget does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol
 import httpx
 from typing_extensions import TypeVar
 
-from kefu.sessions import Retention, Sessions
-from kefu.stores.sqlite import SqliteStore
+from kefu.sessions.model import Retention, Sessions
+from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.asking import Answer, client
 from tests.fakes.stage import Stage
 
@@ -22,7 +22,7 @@ STORE = f"sqlite:///{FILE}"
 
 
 class Site(Protocol):
-    """A service on a stage, or a function behind its gateway."""
+    """A service in a `Stage`, or a Lambda function behind a gateway."""
 
     @property
     def url(self) -> str: ...
@@ -40,7 +40,7 @@ class Visitor(Generic[S]):
         self.token = ""
 
     async def say(self, text: str, *, new: bool = False, **more: Any) -> Answer:
-        """Send one message; `new` forgets the chat first."""
+        """Send one message; `new` starts another chat."""
         if new:
             self.session_id, self.token = None, ""
         body = {"message": text, **({"session_id": self.session_id} if self.session_id else {})}
@@ -59,7 +59,7 @@ class Visitor(Generic[S]):
             return await browser.request(method, url, headers=self.headers)
 
     async def shown(self) -> list[tuple[str, str, str]]:
-        """`(role, content, status)` of all messages."""
+        """The role, content and status of all messages, as `GET …/messages` returns them."""
         page = (await self.look("/messages?limit=100")).json()
         return [(m["role"], m["content"], m["status"]) for m in page["messages"]]
 
@@ -70,7 +70,7 @@ def new_id() -> str:
 
 @asynccontextmanager
 async def store_of(stage: Stage, now: Any) -> AsyncIterator[Sessions]:
-    """The service's store, opened a second time."""
+    """The service's store, opened by this process as well."""
     store = SqliteStore(stage.service.folder / FILE, now)
     yield store.sessions(Retention())
     await store.aclose()

@@ -1,7 +1,7 @@
-"""A TCP proxy on loopback whose network misbehaves on request, in the spirit of Toxiproxy.
+"""A TCP proxy on loopback that simulates network faults, similar to Toxiproxy.
 
-It knows nothing of what it carries, so it goes before a database as well as before a model's
-server. It runs in a thread with its own event loop; `set` may be called from any thread.
+It forwards bytes of any protocol, so it works for databases and for model servers. It runs in a
+thread with its own event loop; `set` may be called from any thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.fakes.running import Running
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is wrong with the network now. All but `down` are about what the target answers."""
+    """The present faults of the network. All but `down` apply to the target's responses."""
 
     down: bool = False
     """Connections are refused, those that are open are reset."""
@@ -72,7 +72,7 @@ class FaultProxy(Running):
         bandwidth: int | None = None,
         slices: int | None = None,
     ) -> None:
-        """From now on these faults and no others, for open connections too; none given: none."""
+        """Replace all faults, for open connections too. Without arguments there are no faults."""
         faults = Faults(down, black_hole, latency, reset_after, slow_close, bandwidth, slices)
         asyncio.run_coroutine_threadsafe(self._apply(faults), self._loop).result(10)
 
@@ -98,7 +98,8 @@ class FaultProxy(Running):
     async def _close(self) -> None:
         if self._server is not None:
             server, self._server = self._server, None
-            # asyncio forgets a connection that it accepted just before its server closed.
+            # asyncio does not close a connection that it accepted just before its server was
+            # closed.
             self._loop.remove_reader(server.sockets[0].fileno())
             await asyncio.sleep(0.01)
             server.close()
@@ -110,7 +111,7 @@ class FaultProxy(Running):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.01)  # transports tell of their end in a later turn, too
+        await asyncio.sleep(0.01)  # transports report their end in a later iteration, too
 
     async def _accept(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -122,7 +123,7 @@ class FaultProxy(Running):
         try:
             await self._carry(client, to_client)
         except* OSError:
-            _reset(to_client)  # one side is gone, so is the other
+            _reset(to_client)  # one side is closed, so close the other
         finally:
             to_client.close()
             self._open.discard(to_client)
@@ -166,7 +167,7 @@ class FaultProxy(Running):
 
 
 def _size(faults: Faults, sent: int) -> int:
-    """How many bytes may be sent at once."""
+    """The number of bytes to send in one write."""
     sizes = [65536]
     if faults.bandwidth:
         sizes.append(max(1, faults.bandwidth // 50))
@@ -178,7 +179,7 @@ def _size(faults: Faults, sent: int) -> int:
 
 
 def _pause(faults: Faults, sent: int) -> float:
-    """Seconds until the next piece: its bandwidth, or what keeps two slices in two segments."""
+    """Seconds to wait after a write: for the bandwidth, or so that slices are separate segments."""
     if faults.bandwidth:
         return sent / faults.bandwidth
     return 0.001 if faults.slices else 0.0

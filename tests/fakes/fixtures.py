@@ -1,4 +1,4 @@
-"""Fixtures of the tests that talk to the real service; their `conftest.py` imports them."""
+"""Fixtures for tests with the real service; `conftest.py` files import them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Staged(Protocol):
 
 @pytest.fixture
 def staged() -> Iterator[Staged]:
-    """Starts a service of the test's own, with short time limits unless it sets others."""
+    """Starts a service for one test, with short time limits unless the test sets others."""
     with contextlib.ExitStack() as stack:
 
         def start(keys: int = 1, **options: Any) -> Stage:
@@ -36,9 +36,9 @@ def staged() -> Iterator[Staged]:
 
 @pytest.fixture(scope="package")
 def shared() -> Iterator[Stage]:
-    """One service with many keys, for tests that do not mind that some of them cool.
+    """A service with many keys that tests share, if they allow that some of its keys cool down.
 
-    Tests keep apart by their `question`.
+    The tests use different values of `question`, so that they do not affect each other.
     """
     with stage(150, **FAST) as running:
         yield running
@@ -46,7 +46,7 @@ def shared() -> Iterator[Stage]:
 
 @pytest.fixture
 def question(request: pytest.FixtureRequest) -> str:
-    """A text that no other test asks."""
+    """A text that no other test uses as its question."""
     return f"<{request.node.name}>"
 
 

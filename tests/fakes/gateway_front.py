@@ -1,9 +1,10 @@
-"""API Gateway's REST API, with a Lambda function behind it that streams its answers.
+"""API Gateway's REST API in front of a Lambda function that streams its answers.
 
-Its limits are those of AWS's developer guide, "Set up a Lambda proxy integration with payload
-response streaming": the prelude (a JSON object with status and headers, then eight NUL bytes) in
-the first 16 KB; the first 10 MB as fast as they come, what follows at 2 MB/s; five minutes of
-silence (30 s on an edge-optimised endpoint). A visitor who leaves is not told to the function.
+The limits are those of AWS's developer guide, "Set up a Lambda proxy integration with payload
+response streaming". The prelude (a JSON object with status and headers, then eight NUL bytes) must
+be in the first 16 KB. The first 10 MB are sent at full speed, the rest at 2 MB/s. A stream ends
+after five minutes of silence (30 s at an edge-optimised endpoint). The function does not learn that
+a client has disconnected.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ T = TypeVar("T")
 
 
 class BadAnswer(Exception):
-    """What the function says is no streamed answer of an integration."""
+    """The function's response is not a valid streamed response of an integration."""
 
 
 class GatewayFront(Running):
-    """`with GatewayFront(launch) as front:` gives a running gateway at `front.url`.
+    """`with GatewayFront(launch) as front:` starts a gateway at `front.url`.
 
-    A request that comes while all instances are busy starts another one, as on Lambda.
+    A request that arrives while all instances are busy starts another instance, as on Lambda.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class GatewayFront(Running):
         freezing: bool = False,
         slots: int = 1,
     ) -> None:
-        """`slots`: answers that an instance gives side by side."""
+        """`slots`: the number of concurrent answers of an instance."""
         self.url = ""
         self.instances: list[Instance] = []
         self.invocations: list[Invocation] = []
@@ -64,7 +65,7 @@ class GatewayFront(Running):
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something where the gateway runs, and wait for it."""
+        """Run a coroutine in the gateway's event loop, and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     def start(self) -> Self:
@@ -73,7 +74,9 @@ class GatewayFront(Running):
         return self
 
     def stop(self) -> list[list[int]]:
-        """The exit codes of the processes of each instance that was alive; none the second time."""
+        """Stop all instances. Returns the exit codes of their processes; an empty list the second
+        time.
+        """
         if self._loop.is_closed():
             return []
         try:
@@ -121,7 +124,7 @@ class GatewayFront(Running):
         instance = await self._instance()
         invocation = await instance.invoke(event_of(request, body))
         self.invocations.append(invocation)
-        # A task of its own, which nobody cancels: the visitor's leaving is not the function's.
+        # In a separate task, because the function continues when the client disconnects.
         return await asyncio.shield(asyncio.create_task(self._relay(request, invocation)))
 
     async def _relay(self, request: web.Request, invocation: Invocation) -> web.StreamResponse:
@@ -138,7 +141,7 @@ class GatewayFront(Running):
             async for part in _with_idle(_chain(rest, parts), self._idle_timeout):
                 sent += len(part)
                 if sent > FREE:
-                    # The bytes above the free ones have a time before which they cannot be out.
+                    # Bytes after the first 10 MB are delayed to the documented rate.
                     early = (sent - FREE) / RATE - (time.monotonic() - began)
                     await asyncio.sleep(max(0, early))
                 if not gone and part:
@@ -158,7 +161,7 @@ class GatewayFront(Running):
 async def prelude(
     parts: AsyncIterator[bytes], invocation: Invocation
 ) -> tuple[int, list[tuple[str, str]], bytes]:
-    """Status, headers, and what came of the body in the same bytes."""
+    """Parse the prelude: status, headers, and the beginning of the body."""
     read = b""
     while END_OF_PRELUDE not in read:
         if len(read) > PRELUDE:
@@ -200,7 +203,7 @@ async def _with_idle(parts: AsyncIterator[bytes], seconds: float) -> AsyncIterat
 
 
 def event_of(request: web.Request, body: bytes, *, source_ip: str | None = None) -> dict[str, Any]:
-    """The event of a Lambda proxy integration, REST API."""
+    """The event of a Lambda proxy integration of a REST API."""
     try:
         text, encoded = body.decode(), False
     except UnicodeDecodeError:

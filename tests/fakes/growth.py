@@ -1,4 +1,4 @@
-"""How much more work a longer input makes."""
+"""Checks how processor time grows with the length of the input."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ TRIES = 10
 
 
 class _Growth:
-    """The least that each of two inputs took: a busy machine and a large heap only add to it."""
+    """The minimum time for each of two inputs: other load on the machine can only add to it."""
 
     def __init__(self) -> None:
         self._best = [float("inf"), float("inf")]
 
     def turns(self) -> Iterator[int]:
-        """Which input's turn it is; until all is well, or AssertionError.
+        """Yield the index of the input to run next, until the bound holds. Raises AssertionError.
 
-        The bound lies as far from linear as from quadratic, and the tries end as soon as it holds.
+        The bound is midway between linear and quadratic growth. The runs end as soon as it holds.
         """
         for _ in range(TRIES):
             yield from range(2)
@@ -40,7 +40,8 @@ class _Growth:
 def assert_linear(prepare: Callable[[int], T], work: Callable[[T], object], size: int) -> None:
     """T31: `work` on an input of `size` takes about 8 times as long as on an eighth of it.
 
-    CPU time of this thread, the best of several tries in turns, without the collector.
+    Compares the CPU time of this thread: the minimum of several alternating runs, without the
+    garbage collector.
     """
     inputs = [prepare(size // TIMES), prepare(size)]
     growth = _Growth()
@@ -57,7 +58,7 @@ def assert_linear(prepare: Callable[[int], T], work: Callable[[T], object], size
 
 
 async def assert_linear_work(spent: Callable[[int], Awaitable[float]], size: int) -> None:
-    """The same of a service: `spent` tells how much an input of such a size had it work."""
+    """The same for a service: `spent` returns its processor time for an input of the given size."""
     growth = _Growth()
     for at in growth.turns():
         growth.note(at, await spent((size // TIMES, size)[at]))

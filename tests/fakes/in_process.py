@@ -1,4 +1,4 @@
-"""Kept chats as a process of the service answers them, without a socket and without waiting."""
+"""Stored chats in the process of the test, without sockets and without waiting."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from typing import Any
 
 import pytest
 
-from kefu.admission import Admission, Allowance
-from kefu.answer import Clock, Upstream
-from kefu.chat import Chat
-from kefu.configs import Config, Configs
-from kefu.hooks import HOOKS, Given
-from kefu.keeping import Keeper
-from kefu.keypool import KeyPool
-from kefu.message_processor import MessageProcessor
-from kefu.outcome import Writing
-from kefu.prompt import PromptPolicy
-from kefu.recording import Recording
-from kefu.relay import Relay
-from kefu.sessions import Sessions
-from kefu.stores.memory import MemoryStore
-from kefu.summaries import Summaries, SummaryPolicy
-from kefu.turn import Asking, Ways
-from kefu.turns import Signer, Turns
-from kefu.verification import Proof
+from kefu.auth.bot_check import Proof
+from kefu.chat.admission import Admission, Allowance
+from kefu.chat.completion import Chat
+from kefu.chat.presets import Config, Configs
+from kefu.chat.prompt import PromptPolicy
+from kefu.chat.summaries import Summaries, SummaryPolicy
+from kefu.relay.completion_stream import Clock, Upstream
+from kefu.relay.key_pool import KeyPool
+from kefu.relay.relay import Relay
+from kefu.sessions.background import BackgroundWriter
+from kefu.sessions.call_log import Recording
+from kefu.sessions.hooks import HOOKS, HookConfig
+from kefu.sessions.message_processor import MessageProcessor
+from kefu.sessions.model import Sessions
+from kefu.sessions.recorder import PersistenceDeps
+from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.turn import KeptConversation
+from kefu.stores.memory.store import MemoryStore
 from kefu.web.caller import Caller
-from kefu.web.desk import Desk
-from kefu.web.kept import Kept
 from kefu.web.log import RequestLog
-from kefu.web.record import Record
+from kefu.web.request_record import Record
+from kefu.web.runtime import ChatRuntime
+from kefu.web.streaming import ChatResponse
 
 
 @dataclass
 class Answer:
-    """What was sent, piece by piece."""
+    """A response, piece by piece."""
 
     status: int
     headers: dict[str, str]
@@ -62,13 +62,13 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """Of an error, as status or as an event."""
+        """The code of the error: in the body of an error status, or in the last event."""
         whole = self.events[-1] if self.status == 200 else json.loads(self.body)
         return str(whole["error"]["code"])
 
 
 class Process:
-    """One of several that may share a store and ask one model."""
+    """One of several service processes that may share a store and a model."""
 
     def __init__(
         self,
@@ -81,33 +81,36 @@ class Process:
         policy: PromptPolicy | None = None,
         redact: Callable[[str], str] = str,
     ) -> None:
-        """`hooks`: the names of those that are switched on, with their options."""
+        """`hooks`: the names of the enabled hooks with their options."""
         policy = policy or PromptPolicy()
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
         admission = Admission(MemoryStore(clock.now), clock, Allowance())
         self.clock = clock
         summaries = Summaries(relay, admission, "m", clock, SummaryPolicy(wait=10))
-        made = [HOOKS[name](Given(options, summaries.write)) for name, options in hooks.items()]
+        made = [HOOKS[name](HookConfig(options)) for name, options in hooks.items()]
         chat = Chat(relay, policy, "m", clock, summaries)
-        self.desk = Desk(chat, admission, RequestLog(clock), prefetch=lambda: None)
+        self.runtime = ChatRuntime(chat, admission, RequestLog(clock), prefetch=lambda: None)
         recording = Recording("all", redact, "h")
-        writing = Writing(store, Keeper(pytest.fail), clock, recording, MessageProcessor())
+        persistence = PersistenceDeps(
+            store, BackgroundWriter(pytest.fail), clock, recording, MessageProcessor()
+        )
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
-        self.turns = Turns(
-            Ways(writing, configs, made, pytest.fail),
+        self.turns = SessionService(
+            SessionDeps(persistence, configs, made, summaries.write, pytest.fail),
             Signer(store, ["secret"], "", 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )
 
     async def ask(self, text: str, after: Answer | None = None, **more: Any) -> Answer:
-        """`after`: an answer of the chat that this message belongs to."""
+        """Send a message. `after`: an earlier answer of the same chat; None starts a new chat."""
         if after:
             more["session_id"] = after.headers["x-session-id"]
             more["token"] = after.headers["x-session-token"]
-        asking = Asking(text, "1.2.3.4", "request", **more)
-        kept = Kept(self.desk, Caller("1.2.3.4", Proof()), self.turns, asking)
+        incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
+        conversation = KeptConversation(self.turns, incoming, record.started)
+        exchange = ChatResponse(self.runtime, Caller("1.2.3.4", Proof()), conversation)
         scope = {"type": "http", "method": "POST", "state": {"record": record}}
         sent: list[Any] = []
 
@@ -118,8 +121,8 @@ class Process:
             await asyncio.Event().wait()
             return {}
 
-        await kept(scope, receive, send)
+        await exchange(scope, receive, send)
         body = b"".join(message.get("body", b"") for message in sent)
-        # The outermost layer would send them.
+        # In the service, the middleware `Edge` adds these headers.
         headers = {name.lower(): value for name, value in record.answer_headers.items()}
         return Answer(sent[0]["status"], headers, body.decode())

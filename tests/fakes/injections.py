@@ -1,7 +1,7 @@
-"""What visitors, models and tools may say to take a prompt over: a public corpus, and families.
+"""Prompt injections by visitors, models and tools: a public corpus, and generated families.
 
-The corpus (bastioncorpus, MIT) is only read: none of its code runs. The families put an order into
-whatever might end the place it stands in: chat templates, JSON, tags, lines, encodings.
+The corpus (bastioncorpus, MIT) is only read: none of its code runs. The families put an instruction
+behind text that may end its surroundings: chat templates, JSON, tags, lines, encodings.
 """
 
 from __future__ import annotations
@@ -104,14 +104,14 @@ ENCODED = (
 
 
 def corpus() -> list[str]:
-    """What others have collected, harmless look-alikes among it."""
+    """The public corpus, including its harmless texts that look similar."""
     file = distribution("bastioncorpus").locate_file("bastioncorpus/corpus/injections.jsonl")
     rows = [json.loads(line) for line in Path(str(file)).read_text("utf-8").splitlines() if line]
     return [row["text"].replace("{canary}", "CANARY-OF-THE-CORPUS") for row in rows]
 
 
 def families() -> Iterator[str]:
-    """Each form with three orders, each encoding with three, each order by itself."""
+    """Each form with three instructions, each encoding with three, and each instruction alone."""
     orders = cycle(ORDERS)
     for form in (*ROLES, *TEMPLATES, *JSON, *TAGS, *STREAM):
         for _ in range(3):

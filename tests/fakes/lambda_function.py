@@ -1,4 +1,4 @@
-"""The function's processes as Lambda starts them: the layer's extension, the package's run.sh."""
+"""Starts the processes of the function as Lambda does: the layer's extension and run.sh."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOOTSTRAP = 'exec -- "${LAMBDA_TASK_ROOT}/${_HANDLER}"'
 
 
 def build_package(folder: Path) -> Path:
-    """What `sam build` makes, for this machine's processor."""
+    """Build the same package as `sam build`, for this machine's processor."""
     processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
     build = str(ROOT / "functions/build.py")
     command = [sys.executable, build, "--arch", processor, str(folder)]
@@ -31,7 +31,7 @@ def build_package(folder: Path) -> Path:
 
 
 def find_python() -> str | None:
-    """A Python of the version that Lambda runs, as the build finds it."""
+    """A Python of Lambda's version on this machine, as the build looks for it."""
     program = "import build; print(build.find_python() or '')"
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT / "functions", stdout=subprocess.PIPE, check=True)
@@ -39,9 +39,9 @@ def find_python() -> str | None:
 
 
 class LambdaFunction:
-    """The environment of a function with one package; `launch` starts an instance of it.
+    """The environment of a function with one package; `launch` starts an instance.
 
-    Settings are those of the environment, in lower case and without `KEFU_`.
+    Settings are environment variables, in lower case and without `KEFU_`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class LambdaFunction:
         }
 
     def start(self, *command: str | Path, **environment: str) -> subprocess.Popen[bytes]:
-        """One process of the function, in a session of its own."""
+        """Start a process of the function in a new session."""
         with self._log.open("ab") as log:
             return subprocess.Popen(
                 command,
@@ -92,7 +92,7 @@ class LambdaFunction:
 
     @property
     def log(self) -> str:
-        """What the processes wrote, as CloudWatch would have it."""
+        """The output of the processes, which CloudWatch would receive."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def requests(self, path: str = "/api/chat") -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ class LambdaFunction:
         return [line for line in lines if line.get("path") == path]
 
     async def logged(self, count: int, timeout: float = 5) -> list[dict[str, Any]]:
-        """The same, as soon as there are so many: a line is written after the answer has left."""
+        """Wait for so many lines: a line is written after the answer was sent."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if len(lines := self.requests()) >= count:
@@ -111,14 +111,16 @@ class LambdaFunction:
 
 
 class StreamingFunction(LambdaFunction):
-    """As the template runs it: the Web Adapter as an extension, run.sh in place of the runtime."""
+    """A function as in the template: the Web Adapter is an extension, and run.sh starts the
+    service.
+    """
 
     def __init__(self, adapter: Path, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._adapter = adapter
 
     def launch(self, runtime_api: str) -> list[subprocess.Popen[bytes]]:
-        # What the template sets; the port, because here several share one machine.
+        # The template's variables, except the port: several functions run on this machine.
         environment = {
             "AWS_LAMBDA_RUNTIME_API": runtime_api,
             "AWS_LWA_INVOKE_MODE": "response_stream",

@@ -1,9 +1,8 @@
-"""One Lambda execution environment: the Runtime API that a function's processes talk to.
+"""One Lambda execution environment: the Runtime API for the processes of a function.
 
-AWS's own emulator (RIE) collects streamed answers before it gives them out, so whether anything
-streams cannot be seen with it. What is here is what the documents of AWS say of `next`, `response`,
-`error`, `init/error`, of extensions, deadlines, time-outs and freezing, and what the crate
-`lambda_runtime` sends.
+AWS's own emulator (RIE) buffers streamed answers, so it cannot show whether the function streams.
+This implementation follows AWS's documents on `next`, `response`, `error`, `init/error`,
+extensions, deadlines, time-outs and freezing, and the requests of the crate `lambda_runtime`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ its own."""
 
 
 class FunctionError(Exception):
-    """An invocation ended without the end of an answer."""
+    """An invocation ended before its answer was complete."""
 
 
 class Invocation:
@@ -44,14 +43,14 @@ class Invocation:
         self._parts.put_nowait(part)
 
     def end(self, error: FunctionError | None = None) -> None:
-        """The answer is over; saying it again changes nothing."""
+        """End the answer. Further calls have no effect."""
         if self.ended_at is None:
             self.ended_at = time.monotonic()
             self.ended.set()
             self._parts.put_nowait(error)
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """The answer as it comes. Raises FunctionError when it breaks off."""
+        """The parts of the answer as they arrive. Raises FunctionError when it breaks off."""
         while (part := await self._parts.get()) is not None:
             if isinstance(part, FunctionError):
                 raise part
@@ -59,9 +58,9 @@ class Invocation:
 
 
 class Instance:
-    """Serves one invocation at a time; frozen in between when `freezing`.
+    """Serves one invocation at a time; with `freezing` it is stopped between two invocations.
 
-    With more `slots` as many side by side, as on Lambda Managed Instances.
+    With `slots` it serves so many at once, as on Lambda Managed Instances.
     """
 
     def __init__(self, launch: Launch, *, timeout: float, freezing: bool, slots: int = 1) -> None:
@@ -72,7 +71,7 @@ class Instance:
         self._freezing = freezing
         self._slots = slots
         self._given: dict[str, Invocation] = {}
-        """What the instance has been given to do, whether it has fetched it or still starts."""
+        """The invocations of the instance, also those that it has not fetched yet."""
         self._asked: asyncio.Queue[Invocation] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._running: Invocation | None = None
@@ -95,7 +94,7 @@ class Instance:
         self._watching = asyncio.create_task(self._watch())
 
     async def invoke(self, event: object) -> Invocation:
-        """Hand an event to the function; its answer comes in the invocation's `parts`."""
+        """Pass an event to the function. The invocation's `parts` are its answer."""
         invocation = Invocation(event)
         self._given[invocation.id] = invocation
         self._signal(signal.SIGCONT)
@@ -103,7 +102,9 @@ class Instance:
         return invocation
 
     async def free(self) -> bool:
-        """Whether it can take an event; one whose answer has ended has a moment to ask for it."""
+        """Whether it can take an event. Waits a moment for a function whose answer has just
+        ended.
+        """
         if self._slots > 1:
             given = self._given.values()
             self._given = {one.id: one for one in given if not one.ended.is_set()}
@@ -114,14 +115,14 @@ class Instance:
         return self.alive and self._all_run() and len(self._given) < self._slots
 
     def kill(self, why: str) -> None:
-        """What Lambda does to an environment whose time is over: no signal that can be caught."""
+        """Kill the environment by SIGKILL, as Lambda does after a time-out."""
         self.alive = False
         self._signal(signal.SIGKILL)
         for invocation in self._given.values():
             invocation.end(FunctionError(why))
 
     async def shut_down(self) -> list[int]:
-        """Lambda's Shutdown phase: SIGTERM, SIGKILL after 2 s. The exit codes."""
+        """Lambda's Shutdown phase: SIGTERM, and SIGKILL after 2 s. Returns the exit codes."""
         self.alive = False
         self._watching.cancel()
         self._signal(signal.SIGCONT)
@@ -147,14 +148,15 @@ class Instance:
         return all(process.poll() is None for process in self.processes)
 
     async def _watch(self) -> None:
-        """A process that ends takes the whole environment with it."""
+        """If a process ends, end the whole environment."""
         while self._all_run():  # noqa: ASYNC110 - no event for it
             await asyncio.sleep(0.02)
         self.kill("Runtime exited")
 
     async def _next(self, request: web.Request) -> web.StreamResponse:
         if self._running and self._slots == 1:
-            # The Web Adapter asks while its answer still streams; Lambda gives out no other event.
+            # The Web Adapter polls while its answer still streams. Lambda waits for the end of the
+            # answer.
             await self._running.ended.wait()
             self._given.pop(self._running.id, None)
             self._running = None

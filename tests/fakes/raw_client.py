@@ -1,6 +1,6 @@
-"""A client that may behave badly: half a body, a byte at a time, never reading, leaving early.
+"""A client that misbehaves: half a body, single bytes, no reading, early disconnects.
 
-Nothing is read or written but what a test asks for: the socket's buffers are the only ones.
+It reads and writes only when a test calls a method, so only the socket's buffers hold data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def request(
     headers: Mapping[str, str] | tuple[tuple[str, str], ...] = (),
     length: int | None = None,
 ) -> bytes:
-    """The bytes of a request; a body that is not bytes is sent as JSON, `length` may lie."""
+    """The bytes of a request. A body that is not bytes is sent as JSON; `length` may be wrong."""
     octets = body if isinstance(body, bytes) else json.dumps(body).encode()
     pairs = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
     names = {name.lower() for name, _ in pairs}
@@ -51,7 +51,7 @@ def request(
 
 
 class RawClient:
-    """One TCP connection. `source` is the local address it comes from (any 127.x.y.z)."""
+    """One TCP connection. `source` is its local address (any 127.x.y.z)."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -79,7 +79,9 @@ class RawClient:
         await asyncio.get_running_loop().sock_sendall(self._link, octets)
 
     async def drip(self, octets: bytes, *, delay: float) -> int:
-        """Send a byte every `delay` seconds until the peer has enough; how many it took."""
+        """Send a byte every `delay` seconds until the peer closes. Returns the number of accepted
+        bytes.
+        """
         for count, one in enumerate(octets):
             try:
                 await self.send(bytes([one]))
@@ -90,7 +92,7 @@ class RawClient:
         return len(octets)
 
     async def read(self, timeout: float = 5.0) -> bytes:
-        """Some bytes, b"" at the end of the connection; TimeoutError when nothing comes."""
+        """Read some bytes; b"" at the end of the connection. Raises TimeoutError."""
         async with asyncio.timeout(timeout):
             try:
                 octets = await asyncio.get_running_loop().sock_recv(self._link, 65536)
@@ -100,7 +102,7 @@ class RawClient:
         return octets
 
     async def until(self, what: bytes, timeout: float = 5.0) -> bool:
-        """Read until these bytes were received; False when the connection ended first."""
+        """Read until these bytes were received. Returns False if the connection ended first."""
         async with asyncio.timeout(timeout):
             while what not in self.received:
                 if not await self.read(timeout):
@@ -108,7 +110,7 @@ class RawClient:
         return True
 
     async def closed(self, timeout: float) -> bool:
-        """Whether the peer closes the connection in this time; what it sends is kept."""
+        """Whether the peer closes the connection within this time. Received data is kept."""
         try:
             async with asyncio.timeout(timeout):
                 while await self.read(timeout):
@@ -118,7 +120,7 @@ class RawClient:
         return True
 
     async def response(self, timeout: float = 5.0) -> RawResponse:
-        """One whole response; the body of a chunked one keeps its framing."""
+        """Read one response. A chunked body is returned with its framing."""
         await self.until(b"\r\n\r\n", timeout)
         head, _, _ = self.received.partition(b"\r\n\r\n")
         assert head, "closed without a response"

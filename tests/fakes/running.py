@@ -1,4 +1,4 @@
-"""What a test starts with `with`, and what ends it then, whatever happens inside."""
+"""Base class of helpers that a test starts with `with`; they always stop at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Running:
         return self
 
     def stop(self) -> object:
-        """Ends it, for good."""
+        """Stop it. It cannot be started again."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -29,7 +29,7 @@ class Running:
 
 
 class HttpServer(Running):
-    """A thread of its own for each request, on a free port of 127.0.0.1."""
+    """A server with a thread for each request, on a free port of 127.0.0.1."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

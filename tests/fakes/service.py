@@ -1,4 +1,4 @@
-"""The real service as a child process, in an environment that holds only what a test set."""
+"""The real service as a child process, with only the environment variables of the test."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-READY = re.compile(r"^Kefu is ready: (http://\S+:\d+)/\s*$")
+from kefu.bootstrap.constants import Constants
+from tests.fakes.forked import ForkedProcess
+
+READY = re.compile(r"^Kefu is ready: (http://\S+:\d+)/\s*$", re.MULTILINE)
+
+SERVED = Path(__file__).with_name("served.py")
 
 QUIET: dict[str, object] = {
-    # Limits would make tests wait for each other; those about limits set their own.
+    # Rate limits would delay tests; tests about limits set their own.
     "ip_requests_per_minute": 0,
-    "max_streams_per_ip": 0,
-    "session_requests_per_minute": 0,
     "store": "memory:",
     "allowed_origins": "https://shop.example",
     "openai_api": "true",
@@ -33,8 +35,9 @@ QUIET: dict[str, object] = {
 class Service:
     """`python -m kefu serve` on a free port of 127.0.0.1.
 
-    Settings are those of the environment, in lower case and without `KEFU_`. `upstream=None`
-    leaves KEFU_UPSTREAM_URL unset.
+    Settings are those of the environment, in lower case and without `KEFU_`, or the names of
+    `kefu.bootstrap.constants.Constants`, or `hooks`: the names of enabled hooks, comma separated.
+    `upstream=None` leaves KEFU_UPSTREAM_URL unset.
     """
 
     def __init__(
@@ -43,10 +46,24 @@ class Service:
         keys: Sequence[str] = ("key-one",),
         *,
         environment: dict[str, str] | None = None,
+        open_files: str | None = None,
+        python: Path | str | None = None,
         **settings: Any,
     ) -> None:
+        """It is forked from a process that has imported the service, or started by `python`.
+
+        `open_files`: how many files the process may have open, `SOFT:HARD` (Linux).
+        """
+        constants: dict[str, Any] = {"session_requests_per_minute": 0}
+        for name in Constants._fields:
+            if name in settings:
+                constants[name] = settings.pop(name)
+        self._arguments = [json.dumps(constants), "--host", "127.0.0.1", "--port", "0"]
         self._folder = tempfile.TemporaryDirectory(prefix="kefu-test-")
         self.folder = Path(self._folder.name)
+        if hooks := settings.pop("hooks", ""):
+            tables = [f"[hooks.{name}]" for name in str(hooks).split(",")]
+            (self.folder / "kefu.toml").write_text("\n".join(tables))
         self.environment = {
             "PATH": os.defpath,
             "HOME": self._folder.name,
@@ -56,49 +73,57 @@ class Service:
             **{f"KEFU_{k.upper()}": str(v) for k, v in {**QUIET, **settings}.items()},
             **(environment or {}),
         }
+        self._python = python if open_files is None else (python or sys.executable)
+        self._prefix = [] if open_files is None else ["prlimit", f"--nofile={open_files}"]
         self.url = ""
-        self._process: subprocess.Popen[str] | None = None
-        self._stdout: list[str] = []
-        self._ready = threading.Event()
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
     def start(self, timeout: float = 30) -> Self:
-        """Returns when the ready line came; what the service said goes into the failure."""
+        """Wait for the ready line. The error message of a failed start contains the service's
+        output.
+        """
         assert self._process is None, "`with Service(…)` starts it"
-        with self._stderr.open("w") as stderr:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"],
-                cwd=self.folder,
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-            )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
-        if not self._ready.wait(timeout) or not self.url:
-            text = self.stderr
-            self.kill()
-            raise AssertionError(f"the service did not become ready:\n{text}")
+        self._process = self._started()
+        deadline = time.monotonic() + timeout
+        while not (ready := READY.search(self.stdout)):
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                text = self.stderr
+                self.kill()
+                raise AssertionError(f"the service did not become ready:\n{text}")
+            time.sleep(0.01)
+        self.url = ready[1]
         return self
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                self._stdout.append(line)
-                if found := READY.match(line):
-                    self.url = found[1]
-                    self._ready.set()
-        self._ready.set()
+    def _started(self) -> subprocess.Popen[bytes] | ForkedProcess:
+        if self._python is None:
+            return ForkedProcess(
+                self._arguments,
+                folder=self.folder,
+                environment=self.environment,
+                stdout=self._stdout,
+                stderr=self._stderr,
+            )
+        with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
+            return subprocess.Popen(
+                [*self._prefix, str(self._python), "-P", str(SERVED), *self._arguments],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=stdout,
+                stderr=stderr,
+            )
 
     @property
-    def process(self) -> subprocess.Popen[str]:
+    def process(self) -> subprocess.Popen[bytes] | ForkedProcess:
         assert self._process is not None, "not started"
         return self._process
 
     @property
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
+
+    @property
+    def _stdout(self) -> Path:
+        return self.folder / "stdout"
 
     @property
     def _stderr(self) -> Path:
@@ -110,14 +135,18 @@ class Service:
 
     @property
     def stdout(self) -> str:
-        return "".join(self._stdout)
+        return self._stdout.read_text(errors="replace") if self._stdout.exists() else ""
 
     def logs(self) -> list[dict[str, Any]]:
-        """The JSON objects on stderr so far; a line that is none fails the test that looks."""
-        return [json.loads(line) for line in self.stderr.split("\n") if line.strip()]
+        """The JSON objects on stderr so far. Raises if a line is not JSON.
+
+        A line that is still being written is left out.
+        """
+        whole, _, _ = self.stderr.rpartition("\n")
+        return [json.loads(line) for line in whole.split("\n") if line.strip()]
 
     async def logged(self, *, timeout: float = 2.0, **fields: object) -> dict[str, Any]:
-        """The first log record with these fields, as soon as it is there."""
+        """Wait for the first log record with these fields."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             for record in self.logs():
@@ -134,16 +163,16 @@ class Service:
 
     @property
     def cpu(self) -> float:
-        """Processor seconds used so far (Linux), to the nanosecond: time.process_time() of it."""
-        clock = ~self.process.pid << 3 | 2  # what clock_getcpuclockid(3) makes of a process
+        """Processor seconds used so far, as time.process_time() would return them (Linux)."""
+        clock = ~self.process.pid << 3 | 2  # the clock id, computed as in clock_getcpuclockid(3)
         return time.clock_gettime(clock)
 
     def terminate(self) -> None:
-        """Ask it to end, and do not wait."""
+        """Send SIGTERM, and do not wait."""
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self, timeout: float = 10) -> int:
-        """SIGTERM, and the exit code."""
+        """Send SIGTERM, and wait. Returns the exit code."""
         if self.process.poll() is None:
             self.terminate()
         try:
@@ -152,25 +181,23 @@ class Service:
             self.kill()
 
     def restart(self, *, kill: bool = False) -> None:
-        """End it, or kill it, and start it anew in the same folder, on another port."""
+        """Stop or kill it, and start it again in the same folder, on another port."""
         if kill:
             self.kill()
         else:
             self.stop()
         self._process = None
-        self._ready.clear()
+        self._stdout.unlink()
         self.url = ""
         self.start()
 
     def kill(self) -> None:
-        """End it without a chance to clean up."""
+        """Kill it by SIGKILL."""
         self.process.kill()
         self.process.wait()
-        # A grandchild may hold the pipe open; it is nobody's to wait for.
-        self._reader.join(2)
 
     def close(self) -> None:
-        """End it, and forget its folder (the database and the log among it)."""
+        """Stop it, and delete its folder with the database and the log."""
         if self._process is not None:
             self.kill()
         self._folder.cleanup()

@@ -1,4 +1,4 @@
-"""A bot check's provider on loopback: it redeems each token once, and fails as it is told to."""
+"""A bot check's provider on loopback: it redeems each token once, and fails on request."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ class SiteVerify(HttpServer):
         self.asked: list[dict[str, str]] = []
         """The forms that came."""
         self.verdict: dict[str, Any] = {"hostname": "shop.example", "action": "chat"}
-        """What it says of a good token besides that it is good."""
+        """Further fields of the response for a good token."""
         self.instead: Callable[[], Answer] | None = None
-        """What it answers in place of a verdict."""
+        """Returns a response in place of a verdict."""
+        self.delays: dict[str, float] = {}
+        """Seconds before the answer to a token."""
         self._used: set[str] = set()
         provider = self
 
@@ -42,16 +44,17 @@ class SiteVerify(HttpServer):
                     self.end_headers()
                     self.wfile.write(body)
                 except ConnectionError:
-                    """Nobody waits any more: that is what some tests are about."""
+                    """The client has disconnected, as some tests intend."""
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
-                """Silent: what was asked is kept."""
+                """Log nothing, because `asked` records the requests."""
 
         super().__init__(Handler)
         self.url = f"{self.address}/siteverify"
 
     def answer(self, form: dict[str, str]) -> Answer:
         self.asked.append(form)
+        time.sleep(self.delays.get(form.get("response", ""), 0))
         if self.instead:
             return self.instead()
         if form.get("secret") != SECRET:
@@ -85,4 +88,4 @@ FAILURES: dict[str, Answer] = {
     "compressed": (200, {"Content-Encoding": "gzip"}, b"\x1f\x8b\x08\x00garbage"),
     "our secret is wrong": said(success=False, **{"error-codes": ["invalid-input-secret"]}),
 }
-"""What is no verdict, and must let nobody in."""
+"""Responses without a verdict, which must admit no visitor."""

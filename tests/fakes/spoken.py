@@ -1,4 +1,4 @@
-"""A model of the test's words behind the real relay; and a session that asks it."""
+"""A scripted model behind the real relay, and an agent session that uses it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kefu import sse
-from kefu.answer import Patience
+from kefu.agent.events import AgentSessionId, SessionEvent
+from kefu.agent.react import AgentDeps, AgentOptions, AgentSession, Piece, create_agent_session
+from kefu.agent.tools import Tool
 from kefu.context import CHARACTERS
-from kefu.events import Event, SessionId
-from kefu.keypool import KeyPool
-from kefu.react import AgentDeps, AgentOptions, AgentSession, Piece, create_agent_session
-from kefu.relay import Relay
-from kefu.stores.memory import MemoryStore
-from kefu.tools import Tool
+from kefu.relay import sse
+from kefu.relay.key_pool import KeyPool
+from kefu.relay.options import RelayOptions
+from kefu.relay.relay import Relay
+from kefu.relay.time_limits import NORMAL
+from kefu.stores.memory.store import MemoryStore
 
 KEY = "key-of-the-test"
 
@@ -64,7 +65,7 @@ def _chunk(choices: list[Any], **more: Any) -> bytes:
 
 
 class Spoken:
-    """An `Upstream` that gives these answers in turn, the last one again and again."""
+    """An `Upstream` that returns these answers in turn, and then repeats the last one."""
 
     def __init__(self, *answers: str | Say) -> None:
         self.answers = [Say(a) if isinstance(a, str) else a for a in answers]
@@ -95,23 +96,23 @@ class SpokenResponse:
             raise TimeoutError
         return part
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         self._spoken.closed += 1
 
     def finish(self) -> None:
-        """The connection could be used again."""
+        """Do nothing: there is no connection to reuse."""
 
 
 async def until(so: Callable[[], object]) -> None:
-    """Let everybody else run until it is so."""
+    """Let other tasks run until the condition holds."""
     async with asyncio.timeout(10):
-        while not so():  # noqa: ASYNC110 - what is waited for knows of no event
+        while not so():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0)
 
 
 @dataclass
 class HandClock:
-    """Goes on when told, and a millisecond with each look at it."""
+    """A clock that advances on request, and by a millisecond with each read."""
 
     time: float = 1_760_000_000.0
     spent: float = 0.0
@@ -126,21 +127,21 @@ class HandClock:
 
 @dataclass
 class Rig:
-    """A session and all that it told."""
+    """An agent session, with its recorded events and warnings."""
 
     spoken: Spoken
     session: AgentSession
-    events: list[Event] = field(default_factory=list)
+    events: list[SessionEvent] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def told(self) -> list[Event]:
-        """The events that are logged."""
+    def told(self) -> list[SessionEvent]:
+        """The events that are written to the log."""
         return [event for event in self.events if event.type != "assistant_chunk"]
 
     @property
     def shown(self) -> str:
-        """All the words that were shown, of any kind."""
+        """The text of all displayed pieces, of any kind."""
         return "".join(piece.text for piece in self.pieces)
 
     def types(self) -> list[str]:
@@ -157,18 +158,18 @@ def rig(
     keys: int = 1,
     **options: Any,
 ) -> Rig:
-    """A session with a model that gives these answers; tokens are characters."""
+    """A session with a model that returns these answers. One character counts as one token."""
     spoken = Spoken(*answers)
     clock = HandClock()
     store = MemoryStore(clock.now)
     pool = KeyPool([f"{KEY}-{number}" for number in range(keys)])
-    patience = Patience(stall_timeout=600, max_duration=600)
-    relay = Relay(spoken, pool, store, clock, patience)
+    limits = NORMAL._replace(stall=600, max_duration=600)
+    relay = Relay(spoken, pool, store, clock, RelayOptions(limits))
     made = Rig(spoken, None, [], [], [])  # type: ignore[arg-type]
     given = AgentDeps(
         relay,
         clock,
-        lambda: SessionId("sess_test"),
+        lambda: AgentSessionId("sess_test"),
         CHARACTERS,
         "characters",
         {tool.name: tool for tool in tools},

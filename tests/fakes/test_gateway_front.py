@@ -1,4 +1,4 @@
-"""The gateway and the Runtime API that tests use keep the limits that AWS documents."""
+"""The simulated gateway and Runtime API have the limits that AWS documents."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Started = Callable[..., str]
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[Started]:
-    """The address of a gateway whose function does one thing."""
+    """The address of a gateway whose function has the given behaviour."""
     (tmp_path / "runtime.py").write_text(RUNTIME)
 
     def launch_of(kind: str) -> Launch:
@@ -95,7 +95,7 @@ def test_status_headers_and_cookies_are_those_of_the_prelude(started: Started, k
 
 
 @pytest.mark.parametrize("kind", ["long", "bare", "html", "buffered", "error", "exits"])
-def test_what_is_no_streamed_answer_is_502(started: Started, kind: str) -> None:
+def test_a_response_that_is_no_stream_is_502(started: Started, kind: str) -> None:
     assert get(started(kind)).status_code == 502
 
 
@@ -107,7 +107,7 @@ def test_silence_and_the_functions_time_limit_cut_the_answer(started: Started, l
     assert 0.9 < time.monotonic() - began < 10
 
 
-def test_what_is_over_ten_megabytes_takes_its_time(started: Started) -> None:
+def test_data_over_ten_megabytes_is_throttled(started: Started) -> None:
     began = time.monotonic()
     assert len(get(started("large")).content) == 11 * 1048576
     assert time.monotonic() - began > 0.5

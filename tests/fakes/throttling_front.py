@@ -1,7 +1,7 @@
-"""Stands before a DynamoDB and refuses what it is asked, as an overloaded table does.
+"""A proxy in front of DynamoDB that refuses requests, as an overloaded table does.
 
-DynamoDB Local never throttles. The words are those of the real service, so that the real boto3
-between front and store does what it does there: try again, then give up.
+DynamoDB Local never throttles. The error messages are DynamoDB's, so boto3 retries and fails as it
+does with the real service.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import time
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.fakes.running import HttpServer
@@ -26,6 +28,8 @@ class ThrottlingFront(HttpServer):
     def __init__(self, target: str) -> None:
         self.target = urlsplit(target).netloc
         self.throttling = True
+        self.passing = 0
+        """Calls that pass before the others are throttled."""
         self.refused = 0
         front = self
 
@@ -33,13 +37,14 @@ class ThrottlingFront(HttpServer):
             protocol_version = "HTTP/1.1"
 
             def handle(self) -> None:
-                # A service that ends leaves its connections as they are.
+                # A stopped service may reset its connections.
                 with contextlib.suppress(ConnectionError):
                     super().handle()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if front.throttling:
+                front.passing -= 1
+                if front.throttling and front.passing < 0:
                     front.refused += 1
                     self.answer(400, REFUSAL)
                 else:
@@ -53,7 +58,7 @@ class ThrottlingFront(HttpServer):
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
-                """Silent: the answers speak for themselves."""
+                """Log nothing, because the responses show what happened."""
 
         super().__init__(Handler)
         self.url = self.address
@@ -66,3 +71,36 @@ class ThrottlingFront(HttpServer):
             return response.status, response.read()
         finally:
             connection.close()
+
+
+class UnprocessedFront(ThrottlingFront):
+    """Returns some requests of a batch as unprocessed, as a busy table does."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.throttling = False
+        self.at_most = 1 << 30
+        """The number of requests of a batch that are processed; the others are returned."""
+        self.batches: list[float] = []
+        """When each batch came; monotonic."""
+
+    def forward(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        if "DynamoDB_20120810.Batch" not in headers["X-Amz-Target"]:
+            return super().forward(body, headers)
+        self.batches.append(time.monotonic())
+        whole = json.loads(body)
+        [(table, asked)] = whole["RequestItems"].items()
+        reading = isinstance(asked, dict)
+        keys: list[Any] = asked["Keys"] if reading else asked
+        now, later = (
+            {**asked, "Keys": part} if reading else part
+            for part in (keys[: self.at_most], keys[self.at_most :])
+        )
+        answer: dict[str, Any] = {"Responses": {}, "ItemCollectionMetrics": {}}
+        if self.at_most > 0:
+            part = json.dumps({**whole, "RequestItems": {table: now}}).encode()
+            headers = {**headers, "Content-Length": str(len(part))}
+            answer = json.loads(super().forward(part, headers)[1])
+        left = {table: later} if len(keys) > self.at_most else {}
+        answer["UnprocessedKeys" if reading else "UnprocessedItems"] = left
+        return 200, json.dumps(answer).encode()

@@ -1,7 +1,7 @@
-"""A model's server on loopback that does what a test scripted, and keeps a journal.
+"""A model server on loopback that follows the script of a test, and records its requests.
 
-Its HTTP is its own, so that it can misbehave at the level of bytes. It runs in a thread with its
-own event loop; `script`, `calls` and the rest may be used from any thread.
+It implements HTTP itself, so that it can send invalid bytes. It runs in a thread with its own event
+loop; `script`, `calls` and the other methods may be called from any thread.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class _Rule:
         return self.key in ("*", call.key) and self.asking in call.question
 
     def next(self) -> Behaviour:
-        """In the scripted order; the last one again and again."""
+        """The next behaviour; the last one is repeated."""
         behaviour = self.behaviours[min(self.used, len(self.behaviours) - 1)]
         self.used += 1
         return behaviour
 
 
 class ScriptedUpstream(Running):
-    """`with ScriptedUpstream() as upstream:` gives a running server on a free port."""
+    """`with ScriptedUpstream() as upstream:` starts a server on a free port."""
 
     def __init__(
         self,
@@ -71,22 +71,22 @@ class ScriptedUpstream(Running):
             return list(self._journal)
 
     def calls(self, asking: str = "") -> list[Call]:
-        """The calls, in their order, whose question holds `asking`."""
+        """The calls whose question contains `asking`, in their order."""
         return [call for call in self.journal if asking in call.question]
 
     def keys(self, asking: str = "") -> list[str]:
         return [call.key for call in self.calls(asking)]
 
     def script(self, key: str, *behaviours: Behaviour, asking: str = "") -> None:
-        """What to do with requests that carry `key` ("*": any) and whose question holds `asking`.
+        """Set the behaviours for requests with `key` ("*": any) whose question contains `asking`.
 
-        In their order, the last one repeats. A rule that names more of the request goes first.
+        They are used in their order, and the last one is repeated. The most specific rule applies.
         """
         with self._lock:
             self._rules[key, asking] = _Rule(key, asking, behaviours)
 
     async def until(self, holds: Callable[[], bool], timeout: float = 2.0) -> bool:
-        """Wait until something is true of the journal; the answer says whether it became so."""
+        """Wait until `holds()` is true. Returns False after the time-out."""
         end = time.monotonic() + timeout
         while not holds():
             if time.monotonic() > end:
@@ -95,7 +95,7 @@ class ScriptedUpstream(Running):
         return True
 
     async def asked(self, asking: str = "", count: int = 1, timeout: float = 3.0) -> Call:
-        """The `count`-th call with this question, as soon as it is there."""
+        """Wait for the call number `count` with this question, and return it."""
         assert await self.until(lambda: len(self.calls(asking)) >= count, timeout), "no such call"
         return self.calls(asking)[count - 1]
 
@@ -123,7 +123,7 @@ class ScriptedUpstream(Running):
         await asyncio.sleep(0)
 
     def close_idle(self) -> None:
-        """Close the connections on which nothing is under way, as servers do after a while."""
+        """Close the idle connections, as servers do after some time."""
         for connection in [*self._open]:
             self._loop.call_soon_threadsafe(connection.close_if_idle)
 
@@ -151,7 +151,7 @@ class ScriptedUpstream(Running):
 
 
 def reserved_port() -> socket.socket:
-    """A bound socket that does not listen: connecting to it is refused, and stays so."""
+    """A bound socket that does not listen: connections to its port are refused."""
     reserved = socket.socket()
     reserved.bind(("127.0.0.1", 0))
     return reserved

@@ -1,4 +1,4 @@
-"""The scripted upstream's own HTTP/1.1: one connection, its calls, and who closed it when."""
+"""The HTTP/1.1 connections of the scripted upstream, and a record of who closed them and when."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class Call:
 
 
 class Upstream(Protocol):
-    """What a connection asks of its server."""
+    """The methods of the server that a connection uses."""
 
     def opened(self, connection: Connection) -> None: ...
 
     def closed(self, connection: Connection) -> None: ...
 
     def choose(self, call: Call) -> Behaviour:
-        """Note the call in the journal, and say what to do with it."""
+        """Record the call, and return its behaviour."""
         ...
 
 
 class Connection(asyncio.Protocol):
-    """One TCP connection: requests one after the other, and who closed it when."""
+    """One TCP connection with its requests, and a record of who closed it and when."""
 
     def __init__(self, upstream: Upstream, send_buffer: int | None) -> None:
         self._upstream = upstream
@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        # High water 0: a write counts as sent when the kernel has it.
+        # With high water 0, a write ends when the kernel has accepted the bytes.
         transport.set_write_buffer_limits(0)
         link: socket.socket = transport.get_extra_info("socket")
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -155,7 +155,7 @@ class Connection(asyncio.Protocol):
         del self._buffer[:size]
         return taken
 
-    # What a behaviour may use: `behaviours.Exchange`.
+    # Implements `behaviours.Exchange`.
 
     @property
     def body(self) -> Any:

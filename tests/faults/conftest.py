@@ -1,4 +1,4 @@
-"""The real service in front of a scripted upstream, and a table behind a network that may fail."""
+"""Fixtures: the real service in front of a scripted upstream, and a table with network faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from kefu.stores.dynamodb import DynamoStore
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.engines import new_table
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import question, shared, staged

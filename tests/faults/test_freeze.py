@@ -1,4 +1,4 @@
-"""L4: the process is frozen between two requests, as Lambda does, and thawed for the next one."""
+"""L4: the process is frozen between two requests, as on Lambda, and continues with the next one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,14 @@ from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
+from tests.fakes.stage import UNHURRIED, Stage
 from tests.parts.plugin import CREDENTIALS
 
 
 async def test_l4_connections_that_died_while_frozen_are_replaced_and_no_key_rests(
     staged: Staged,
 ) -> None:
-    running = staged(1)
+    running = staged(1, **UNHURRIED)
     running.script(b.answer("warm"), asking="<warm>")
     running.script(b.answer("thawed"), asking="<next>")
     pair = await asyncio.gather(running.ask("<warm> 1"), running.ask("<warm> 2"))
@@ -37,15 +39,16 @@ async def test_l4_connections_that_died_while_frozen_are_replaced_and_no_key_res
     assert answer.text == "thawed"
     assert len(running.upstream.calls("<next>")) == 1
     assert running.upstream.connections == opened + 1
-    line = [each for each in running.service.logs() if each.get("path") == "/api/chat"][-1]
+    assert await running.upstream.until(lambda: len(_chats(running)) == 3, 10)
+    line = _chats(running)[-1]
     assert line["attempts"] == 1
     assert line["keys"][0].endswith(":ok")
-    # The only key: had it been cooled, nobody could answer now.
+    # There is one key: during a cooldown this request would fail.
     assert (await running.ask("<next> again")).complete
 
 
 async def test_l4_freezing_changes_nothing_when_the_connections_survive(staged: Staged) -> None:
-    running = staged(1)
+    running = staged(1, **UNHURRIED)
     running.script(b.answer("hi"))
     assert (await running.ask("<first>")).complete
     opened = running.upstream.connections
@@ -60,7 +63,9 @@ async def test_l4_freezing_changes_nothing_when_the_connections_survive(staged: 
 async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
     staged: Staged, dynamodb_local: str, aws_environment: dict[str, str], start: str
 ) -> None:
-    """SnapStart copies the process as soon as it is ready; otherwise it is to be warm."""
+    """SnapStart copies the process when it is ready. Without SnapStart the connection stays
+    open.
+    """
     table = await new_table(dynamodb_local, time.time, with_ttl=True)
     with FaultProxy(dynamodb_local) as proxy:
         environment = {
@@ -68,18 +73,24 @@ async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
             "AWS_ENDPOINT_URL_DYNAMODB": proxy.url,
             "AWS_LAMBDA_INITIALIZATION_TYPE": start,
         }
-        running = staged(1, store=f"dynamodb://{table.table}", environment=environment)
+        store = f"dynamodb://{table.table}"
+        running = staged(1, store=store, environment=environment, **UNHURRIED)
         running.script(b.answer("hi"))
-        # Warmed either way: boto3 is loaded, and has asked.
+        # In both cases the start has loaded boto3 and connected to the table.
         assert await running.upstream.until(lambda: proxy.connections == 1, 10)
         left = 0 if start == "snap-start" else 1
-        assert await running.upstream.until(lambda: _connected_to(proxy.port) == left, 2)
+        assert await running.upstream.until(lambda: _connected_to(proxy.port) == left, 10)
         assert (await running.ask()).complete
         assert "degraded" not in running.service.stderr
     await table.aclose()
 
 
+def _chats(running: Stage) -> list[dict[str, Any]]:
+    """The log lines of answered questions."""
+    return [line for line in running.service.logs() if line.get("path") == "/api/chat"]
+
+
 def _connected_to(port: int) -> int:
-    """Established connections to a port of this machine (Linux)."""
+    """The number of established connections to a port of this machine (Linux)."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return sum(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)

@@ -1,4 +1,4 @@
-"""Session logs when processes die, disks fill up and folders refuse (K1, K2, K3, K10)."""
+"""Session logs when processes die, disks fill up, or folders are unusable (K1, K2, K3, K10)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from pathlib import Path
 
 import pytest
 
+from kefu.agent.events import Action, AgentSessionId, SessionEvent, TurnStart, read_lines
+from kefu.agent.react import resume
 from kefu.context import Message
 from kefu.errors import HistoryBusy, HistoryUnavailable
-from kefu.events import Action, Event, SessionId, TurnStart, read_lines
-from kefu.react import resume
 from kefu.stores.jsonl import JsonlHistorySink, logged_sessions, read_log
 from tests.fakes.spoken import rig
 
-SESSION = SessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
 
-def event(number: int, text: str = "some text") -> Event:
-    return Event(1_760_000_000.0 + number, SESSION, number, Action("read", text), 1, 0)
+def event(number: int, text: str = "some text") -> SessionEvent:
+    return SessionEvent(1_760_000_000.0 + number, SESSION, number, Action("read", text), 1, 0)
 
 
 def numbers(folder: Path) -> list[int]:
@@ -38,7 +38,7 @@ def numbers(folder: Path) -> list[int]:
 
 @pytest.fixture
 async def two_turns(tmp_path: Path) -> bytes:
-    """The log of a session with two whole turns, the first of them with a tool."""
+    """The log of a session with two complete turns. The first one has a tool call."""
     sink = JsonlHistorySink(tmp_path, SESSION)
     talk = rig(
         '<action tool="none">x</action>',
@@ -59,7 +59,9 @@ def history(log: bytes) -> list[str]:
 
 
 def goes_on(folder: Path, log: bytes) -> None:
-    """A process that died left this: what it says whole is read, and the next one goes on."""
+    """Check that the complete lines of a log can be read, and that the next process
+    continues it.
+    """
     folder.mkdir()
     path = folder / f"{SESSION}.jsonl"
     path.write_bytes(log)
@@ -165,7 +167,7 @@ def test_k3_200_writers_of_50_lines_each_write_one_after_the_other(tmp_path: Pat
 
 @contextmanager
 def full_after(size: int) -> Iterator[None]:
-    """No file of this process may be longer; as on a full disk, a part may still be written."""
+    """Limit the size of this process's files. As on a full disk, a part may still be written."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
@@ -186,7 +188,7 @@ def test_k2_a_full_disk_leaves_no_half_line_and_heals(tmp_path: Path) -> None:
     assert numbers(tmp_path) == [1, 3]
 
 
-async def test_k2_s20_the_chat_goes_on_with_one_message(tmp_path: Path) -> None:
+async def test_k2_s20_the_chat_continues_after_one_warning(tmp_path: Path) -> None:
     sink = JsonlHistorySink(tmp_path, SESSION)
     talk = rig("yes", deps={"history_sinks": (sink,), "new_id": lambda: SESSION})
     with full_after(sink.path.stat().st_size + 10):
@@ -206,7 +208,7 @@ def test_s23_logs_are_their_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(sink.path.parent.stat().st_mode) == 0o700
 
 
-def test_k10_what_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_k10_a_failed_write_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HistoryUnavailable, match="Not a directory"):
         JsonlHistorySink(tmp_path / "file" / "history", SESSION)
@@ -226,13 +228,13 @@ def test_a_name_that_is_no_sessions_leads_nowhere(name: str, tmp_path: Path) -> 
 def test_k10_a_clock_that_goes_back_changes_no_order(tmp_path: Path) -> None:
     sink = JsonlHistorySink(tmp_path, SESSION)
     for number, ts in enumerate([100.0, 50.0, 200.0], 1):
-        sink.append(Event(ts, SESSION, number, TurnStart(str(ts)), number))
+        sink.append(SessionEvent(ts, SESSION, number, TurnStart(str(ts)), number))
     sink.close()
     assert numbers(tmp_path) == [1, 2, 3]
 
 
 def test_s9_the_session_that_was_last_written_to_is_the_first(tmp_path: Path) -> None:
-    other = SessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAW")
+    other = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAW")
     for at, session in enumerate((other, SESSION)):
         sink = JsonlHistorySink(tmp_path, session)
         sink.close()

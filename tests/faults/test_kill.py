@@ -1,4 +1,4 @@
-"""D10, L2: a process that is killed in the middle of turns, 200 of them, at whatever point."""
+"""D10, L2: 200 requests whose process is killed at a random moment of a turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from kefu.sessions import LEASE, SessionId
+from kefu.sessions.model import LEASE, SessionId
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
@@ -20,7 +20,7 @@ AT_ONCE = 25
 
 
 class Chatty(Visitor):
-    """Asks one thing after the other; notes what was answered to the end."""
+    """A client that sends one message after the other, and records the complete answers."""
 
     def __init__(self, *given: Any, number: int) -> None:
         super().__init__(*given)
@@ -38,14 +38,14 @@ class Chatty(Visitor):
 
 
 async def echo(exchange: b.Exchange) -> None:
-    """Two pieces, at a random pace, that say which question they answer."""
+    """An answer in two pieces, with random pauses. Its text contains the question."""
     question = exchange.body["messages"][-1]["content"]
     pace = random.random() * 0.08
     await b.answer("re ", question, delay=pace, before=pace)(exchange)
 
 
 def check_told(messages: list[dict[str, str]]) -> None:
-    """Whole turns, in order, each with its own answer, then the question."""
+    """Check a prompt: complete turns in order, each with its own answer, and then the question."""
     assert [m["role"] for m in messages] == ["system", *roles(len(messages) - 1)]
     told = messages[1:-1]
     for question, answer in zip(told[::2], told[1::2], strict=True):
@@ -59,7 +59,7 @@ def roles(count: int) -> list[str]:
 
 
 async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(staged: Staged) -> None:
-    """And leaves no chat that cannot go on: what it was in the middle of is not told again."""
+    """Every chat can continue. The unfinished message is not part of later prompts."""
     running = staged(4, store=STORE, capture="off")
     running.script(echo)
     visitors = [Chatty(running, number=number) for number in range(AT_ONCE)]
@@ -70,7 +70,7 @@ async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(staged: 
         assert await running.upstream.until(lambda: len(running.upstream.journal) >= busy, 30)  # noqa: B023
         await asyncio.sleep(random.random() * 0.1)
         assert not any(chat.done() for chat in chats)
-        killed.set()  # no visitor gets a turn between this and the kill
+        killed.set()  # no client begins a turn between this line and the kill
         running.service.restart(kill=True)
         for ended in await asyncio.gather(*chats, return_exceptions=True):
             assert ended is None or isinstance(ended, httpx.TransportError), ended
@@ -79,7 +79,7 @@ async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(staged: 
     for visitor in visitors:
         assert (await visitor.say(f"<{visitor.number}.9999>")).complete
     interrupted = sum([await check_stored(visitor) for visitor in visitors])
-    assert interrupted > KILLS * AT_ONCE / 3  # the rest were on their way to or from it
+    assert interrupted > KILLS * AT_ONCE / 3  # the other requests had not arrived yet
     answered = sum(len(visitor.answered) for visitor in visitors)
     assert answered > 2 * AT_ONCE
     db = sqlite3.connect(running.service.folder / FILE)
@@ -88,13 +88,13 @@ async def test_d10_a_killed_process_loses_nothing_that_was_acknowledged(staged: 
 
 
 async def check_stored(visitor: Chatty) -> int:
-    """How many of its turns were killed."""
+    """Check the stored messages of a client. Returns the number of its interrupted turns."""
     async with store_of(visitor.stage, lambda: time.time() + LEASE) as store:
         kept = await store.messages(
             SessionId(visitor.session_id or ""), limit=2000, now=time.time() + LEASE
         )
     assert [m.id for m in kept] == sorted({m.id for m in kept})
-    # Failed is what a machine too busy to save it in a second has refused: nobody was answered.
+    # A message is `failed` if a busy machine could not save it within a second.
     assert {m.status for m in kept} <= {"ok", "interrupted", "failed"}
     refused = {m.content for m in kept if m.status == "failed"}
     assert refused.isdisjoint(question for question, _ in visitor.answered)

@@ -1,4 +1,4 @@
-"""Kept chats in a DynamoDB table, seen by a visitor of the service (P7, P35, P36, D5, D6, D8)."""
+"""Stored chats in a DynamoDB table, as a visitor sees them (P7, P35, P36, D5, D6, D8)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions import Retention, SessionId
-from kefu.stores.dynamodb import DynamoStore
+from kefu.sessions.model import Retention, SessionId
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
+from tests.fakes.throttling_front import ThrottlingFront
 from tests.faults.test_stores import eventually
 from tests.parts.plugin import CREDENTIALS
 
@@ -46,10 +47,10 @@ async def site(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIte
     await table.aclose()
 
 
-async def test_a_chat_goes_on_with_another_instance_and_is_deleted_by_a_third(
+async def test_a_chat_continues_on_another_instance_and_is_deleted_by_a_third(
     staged: Staged, site: Site
 ) -> None:
-    """P35: each accepts the others' tokens."""
+    """P35: each instance accepts the tokens of the others."""
     one = staged(1, **site.settings)
     two, three = (staged(1, upstream=one.upstream, **site.settings) for _ in range(2))
     one.script(b.answer("the first answer"), b.answer("the second answer"))
@@ -80,8 +81,8 @@ async def test_a_chat_goes_on_with_another_instance_and_is_deleted_by_a_third(
 async def test_d5_d8_without_its_table_a_kept_chat_is_refused_in_time_and_nothing_is_paid_for(
     staged: Staged, site: Site
 ) -> None:
-    """A table that takes two seconds for every answer is no better than none: nobody waits for it
-    longer than one, and after three in a row nobody waits at all.
+    """Also for a table that answers after two seconds: a request waits at most one second, and
+    after three failures in a row none waits.
     """
     running = staged(1, **site.settings)
     visitor = Visitor(running)
@@ -107,10 +108,42 @@ async def test_d5_d8_without_its_table_a_kept_chat_is_refused_in_time_and_nothin
     assert [content for _, content, _ in await visitor.shown()][-2] == "back"
 
 
+@pytest.mark.parametrize("asked_again", [True, False])
+@pytest.mark.parametrize("passing", [1, 3])
+async def test_t29_a_deletion_that_the_table_refused_is_completed(
+    staged: Staged, site: Site, dynamodb_local: str, passing: int, asked_again: bool
+) -> None:
+    """The visitor's second attempt or the service itself completes it. Until then no attempt
+    succeeds.
+    """
+    with ThrottlingFront(dynamodb_local) as front:
+        front.throttling = False
+        address = {**site.settings["environment"], "AWS_ENDPOINT_URL_DYNAMODB": front.url}
+        running = staged(1, **{**site.settings, "environment": address})
+        visitor = Visitor(running)
+        assert (await visitor.say("CANARY")).complete
+        front.passing, front.throttling = passing, True
+        refused = await visitor.look("", "DELETE")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        front.throttling = False
+
+        async def gone() -> bool:
+            return (await visitor.look()).status_code == 404
+
+        async def deleted() -> bool:
+            again = asked_again and (await visitor.look("", "DELETE")).status_code == 204
+            return again or str(visitor.session_id) not in repr(await site.items())
+
+        await eventually(gone)
+        await eventually(deleted)
+        assert str(visitor.session_id) not in repr(items := await site.items())
+        assert "CANARY" not in repr(items)
+
+
 async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
     staged: Staged, site: Site
 ) -> None:
-    """The table goes while the answer streams, and is back a second later."""
+    """The table fails while the answer streams, and works again a second later."""
     running = staged(1, **site.settings)
     running.script(b.answer("one ", "two ", "three", delay=0.2))
     visitor = Visitor(running)

@@ -1,4 +1,4 @@
-"""Faults of the SQLite file (D11): locked, full, broken, moved; it is back as soon as it can be."""
+"""Faults of the SQLite file (D11): locked, full, corrupt, moved; it is used again soon."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from kefu.chat.limits import Rate
 from kefu.errors import StoreUnavailable
-from kefu.keypool import Cooldown, Reason, fingerprint
-from kefu.limits import Rate
-from kefu.stores.guarded import GuardedCooldowns, GuardedLimits
-from kefu.stores.memory import MemoryStore
-from kefu.stores.migrations import MIGRATIONS
-from kefu.stores.sqlite import SqliteStore
+from kefu.relay.key_pool import Cooldown, Reason, fingerprint
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.memory.store import MemoryStore
+from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.migrations import MIGRATIONS
+from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.child import Child
+from tests.contract.engines import settled
 
 ONE = fingerprint("key-one")
 RATE = Rate(3, 86400.0)
-FULL = 16384
-"""Bytes: no -wal here is shorter, and no -shm can be made anew, which has 32768."""
+FULL = 1024
+"""Bytes: no -wal that holds a page is shorter, and no -shm can be made anew, which has 32768."""
 
 HOLD = """
 import sqlite3, sys
@@ -37,7 +41,7 @@ sys.stdin.read()
 """
 
 
-def resting(seconds: float = 60.0) -> Cooldown:
+def cooling(seconds: float = 60.0) -> Cooldown:
     return Cooldown(time.time() + seconds, Reason.RATE_LIMITED)
 
 
@@ -59,7 +63,7 @@ WRITERS = ("BEGIN IMMEDIATE",)
 
 @contextlib.contextmanager
 def locked(file: Path, against: tuple[str, ...]) -> Iterator[None]:
-    """Another process has the file for itself."""
+    """Another process has locked the file exclusively."""
     command = [sys.executable, "-c", HOLD, str(file), *against]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -69,7 +73,7 @@ def locked(file: Path, against: tuple[str, ...]) -> Iterator[None]:
 
 
 async def test_a_locked_file_is_unavailable_then_back(store: SqliteStore, file: Path) -> None:
-    mine = resting()
+    mine = cooling()
     with locked(file, READERS_TOO):
         for call in (store.cooldowns(), store.cool(ONE, mine), store.take("visitor", RATE)):
             with pytest.raises(StoreUnavailable, match=r"kefu\.sqlite3: database is locked"):
@@ -84,7 +88,7 @@ async def test_a_writer_waits_for_another_one_without_stopping_the_loop(
     await store.cooldowns()
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        write = asyncio.create_task(store.cool(ONE, resting()))
+        write = asyncio.create_task(store.cool(ONE, cooling()))
         gaps = []
         for _ in range(20):
             before = time.monotonic()
@@ -96,6 +100,28 @@ async def test_a_writer_waits_for_another_one_without_stopping_the_loop(
         assert ONE in await write
 
 
+async def test_a_writer_waits_for_a_short_lock_without_the_worker_thread(
+    store: SqliteStore, file: Path
+) -> None:
+    """The thread holds the lock longer, so under overload all calls would end there."""
+    await store.cooldowns()
+    attempts = 0
+
+    def write(db: sqlite3.Connection) -> threading.Thread:
+        nonlocal attempts
+        attempts += 1
+        with writing(db):
+            return threading.current_thread()
+
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        call = asyncio.create_task(store._file.run(write))
+        while attempts < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        other.execute("COMMIT")
+        assert await call is threading.main_thread()
+
+
 async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
     degraded: list[str] = []
     store = SqliteStore(file, time.time)
@@ -103,7 +129,7 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
     limits = GuardedLimits(
         store, MemoryStore(time.time), on_degraded=degraded.append, circuit=cooldowns.circuit
     )
-    mine = resting()
+    mine = cooling()
     assert await limits.take("visitor", RATE) == 0
     with locked(file, WRITERS):
         started = time.monotonic()
@@ -112,8 +138,8 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
         assert await cooldowns.cooldowns() == {ONE: mine}
         with pytest.raises(StoreUnavailable):
             await limits.reserve("day", 1, 10)
-        assert time.monotonic() - started < 0.3
-        assert len(degraded) == 1
+        assert time.monotonic() - started < 2.5
+        assert len(degraded) == 3
     async with asyncio.timeout(15):
         while True:
             if await store.cooldowns() == {ONE: mine}:
@@ -125,7 +151,7 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
 
 
 def test_a_full_disk_is_unavailable_then_back(file: Path) -> None:
-    """The kernel refuses to let any file of the process grow, as a full disk does."""
+    """The kernel limits the size of the process's files, which simulates a full disk."""
     until = time.time() + 600
     with Child(f"sqlite:///{file}") as child:
         assert child.ask("cool", ONE, until, "failing") == {ONE: [until, "failing"]}
@@ -171,7 +197,7 @@ async def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> No
     await store.aclose()
 
 
-async def test_a_closed_store_says_so(store: SqliteStore) -> None:
+async def test_a_closed_store_raises_an_error(store: SqliteStore) -> None:
     await store.cooldowns()
     await store.aclose()
     await store.aclose()
@@ -185,6 +211,7 @@ async def test_drained_buckets_and_old_budgets_are_forgotten(file: Path) -> None
     for number in range(300):
         assert await store.take(f"visitor {number}", RATE) == 0
     assert await store.reserve("monday", 1, 10)
+    await settled(store._file)
     now += 3 * 86400
     for number in range(300):
         assert await store.take(f"later visitor {number}", RATE) == 0

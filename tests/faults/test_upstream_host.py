@@ -1,11 +1,10 @@
-"""The upstream's host is at fault, or silent: rows U10 to U14 and L4 of the fault matrix."""
+"""The upstream's host fails or is silent: rows U10 to U14 and L4 of the fault matrix."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 from pathlib import Path
-from typing import Any
 
 from tests.fakes import behaviours as b
 from tests.fakes.certificate import self_signed
@@ -19,7 +18,7 @@ async def test_u10_refused_connection_is_503_and_cools_no_key(staged: Staged) ->
     running = staged(1, upstream=upstream)
     answer = await running.ask()
     assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
-    assert answer.ended_at < 1.5
+    assert answer.ended_at < 3
     with upstream:
         assert (await running.ask()).complete
 
@@ -29,15 +28,15 @@ async def test_u10_unknown_host_is_503(staged: Staged) -> None:
     answer = await running.ask()
     assert (answer.status, answer.error["code"]) in [
         (503, "upstream_service_unavailable"),
-        # A resolver that is slow to say no is a silent host.
+        # A resolver that answers too late counts as a silent host.
         (504, "gateway_timeout"),
     ]
-    assert answer.ended_at < 1.5
+    assert answer.ended_at < 6
     assert b"nosuch" not in answer.raw
 
 
 async def test_u10_u12_faults_of_the_host_cool_no_key(staged: Staged) -> None:
-    running = staged(1)
+    running = staged(1, max_duration=6)
     running.script(b.reset_at_once, b.silent, b.headers_then_silence, b.garbage, b.answer("there"))
     answers = [await running.ask() for _ in range(4)]
     assert [answer.status for answer in answers] == [503, 504, 200, 503]
@@ -65,83 +64,61 @@ async def test_u11_untrusted_certificate_is_503_without_a_storm(
         assert "certificate" in repr(line)
 
 
-async def test_u12_silent_upstream_is_given_up_within_the_budget(
-    shared: Stage, question: str
-) -> None:
-    shared.script(b.silent, asking=question)
-    answer = await shared.ask(question)
-    assert (answer.status, answer.error["code"]) == (504, "gateway_timeout")
-    assert 0.9 < answer.ended_at < 1.5
-    calls = shared.upstream.calls(question)
-    assert len({call.key for call in calls}) == len(calls) == 2
-    assert 0.4 < calls[1].asked_at - calls[0].asked_at < 0.8
-    assert await shared.upstream.until(lambda: all(call.closed_at for call in calls), 0.5)
+async def test_u12_u13_u14_time_limits_hold(staged: Staged) -> None:
+    """The limits run concurrently: 2.5 s until another key is asked beside a silent one, 4.5 s
+    until all keys are given up, and 10 s of silence within an answer or before its first event.
+    """
+    running = staged(12)
+    running.script(b.silent, asking="<never>")
+    running.script(b.silent, b.answer("second"), asking="<silent>")
+    running.script(b.headers_then_silence, b.answer("one", " two"), asking="<thinking>")
+    running.script(b.stall_after(3), asking="<stall>")
+    cases = ("<never>", "<silent>", "<thinking>", "<stall>")
+    never, second, thought, stalled = await asyncio.gather(*map(running.ask, cases))
+
+    assert (never.status, never.error["code"]) == (504, "gateway_timeout")
+    assert 4.4 < never.ended_at < 6
+    first, hedge = running.upstream.calls("<never>")
+    assert first.key != hedge.key
+    assert 1.5 < hedge.asked_at - first.asked_at < 4
+    assert await running.upstream.until(lambda: bool(first.closed_at and hedge.closed_at))
+
+    assert (second.text, second.complete) == ("second", True)
+    assert 2.4 < second.head_at < 4
+
+    assert (thought.text, thought.complete) == ("one two", True)
+    assert 2.4 < thought.head_at < 4
+    assert 9.5 < thought.ended_at < 14
+    times = [thought.head_at, *(at for at, _ in thought.comments), thought.events[0][0]]
+    assert all(later - sooner < 4 for sooner, later in itertools.pairwise(times))
+    assert [text for _, text in thought.comments] == ["ping"] * len(thought.comments)
+
+    assert (stalled.status, stalled.error["code"]) == (200, "gateway_timeout")
+    assert set(stalled.error) == {"message", "type", "param", "code"}
+    assert stalled.text == b.pieces_text(3)
+    assert (stalled.done, stalled.finish, stalled.cut) == (False, None, False)
+    assert 9.5 < stalled.events[-1][0] - stalled.events[-2][0] < 12
+    assert len(stalled.comments) >= 2
+    [call] = running.upstream.calls("<stall>")
+    assert await running.upstream.until(lambda: call.closed_at is not None, 0.5)
 
 
-async def test_u12_silent_key_gives_way_to_the_next(shared: Stage, question: str) -> None:
-    shared.script(b.silent, b.answer("fine"), asking=question)
-    answer = await shared.ask(question)
-    assert answer.complete
-    assert answer.text == "fine"
-    assert 0.4 < answer.head_at < 1.0
+async def test_u13_thinking_that_never_ends_is_an_error_event(staged: Staged) -> None:
+    """With a second key, which also thinks without an end, or which refuses."""
+    running = staged(4, max_duration=13)
+    running.script(b.headers_then_silence, asking="<both>")
+    running.script(b.headers_then_silence, b.status(429), b.status(429), asking="<refused>")
+    for answer in await asyncio.gather(running.ask("<both>"), running.ask("<refused>")):
+        assert (answer.status, answer.error["code"]) == (200, "gateway_timeout")
+        assert (answer.done, answer.text) == (False, "")
+        assert len(answer.events) == 1
+        assert 12.5 < answer.ended_at < 16
+    calls = running.upstream.calls("<both>")
+    assert len(calls) == 2
+    assert await running.upstream.until(lambda: all(call.closed_at for call in calls))
 
 
-async def test_u13_thinking_upstream_is_bridged_with_pings(shared: Stage, question: str) -> None:
-    """It answers 200 and says nothing: headers go out early, the next key's answer is whole."""
-    shared.script(b.headers_then_silence, b.answer("one", " two"), asking=question)
-    answer = await shared.ask(question)
-    assert answer.complete
-    assert answer.text == "one two"
-    assert 0.2 < answer.head_at < 0.7
-    times = [answer.head_at, *(at for at, _ in answer.comments), answer.events[0][0]]
-    assert len(answer.comments) >= 2
-    assert all(later - sooner < 0.6 for sooner, later in itertools.pairwise(times))
-    assert all(text == "ping" for _, text in answer.comments)
-    assert len(set(shared.upstream.keys(question))) == 2
-
-
-async def test_u13_thinking_that_never_ends_is_an_error_event(shared: Stage, question: str) -> None:
-    shared.script(b.headers_then_silence, asking=question)
-    answer = await shared.ask(question)
-    assert (answer.status, answer.error["code"]) == (200, "gateway_timeout")
-    assert not answer.done
-    assert len(answer.events) == 1
-    calls = shared.upstream.calls(question)
-    assert answer.ended_at < len(calls) * 1.0 + 0.7
-    assert len({call.key for call in calls}) == len(calls) <= 4
-    assert await shared.upstream.until(lambda: all(call.closed_at for call in calls), 0.5)
-
-
-async def test_u13_failure_after_early_headers_is_an_error_event(
-    staged: Staged, question: str
-) -> None:
-    running = staged(2)
-    running.script(b.headers_then_silence, b.status(429), b.status(429))
-    answer = await running.ask()
-    assert (answer.status, answer.done) == (200, False)
-    assert answer.error["code"] in ("gateway_timeout", "rate_limit_exceeded")
-    assert answer.text == ""
-
-
-async def test_u14_stall_is_an_error_event_after_what_was_said(
-    shared: Stage, question: str
-) -> None:
-    shared.script(b.stall_after(3), asking=question)
-    answer = await shared.ask(question)
-    assert (answer.status, answer.error["code"]) == (200, "gateway_timeout")
-    assert set(answer.error) == {"message", "type", "param", "code"}
-    assert answer.text == b.pieces_text(3)
-    assert (answer.done, answer.finish, answer.cut) == (False, None, False)
-    silence = answer.events[-1][0] - answer.events[-2][0]
-    assert 0.5 < silence < 1.5
-    assert len(answer.comments) >= 2
-    [call] = shared.upstream.calls(question)
-    assert await shared.upstream.until(lambda: call.closed_at is not None, 0.5)
-
-
-async def test_u14_slow_answer_does_not_stall_as_long_as_it_goes_on(
-    shared: Stage, question: str
-) -> None:
+async def test_u14_a_slow_answer_is_no_stall(shared: Stage, question: str) -> None:
     shared.script(b.drip(4, delay=0.6), asking=question)
     answer = await shared.ask(question)
     assert answer.complete
@@ -149,7 +126,7 @@ async def test_u14_slow_answer_does_not_stall_as_long_as_it_goes_on(
 
 
 async def test_l4_connection_that_went_stale_is_no_fault(staged: Staged) -> None:
-    """The upstream closes its idle connections: the next question still needs one key only."""
+    """The upstream closes its idle connections. The next question still needs one key only."""
     running = staged(2)
     for number in range(4):
         running.script(b.answer(f"number {number}"), asking=f"<{number}>")
@@ -159,26 +136,3 @@ async def test_l4_connection_that_went_stale_is_no_fault(staged: Staged) -> None
         await asyncio.sleep(0.05)
     first, second = running.keys
     assert running.upstream.keys() == [first, second, first, second]
-
-
-async def test_real_time_limits_hold(staged: Staged) -> None:
-    """U12, U13, U14 with the limits of production: 2.5, 4.5 and 10 seconds, all at once."""
-    real: dict[str, Any] = {"try_timeout": 2.5, "first_byte_budget": 4.5, "first_event_timeout": 10}
-    running = staged(12, **real, stall_timeout=10, ping_interval=2.5)
-    running.script(b.silent, asking="<never>")
-    running.script(b.silent, b.answer("second"), asking="<silent>")
-    running.script(b.headers_then_silence, b.answer("thought"), asking="<thinking>")
-    running.script(b.stall_after(3), asking="<stall>")
-    cases = ("<never>", "<silent>", "<thinking>", "<stall>")
-    never, second, thought, stalled = await asyncio.gather(*map(running.ask, cases))
-    assert (never.status, never.error["code"]) == (504, "gateway_timeout")
-    assert 4.4 < never.ended_at < 5.0
-    assert second.text == "second"
-    assert 2.4 < second.head_at < 3.0
-    assert thought.complete
-    assert thought.text == "thought"
-    assert 2.4 < thought.head_at < 3.0
-    assert 9.9 < thought.ended_at < 10.5
-    assert len(thought.comments) >= 3
-    assert stalled.error["code"] == "gateway_timeout"
-    assert 9.9 < stalled.events[-1][0] - stalled.events[-2][0] < 10.5

@@ -1,4 +1,4 @@
-"""The upstream refuses: rows U1 to U9, U20, U22, U27, U29 of the fault matrix."""
+"""The upstream refuses requests: rows U1 to U9, U20, U22, U27, U29 of the fault matrix."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kefu.keypool import fingerprint
-from kefu.stores.sqlite import SqliteStore
+from kefu.relay.key_pool import fingerprint
+from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, conversation
 from tests.fakes.fixtures import Staged
-from tests.fakes.stage import Stage
+from tests.fakes.stage import UNHURRIED, Stage
 from tests.fakes.upstream import ScriptedUpstream
 
 ROTATING = [429, 456, 500, 502, 503, 504, 529]
@@ -41,7 +41,7 @@ async def test_u1_next_key_is_tried_at_once(shared: Stage, question: str) -> Non
     calls = shared.upstream.calls(question)
     pairs = itertools.pairwise(calls)
     waits = sorted(later.asked_at - (first.answered_at or 0) for first, later in pairs)
-    # The middle one of three: a machine that is busy for a moment is not a back-off.
+    # The median of three, because a busy machine may delay a retry.
     assert len(waits) == 3
     assert waits[1] < 0.05
 
@@ -64,7 +64,7 @@ async def test_u1_u2_cooling_key_is_left_alone(staged: Staged, code: int) -> Non
         (500, 503, "upstream_service_unavailable"),
     ],
 )
-async def test_u3_u4_u5_exhausted_pool_is_told_with_its_status_and_asked_no_more(
+async def test_u3_u4_u5_an_exhausted_pool_is_an_error_without_more_requests(
     staged: Staged, code: int, status: int, error: str
 ) -> None:
     running = staged(3)
@@ -144,7 +144,7 @@ async def test_u7_refused_keys_are_invalid_for_an_hour_not_cooling(staged: Stage
 async def test_u8_refused_request_is_the_clients_fault_and_costs_no_key(staged: Staged) -> None:
     running = staged(1)
     echo = {"error": {"message": "ECHOED-WORDS", "code": "bad", "param": "ECHOED-WORDS"}}
-    codes = (400, 404, 422)
+    codes = (400, 413, 422)
     running.script(*[b.status(code, echo) for code in codes], b.answer("still here"))
     for _ in codes:
         answer = await running.ask()
@@ -183,7 +183,7 @@ async def test_u20_error_as_the_first_event_rotates(
 
 
 async def test_u20_error_as_the_first_event_becomes_a_real_status(staged: Staged) -> None:
-    """429 and 5xx cool their keys; a 400 is nobody's fault but the request's."""
+    """429 and 5xx start a cooldown of the key; a 400 is an error of the request."""
     running = staged(5, max_retries=1)
     table = [
         (429, 429, "rate_limit_exceeded"),
@@ -251,7 +251,8 @@ def refusal_with(name: str, value: str | float) -> b.Behaviour:
 async def test_u29_retry_after_lengthens_a_cooldown_within_bounds(
     staged: Staged, tmp_path: Path
 ) -> None:
-    """Every spelling of a wait, on a key of its own: never under 60 s, never over an hour."""
+    """Each form of Retry-After, with a key of its own: the cooldown lasts 60 s to one hour."""
+    started = time.time()
     table: list[tuple[str, str | float, int]] = [
         ("Retry-After", "0", 60),
         ("Retry-After", "-5", 60),
@@ -270,22 +271,23 @@ async def test_u29_retry_after_lengthens_a_cooldown_within_bounds(
         ("body", 1e300, 3600),
     ]
     file = tmp_path / "store.sqlite3"
-    running = staged(len(table), max_retries=0, store=f"sqlite:///{file}")
+    settings = {**UNHURRIED, "max_retries": 0, "store": f"sqlite:///{file}"}
+    running = staged(len(table), **settings)
     for number, (name, value, _) in enumerate(table):
         running.script(refusal_with(name, value), asking=f"<{number}>")
         assert (await running.ask(f"<{number}>")).status == 429
-    now = time.time()
+    ended = time.time()
     store = SqliteStore(file, time.time)
     view = await store.cooldowns()
     await store.aclose()
     assert running.upstream.keys() == running.keys
     for key, (name, value, expected) in zip(running.keys, table, strict=True):
-        left = view[fingerprint(key)].until - now
-        assert expected - 5 <= left <= expected + 1, (name, value)
+        refused_at = view[fingerprint(key)].until - expected
+        assert started - 1 <= refused_at <= ended + 1, (name, value)
 
 
-async def test_u29_client_is_told_the_wait_the_upstream_asked_for(staged: Staged) -> None:
-    running = staged(1)
+async def test_u29_the_client_receives_the_wait_of_the_upstream(staged: Staged) -> None:
+    running = staged(1, **UNHURRIED)
     running.script(b.status(429, headers={"Retry-After": "120"}))
     for _ in range(2):
-        assert 117 <= retry_after(await running.ask()) <= 120
+        assert 90 <= retry_after(await running.ask()) <= 120

@@ -1,4 +1,4 @@
-"""The answer has begun and goes wrong, or oddly: rows U15 to U19, U21, U23 to U26, U28, U30."""
+"""Failures after the start of an answer: rows U15 to U19, U21, U23 to U26, U28, U30."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes import behaviours as b
-from tests.fakes.asking import Answer
+from tests.fakes.asking import Answer, conversation
 from tests.fakes.fixtures import Staged
 from tests.fakes.growth import assert_linear_work
-from tests.fakes.stage import Stage
+from tests.fakes.stage import UNHURRIED, Stage
 
 MEBI = 1 << 20
 
 
 def broken_off(answer: Answer, code: str = "upstream_service_unavailable") -> bool:
-    """An error event ends it: no [DONE], no finish_reason, and not a cut connection."""
+    """Whether an error event with this code ends the answer, without [DONE] and without
+    finish_reason.
+    """
     assert (answer.status, answer.done, answer.finish, answer.cut) == (200, False, None, False)
     assert set(answer.error) == {"message", "type", "param", "code"}
     return bool(answer.error["code"] == code)
@@ -107,7 +109,7 @@ async def test_u17_finished_answer_without_done_is_complete(
     assert answer.ended_at < 3
 
 
-async def test_u18_what_follows_done_is_ignored(shared: Stage, question: str) -> None:
+async def test_u18_data_after_done_is_ignored(shared: Stage, question: str) -> None:
     more = b.chunk({"content": "MORE"})
     shared.script(b.answer("all").then(more, b.DONE, more), asking=question)
     answer = await shared.ask(question)
@@ -117,34 +119,36 @@ async def test_u18_what_follows_done_is_ignored(shared: Stage, question: str) ->
 
 
 @pytest.mark.parametrize("after", [0, 3])
-async def test_u23_endless_line_is_cut_off_in_bounded_memory(
-    shared: Stage, question: str, after: int
-) -> None:
-    shared.script(b.long_line(48 * MEBI, after=after), asking=question)
-    before = shared.service.memory
-    answer = await shared.ask(question)
+async def test_u23_endless_line_is_cut_off_in_bounded_memory(staged: Staged, after: int) -> None:
+    """It is ended by its size, because the time limits are too long to end it."""
+    running = staged(4, **UNHURRIED)
+    running.script(b.answer("warm"), b.long_line(48 * MEBI, after=after))
+    assert (await running.ask()).complete
+    before = running.service.memory
+    answer = await running.ask("<long>")
     if after:
         assert broken_off(answer)
         assert answer.text == b.pieces_text(3)
     else:
         assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
     assert b"AAAA" not in answer.raw
-    calls = shared.upstream.calls(question)
-    assert await shared.upstream.until(lambda: all(call.closed_at for call in calls), 0.5)
+    calls = running.upstream.calls("<long>")
+    assert len(calls) == (1 if after else 4)
+    assert await running.upstream.until(lambda: all(call.closed_at for call in calls), 10)
     assert all(call.sent < 24 * MEBI for call in calls)
-    assert shared.service.memory - before < 24 * MEBI
+    assert running.service.memory - before < 24 * MEBI
 
 
 TRICKY = 'naïve 你好 🙂👩‍👩‍👧 \u202e\u2028\u0000\r\n\ndata: x \ufeff\\" end'
 
 
 def body(line_end: str, *, bom: bool = False, ascii_only: bool = False) -> bytes:
-    """A whole event stream that says TRICKY, with comments, odd fields and this line end."""
+    """An event stream with the text TRICKY, comments, unusual fields and this line end."""
     first, second, last = (
         {"choices": [{"delta": {"content": text}, "finish_reason": finish}]}
         for text, finish in ((TRICKY[:10], None), (TRICKY[10:], None), ("", "stop"))
     )
-    # One event over two data lines: JSON may hold a line break between two tokens.
+    # One event in two data lines: JSON may contain a line break between two tokens.
     front, comma, back = json.dumps(last).partition(",")
     encoded = [json.dumps(one, ensure_ascii=ascii_only) for one in (first, second)]
     lines = [": comment", "", f"data: {encoded[0]}", "id: 7", "retry: 1", "", ":", "event: message"]
@@ -234,7 +238,9 @@ async def test_u26_odd_chunks_pass(shared: Stage, question: str) -> None:
 
 
 async def test_c5_chunks_without_their_envelope_get_one(shared: Stage, question: str) -> None:
-    """`id` the same in all, `object`, `created`, `model`: whatever the upstream leaves out."""
+    """If `id`, `object`, `created` or `model` are missing, they are added, with one `id` for all
+    chunks.
+    """
     bare = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in "ab"]
     other = b.chunk({"content": "c"}, id="another-id")
     shared.script(b.chunks(*bare, other, b.chunk({}, finish="stop")), asking=question)
@@ -243,6 +249,18 @@ async def test_c5_chunks_without_their_envelope_get_one(shared: Stage, question:
     assert len({chunk["id"] for chunk in answer.chunks}) == 1
     assert {chunk["object"] for chunk in answer.chunks} == {"chat.completion.chunk"}
     assert all(isinstance(chunk["created"], int) and chunk["model"] for chunk in answer.chunks)
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
+async def test_c7_answer_of_a_model_that_sends_no_role_has_one(
+    shared: Stage, question: str, path: str
+) -> None:
+    deltas: list[b.Chunk] = [{"content": ""}, {"content": "a"}, {"content": "b"}]
+    events = [*map(b.chunk, deltas), b.chunk({}, finish="stop")]
+    shared.script(b.chunks(*events), asking=question)
+    answer = await shared.ask(conversation(question, stream=True), path=path)
+    assert (answer.text, answer.complete) == ("ab", True)
+    assert answer.deltas("role") == ["assistant"]
 
 
 async def test_u28_identity_is_asked_for(shared: Stage, question: str) -> None:
@@ -277,8 +295,8 @@ async def test_u30_finish_reason_is_passed_on(shared: Stage, question: str, reas
     assert answer.finish == reason
 
 
-async def test_t11_text_cannot_break_out_of_its_event(shared: Stage, question: str) -> None:
-    """T11: what a model says, or a hostile upstream frames, never becomes an event of its own."""
+async def test_t11_text_cannot_end_its_event(shared: Stage, question: str) -> None:
+    """T11: for text of a model and of a hostile upstream."""
     nasty = 'x\n\nevent: error\ndata: {"error":1}\r\rdata: [DONE]\u2028\u2029\u0085\x0b\x0c\x1c'
     foreign = b"event: ping\nid: 3\nretry: 1\n: upstream comment SECRET\n\n"
     named = b"event: delta\nid: 4\n" + b.event(b.chunk({"content": "named"}))
@@ -299,3 +317,23 @@ async def test_t12_answer_that_never_ends_is_ended(staged: Staged) -> None:
     assert 1.3 < answer.ended_at < 2.2
     [call] = running.upstream.calls()
     assert await running.upstream.until(lambda: call.closed_at is not None, 0.5)
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
+async def test_t12_model_that_never_ends_is_cut_off_by_length(
+    shared: Stage, question: str, path: str
+) -> None:
+    """The model ignores `max_tokens`. The limit is 64 KiB, and 4 KiB for each requested token."""
+    shared.script(b.answer(*["endless "] * 20_000), asking=question)
+    answer = await shared.ask(conversation(question, max_tokens=10), path=path)
+    assert answer.error["code"] == "upstream_service_unavailable"
+    assert not answer.done
+    assert len(answer.raw) < 150_000
+    call = shared.upstream.calls(question)[0]
+    assert await shared.upstream.until(lambda: call.closed_at is not None)
+
+
+async def test_u22_media_type_of_the_answer_may_have_any_case(shared: Stage, question: str) -> None:
+    headers = {"Content-Type": "Text/Event-Stream; Charset=UTF-8"}
+    shared.script(replace(b.answer("hi"), headers=headers), asking=question)
+    assert (await shared.ask(question)).text == "hi"

@@ -1,7 +1,7 @@
-"""`python -m tests.golden.generate`: writes context.json, what every implementation must agree on.
+"""Writes the test vectors in context.json: `python -m tests.golden.generate`.
 
-Kept messages are given by their positions. `tests/unit/context/test_golden.py` runs it in Python,
-`widget/tests/unit/parity.test.ts` what of it a small implementation in TypeScript can do.
+Messages are given by their positions. `tests/unit/context/test_golden.py` checks the vectors in
+Python. `widget/tests/unit/parity.test.ts` checks those that the small TypeScript version supports.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from kefu import tokens
 from kefu.context import (
     STRATEGIES,
     Budget,
@@ -19,12 +18,13 @@ from kefu.context import (
     ToolCall,
     Window,
     build_llm_messages,
-    trim_messages,
+    tokens,
     truncate_v1,
+    window_for,
 )
 
 COUNTERS = {name: tokens.COUNTERS[name] for name in ("bytes4", "chars4", "cjk_v1")}
-"""What other implementations have as well; `calibrated` is fitted anew now and then."""
+"""The counters of all implementations; `calibrated` changes when it is fitted again."""
 
 FILE = Path(__file__).with_name("context.json")
 
@@ -119,7 +119,7 @@ def ten_of(tokens: int) -> list[Message]:
 
 
 def assemblies() -> list[dict[str, object]]:
-    """X1: the scenarios S1 to S4, and budgets around their edges."""
+    """X1: the scenarios S1 to S4, and budgets near their limits."""
     s1 = [user("介绍林默"), assistant("林默是28岁侦探")]
     asked = [
         ("<identity>AI</identity>", s1, "他的性格？", 10000),
@@ -145,7 +145,7 @@ def pair(size: int) -> list[Message]:
 
 
 def v1_cases() -> list[dict[str, object]]:
-    """X5."""
+    """X5: the cuts of the strategy `v1`."""
     system = Message("system", "s" * 100)
     conversations = {
         "exactly 6000": [system, *pair(2000), *pair(2000), user("u" * 1900)],
@@ -165,7 +165,7 @@ def v1_cases() -> list[dict[str, object]]:
 
 
 def windows() -> list[dict[str, object]]:
-    """Every history, strategy and counter at budgets from nothing to more than enough."""
+    """Every history, strategy and counter with budgets from 0 to more than the total."""
     rows: list[dict[str, object]] = []
     for history, messages in HISTORIES.items():
         for counter, count_text in COUNTERS.items():
@@ -173,11 +173,11 @@ def windows() -> list[dict[str, object]]:
             total = sum(map(count, messages))
             for strategy in STRATEGIES:
                 for room in sorted({total * n // 8 for n in range(10)}):
-                    for cut_step in (0.0, 0.3) if counter == "bytes4" else (0.0,):
-                        budget = Budget(room, reserve=0, cut_step=cut_step)
-                        window = trim_messages(messages, budget, strategy, count)
+                    for trim_step in (0.0, 0.3) if counter == "bytes4" else (0.0,):
+                        budget = Budget(room, reserve=0, trim_step=trim_step)
+                        window = window_for(messages, budget, strategy, count)
                         asked = {"history": history, "counter": counter, "strategy": strategy}
-                        asked |= {"room": room, "cut_step": cut_step}  # type: ignore[dict-item]
+                        asked |= {"room": room, "trim_step": trim_step}  # type: ignore[dict-item]
                         rows.append(asked | outcome(messages, window))
     return rows
 
@@ -193,7 +193,7 @@ def outcome(messages: Sequence[Message], window: Window) -> dict[str, object]:
 
 
 def as_json(message: Message) -> dict[str, object]:
-    """Only what is not its default."""
+    """A message as JSON. Fields with default values are left out."""
     fields: dict[str, object] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         calls = ({"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls)
@@ -207,7 +207,7 @@ def as_json(message: Message) -> dict[str, object]:
 
 
 def vectors() -> str:
-    """One line a case, so that a change is seen as one."""
+    """JSON with one case per line, so that a diff shows the changed cases."""
     parts: dict[str, list[dict[str, object]]] = {
         "tokens": [
             {"text": text} | {name: count(text) for name, count in COUNTERS.items()}

@@ -1,1 +1,1 @@
-"""Real parts that tests talk to and that are no Python packages: how to fetch and start them."""
+"""Programs that tests need and that are no Python packages: installs and starts them."""

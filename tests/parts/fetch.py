@@ -1,7 +1,8 @@
-"""Fetch parts into .parts/: `python -m tests.parts.fetch [NAME|all]`.
+"""Installs parts into .parts/: `python -m tests.parts.fetch [NAME|all]`.
 
-Again: changes nothing. Each part comes from its own registry, through that registry's client. What
-takes minutes to make is also kept in the user's cache, for another clone on the same machine.
+A part that is already installed is left unchanged. Each part comes from its own registry, through
+the registry's client. Parts that take minutes to build are also stored in the user's cache, for
+other clones on the same machine.
 """
 
 from __future__ import annotations
@@ -41,14 +42,16 @@ COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies
 
 
 def fetch_dynamodb_local(folder: Path) -> None:
-    """Amazon's own DynamoDB for one machine: a Maven artifact, its libraries, 51 MB; Java 17."""
+    """Amazon's DynamoDB for local use: a Maven artifact with its libraries, 51 MB. It needs Java
+    17.
+    """
     folder.mkdir(parents=True)
     (folder / "pom.xml").write_text(POM)
     _run("mvn", "-B", "-q", COPY, "-DincludeScope=runtime", "-DoutputDirectory=lib", cwd=folder)
 
 
 def fetch_dynalite(folder: Path) -> None:
-    """A DynamoDB written in JavaScript, from npm, 10 MB; Node.js 20."""
+    """A DynamoDB written in JavaScript, from npm, 10 MB. It needs Node.js 20."""
     folder.mkdir(parents=True)
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(HERE / name, folder)
@@ -67,11 +70,11 @@ QUICK_BUILD = {
 
 
 def fetch_web_adapter(folder: Path) -> None:
-    """The Lambda Web Adapter, compiled here: Rust; 120 MB of sources, two minutes of one core."""
+    """The Lambda Web Adapter, compiled from Rust: 120 MB of sources, two minutes of one core."""
     folder.mkdir(parents=True)
     crate = f"lambda_web_adapter@{WEB_ADAPTER}"
     environment = QUICK_BUILD | _toolchain() | {"CARGO_TARGET_DIR": str(folder / "target")}
-    # --locked: its own Cargo.lock, which has the hash of every library.
+    # --locked: cargo uses the Cargo.lock of the sources, with the hash of every library.
     install = ("install", "--quiet", "--locked", crate, "--root", str(folder))
     _run("cargo", *install, cwd=folder, environment=environment)
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -82,7 +85,7 @@ def fetch_web_adapter(folder: Path) -> None:
 
 
 def _toolchain() -> dict[str, str]:
-    """Where rustup has its compilers, if HOME is a fresh one that has none."""
+    """The folder of rustup's compilers, in case a fresh HOME has none."""
     users = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".rustup"
     ours = any(Path.home().glob(".rustup/toolchains/*"))
     if "RUSTUP_HOME" in os.environ or ours or not users.is_dir():
@@ -91,8 +94,8 @@ def _toolchain() -> dict[str, str]:
 
 
 def fetch_lambda_rie(folder: Path) -> None:
-    """AWS's emulator of Lambda's runtime API, which is inside the wheel of the SAM CLI, and the
-    Python runtime that talks to it, for Lambda's Python; 11 MB.
+    """AWS's emulator of Lambda's runtime API, which the wheel of the SAM CLI contains, and the
+    Python runtime client for Lambda's Python; 11 MB.
     """
     folder.mkdir(parents=True)
     processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
@@ -119,12 +122,12 @@ VERSIONS = {
     "lambda-rie": LAMBDA_PYTHON + LAMBDA_RIE.read_text(),
     "web-adapter": f"{WEB_ADAPTER} {platform.machine()} {' '.join(QUICK_BUILD.values())}",
 }
-"""What a part was made from; another text here fetches it anew."""
+"""The source of a part; if this text changes, the part is fetched again."""
 SLOW = ("web-adapter",)
 
 
 def folder_of(part: str) -> Path | None:
-    """Where a part is, or None when it has not been fetched, or only in another version."""
+    """The folder of an installed part; None if it is missing or has another version."""
     folder = PARTS / part
     stamp = folder / "fetched"
     return folder if stamp.is_file() and stamp.read_text() == VERSIONS[part] else None

@@ -1,4 +1,6 @@
-"""Fixtures that start real parts, once a session; `tests/conftest.py` names this module."""
+"""Fixtures that start these programs once per session; `tests/conftest.py` registers this
+module.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ CREDENTIALS = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-"""What boto3 wants to be told before it talks to anything; for child processes too."""
+"""The environment that boto3 needs, also for child processes."""
 
 
 def free_port() -> int:
-    """For a process that has to be told its port, and binds it a moment later.
+    """A free port, for a process that binds it a moment later.
 
-    None of those that systems give to outgoing connections: tests that run beside this one open
-    thousands, and one of them would have it by then.
+    It is outside of the range that the system uses for outgoing connections, because concurrent
+    tests open thousands of those.
     """
     while True:
         port = secrets.choice(range(12_000, 32_000))
@@ -41,7 +43,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def aws_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> dict[str, str]:
-    """Made-up AWS credentials in the environment, of this process and of those it starts."""
+    """Made-up AWS credentials in the environment of this process and its children."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
     return dict(CREDENTIALS)
@@ -57,7 +59,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextlib.contextmanager
 def started_dynamodb_local(lib: Path, folder: Path) -> Iterator[str]:
-    """`lib`: its Java libraries; `folder`: for its output."""
+    """Start it. `lib`: the folder of its Java libraries; `folder`: the folder for its output."""
 
     def command(port: int) -> list[str]:
         main = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
@@ -72,7 +74,7 @@ def started_dynamodb_local(lib: Path, folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of dynalite: it knows no TTL, and no old item when a condition fails."""
+    """The address of dynalite. It has no TTL, and returns no item when a condition fails."""
     program = str(_part("dynalite", "node") / "node_modules/dynalite/cli.js")
 
     def command(port: int) -> list[str]:
@@ -85,13 +87,15 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session", params=["dynamodb_local", "dynalite"])
 def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
-    """The address of a DynamoDB; a test that asks for it runs once on each engine."""
+    """The address of a DynamoDB. A test with this fixture runs with each engine."""
     address: str = request.getfixturevalue(request.param)
     return address
 
 
 def _warm(endpoint: str) -> None:
-    """Have a JVM load what it needs: its first answers take longer than a store waits."""
+    """Send some requests, because the first responses of a JVM take longer than a store's
+    time-out.
+    """
     session = boto3.Session("local", "local", region_name="eu-central-1")
     client = session.client(
         "dynamodb", endpoint_url=endpoint, config=Config(read_timeout=60, connect_timeout=60)
@@ -126,7 +130,7 @@ def _part(part: str, program: str) -> Path:
 
 @contextlib.contextmanager
 def _server(command: Callable[[int], Sequence[str]], folder: Path) -> Iterator[str]:
-    """A process that listens on the port it is given; another one if somebody was faster."""
+    """Start a process on a free port; if another program takes the port first, try another one."""
     log = folder / "output.txt"
     for _ in range(3):
         port = free_port()

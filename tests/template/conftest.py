@@ -1,4 +1,4 @@
-"""SAM's own tools, asked about this repository's template."""
+"""Runs the SAM tools on this repository's template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Look = Callable[..., Any]
 
 
 def _has_container_engine() -> bool:
-    """Whether one that `sam local` knows is installed and running."""
+    """Whether a container engine that `sam local` supports is installed and running."""
     for engine in ("docker", "finch"):
         if program := shutil.which(engine):
             return (
@@ -32,13 +32,16 @@ def _has_container_engine() -> bool:
     return False
 
 
-# Not a part that could be fetched: where there is none, these tests do not exist.
+# A container engine is not one of the parts that `make parts` can install, so these tests are left
+# out without one.
 collect_ignore = [] if _has_container_engine() else ["test_sam_local.py"]
 
 
 @pytest.fixture(scope="session")
 def sam() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs one of the tools in the repository's root; a developer's keys are in its environment."""
+    """Runs one of the tools in the repository's root. Its environment contains a made-up
+    API key.
+    """
     if not (TOOLS / "sam").exists():
         pytest.skip("The AWS SAM CLI is not installed. Try: make parts")
 
@@ -50,7 +53,9 @@ def sam() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture(scope="session")
 def look(sam: object) -> Iterator[Look]:
-    """`look(text=…)`: the CloudFormation made of a template; `look(path=…)`: what runs locally."""
+    """`look(text=…)` returns the transformed template, `look(path=…)` the functions that run
+    locally.
+    """
     script = ROOT / "tests/template/scripts/look.py"
     with subprocess.Popen(
         [str(TOOLS / "python"), str(script)],
@@ -82,7 +87,7 @@ def text() -> str:
 
 @pytest.fixture(scope="session")
 def stack(look: Look, text: str) -> dict[str, Any]:
-    """The CloudFormation that AWS makes of our template with its default parameters."""
+    """The CloudFormation template that AWS makes of Kefu's template with its default parameters."""
     found: dict[str, Any] = look(text=text)
     return found
 

@@ -1,4 +1,4 @@
-"""What `sam build` makes: small, the same each time, with bytecode, without what is not needed."""
+"""The result of `sam build`: small, reproducible, with bytecode, without unused files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from kefu.tokens import counter
+from kefu.context.tokens import counter
+from tests.fakes.aws_stack import AwsStack
 from tests.parts.plugin import free_port
 from tests.template.conftest import CANARY, ROOT
 
@@ -46,7 +47,7 @@ def built(
     sam: Callable[..., subprocess.CompletedProcess[str]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """The folder that `sam build` fills, for this machine's processor."""
+    """The folder that `sam build` writes, for this machine's processor."""
     folder = tmp_path_factory.mktemp("sam")
     child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=HERE)
     assert child.returncode == 0, child.stdout + child.stderr
@@ -72,7 +73,7 @@ def checksum(folder: Path) -> str:
 
 
 def zipped(folder: Path) -> int:
-    """How many bytes Lambda is sent."""
+    """The size of the package in bytes, as a zip file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(names(folder)):
@@ -81,11 +82,11 @@ def zipped(folder: Path) -> int:
 
 
 def served(widget: Path) -> set[str]:
-    """What the widget's build has made: no name is missing, each is there packed, too."""
+    """The package contains all files of the widget, also compressed."""
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[0-9a-f]{12}\.", ".*.", name) for name in plain}
-    parts = ("", ".*", "-chat.*", "-kept.*", ".all", ".all.*")
+    parts = ("", ".*", "-chat.*", "-extras.*", "-contact.*", ".all", ".all.*")
     scripts = {f"chat-widget{part}.js" for part in parts}
     assert {name for name in kinds if name.endswith(".js")} == scripts
     assert {f"chat-widget-{language}.*.json" for language in ("ar", "ja", "zh-TW")} < kinds
@@ -100,19 +101,21 @@ def test_package_has_what_runs_and_not_what_does_not(package: Path) -> None:
     assert {"run.sh", "kefu/asgi.py", "kefu/lambda_handler.py"} <= found
     assert served(build.WIDGET) <= {name.rpartition("/")[2] for name in found if "widget/" in name}
     assert os.access(package / "run.sh", os.X_OK)
-    assert {f"kefu/tokens/encodings/{name}_base.bin" for name in ("cl100k", "o200k")} <= found
+    assert {
+        f"kefu/context/tokens/encodings/{name}_base.bin" for name in ("cl100k", "o200k")
+    } <= found
     unwanted = re.compile(
-        r"kefu/(cli/|events/|react/|terminal/|tools/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|httpx|build\.py|Makefile)"
-        r"|^(certifi|charset_normalizer|httpcore|regex|requests)|botocore/data/(ec2|s3)/"
+        r"kefu/(agent/|cli/|evaluation/|terminal/|__main__)|(^|/)tests?/|\.(pyi|pyx|c|h)$|^(pytest|build\.py|Makefile)"
+        r"|^(aiohttp/web|anyio/_backends/_trio|charset_normalizer|regex|requests)|botocore/data/(ec2|s3)/"
         r"|dist-info/(RECORD|WHEEL)$"
     )
     assert [name for name in found if unwanted.search(name)] == []
     services = {path.name for path in (package / "botocore/data").iterdir() if path.is_dir()}
-    assert services == {"dynamodb", "secretsmanager", "ssm", "sts"}
+    assert services == set(build.SERVICES)
 
 
 def test_every_module_has_its_bytecode(package: Path) -> None:
-    """Decision 6: of Lambda's Python, and never compared with the source again."""
+    """Decision 6: it is compiled by Lambda's Python, and never compared with the source again."""
     if build.find_python() is None:
         pytest.skip(f"No Python {build.PYTHON} on this machine")
     found = names(package)
@@ -122,12 +125,12 @@ def test_every_module_has_its_bytecode(package: Path) -> None:
         folder, _, module = name.rpartition("/")
         compiled = f"{folder}/__pycache__/{module[:-3]}.cpython-{tag}.pyc".lstrip("/")
         assert compiled in found
-        # PEP 552: bit 0 for a hash, bit 1 for checking it.
+        # PEP 552: bit 0 means a hash, bit 1 that it is checked.
         assert (package / compiled).read_bytes()[4:8] == b"\x01\x00\x00\x00", compiled
 
 
 def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -> None:
-    """And nobody needs SAM for it: `make package`."""
+    """`make package` works without SAM."""
     command: list[str | Path] = [
         sys.executable,
         ROOT / "functions/build.py",
@@ -163,7 +166,7 @@ def test_a_package_is_at_most_15_mb_and_for_the_processor_that_was_asked_for(
 
 
 def test_package_starts_and_says_that_it_has_no_key(package: Path) -> None:
-    """L5; with nothing but what is in it, under Lambda's Python."""
+    """L5: it uses only the package's files, and Lambda's Python."""
     python = build.find_python()
     if python is None:
         pytest.skip(f"No Python {build.PYTHON} on this machine")
@@ -209,16 +212,18 @@ def test_nothing_in_the_package_wants_what_was_left_out(package: Path) -> None:
 COUNT = """
 import sys
 from kefu.settings import Settings
-from kefu.tokens import counter
+from kefu.context.tokens import counter
 import kefu.asgi
-assert "tiktoken" not in sys.modules and "kefu.tokens.bpe" not in sys.modules
+assert "tiktoken" not in sys.modules and "kefu.context.tokens.bpe" not in sys.modules
 for name in sys.argv[1:]:
     print(counter("tiktoken:" + name).count("Kefu \\u5ba2\\u670d <|endoftext|>" + " ab" * 999))
 """
 
 
 def test_package_counts_exactly_when_told_to(package: Path) -> None:
-    """C12: with every byte there, and without what tiktoken has for downloads; loaded only then."""
+    """C12: with the packed encodings. tiktoken is imported only for exact counts, without its
+    download code.
+    """
     python = build.find_python()
     if python is None:
         pytest.skip(f"No Python {build.PYTHON} on this machine")
@@ -235,6 +240,40 @@ def test_package_counts_exactly_when_told_to(package: Path) -> None:
     text = "Kefu 客服 <|endoftext|>" + " ab" * 999
     here = [counter(f"tiktoken:{name}").count(text) for name in encodings]
     assert list(map(int, child.stdout.split())) == here
+
+
+HOOK = """
+import sys
+from kefu.bootstrap.pre_traffic import check
+event = {"DeploymentId": "d-1234", "LifecycleEventHookExecutionId": "hook-5678"}
+print(check(event, sys.argv[1], pauses=()))
+"""
+
+
+def test_the_packed_hook_asks_lambda_and_tells_codedeploy(built: Path) -> None:
+    """C13: the package contains only some services of boto3, which are enough for the hook."""
+    python = build.find_python()
+    if python is None:
+        pytest.skip(f"No Python {build.PYTHON} on this machine")
+    version = "arn:aws:lambda:eu-central-1:123456789012:function:kefu:7"
+    with AwsStack() as aws:
+        aws.crashes = True
+        child = subprocess.run(
+            [python, "-I", "-S", "-c", f"import sys; sys.path.insert(0, '.'){HOOK}", version],
+            cwd=built / "PreTrafficHook",
+            env=aws.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert child.returncode == 0, child.stderr
+    assert "exit status 1" in child.stdout
+    assert [told["status"] for told in aws.told] == ["Failed"]
+
+
+def test_function_and_hook_have_the_same_package(built: Path) -> None:
+    """`sam deploy` names a package by its content, so it is uploaded once."""
+    assert checksum(built / "PreTrafficHook") == checksum(built / "ChatFunction")
 
 
 def _health(process: subprocess.Popen[bytes], port: int) -> bytes:
@@ -262,13 +301,13 @@ def test_a_package_for_another_processor_says_so(tmp_path: Path) -> None:
 
 
 def test_no_key_of_the_builder_is_in_what_was_built(built: Path) -> None:
-    """T20: keys were in the environment of the build."""
+    """T20: the environment of the build contained keys."""
     for name in names(built):
         assert CANARY.encode() not in (built / name).read_bytes(), name
 
 
 def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -> None:
-    """Browsers would refuse it, by the tag that is in the outputs."""
+    """The outputs contain a tag with another hash, so browsers would refuse this widget."""
     template = (ROOT / "template.yaml").read_text(encoding="utf-8")
     assert build.widget_complaint(build.WIDGET, template) == ""
     changed = {"file": "chat-widget.0123456789ab.js", "integrity": "sha384-AAAA"}
@@ -278,7 +317,7 @@ def test_a_widget_that_the_template_does_not_pin_is_not_packed(tmp_path: Path) -
 
 
 def test_the_wheel_has_every_file_of_the_widget_packed_and_plain(tmp_path: Path) -> None:
-    """C16, W2: they are not under version control, and must be in what is installed."""
+    """C16, W2: the files are not in git, but must be installed."""
     uv = str(Path(sys.executable).with_name("uv"))
     command = [uv, "build", "--wheel", "--quiet", "--out-dir", str(tmp_path)]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -295,7 +334,7 @@ def test_stripping_leaves_what_is_no_library_alone() -> None:
 
 
 def test_a_sites_own_files_are_packed_and_replace_nothing(tmp_path: Path) -> None:
-    """Presets and hooks of kept chats: docs/sessions.md."""
+    """Presets and hooks of stored chats, as in docs/sessions.md."""
     site, folder = tmp_path / "site", tmp_path / "package"
     (site / "hooks").mkdir(parents=True)
     (folder / "kefu").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`sam local` in Lambda's own image. Only where a container engine runs: see conftest.py."""
+"""`sam local` in Lambda's own image. It needs a container engine, see conftest.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.parts.plugin import CREDENTIALS, free_port
 from tests.template.conftest import ROOT, TOOLS
 
 ARCHITECTURE = "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
-OVERRIDES = ("--parameter-overrides", f"RunMode=buffered Architecture={ARCHITECTURE}")
+OVERRIDES = ("--parameter-overrides", f"StageName=local Architecture={ARCHITECTURE}")
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -38,16 +38,17 @@ def template(sam: Tool, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_sam_local_invoke_answers_the_sample_events(
     sam: Tool, template: Path, event: str, status: int
 ) -> None:
-    """L6, L5: without a key a chat is refused, and the function says so in our shape."""
+    """L6, L5: without a key a chat is refused with the usual error object."""
     file = str(ROOT / f"events/{event}.json")
-    child = sam("sam", "local", "invoke", "-t", str(template), "-e", file, *OVERRIDES)
+    command = ("sam", "local", "invoke", "ChatFunction", "-t", str(template), "-e", file)
+    child = sam(*command, *OVERRIDES)
     assert child.returncode == 0, child.stderr
     answer: Any = json.loads(child.stdout.strip().splitlines()[-1])
     assert answer["statusCode"] == status
 
 
 def test_sam_local_start_api_serves_health(template: Path) -> None:
-    """L6."""
+    """Fault L6."""
     port = free_port()
     command = ["sam", "local", "start-api", "-t", str(template), "-p", str(port), *OVERRIDES]
     environment = {**os.environ, **CREDENTIALS, "SAM_CLI_TELEMETRY": "0"}
@@ -59,7 +60,7 @@ def test_sam_local_start_api_serves_health(template: Path) -> None:
 
 
 def _health(url: str) -> Any:
-    end = time.monotonic() + 300  # the image is fetched the first time
+    end = time.monotonic() + 300  # the image is downloaded the first time
     while time.monotonic() < end:
         try:
             return httpx.get(url, timeout=60, trust_env=False).json()

@@ -1,133 +1,168 @@
-"""Settings, template and docs know the same settings; this needs no tool of SAM's."""
+"""The function reads kefu.toml; the template sets only variables that depend on the stack."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import tomllib
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from kefu.settings import Settings
+from kefu.settings import Settings, load
+from kefu.settings.example import value_of
+from kefu.settings.loading import key_of
+from tests.template.test_build import build
 
 ROOT = Path(__file__).parents[2]
 
-NOT_ON_AWS = {
-    "LONGCAT_API_KEYS": "keys come by reference; it is there for sam local alone, empty",
-    "ADMIN_TOKEN": "comes by reference, as the keys do",
-    "KEFU_BOT_CHECK_SECRET": "comes by reference, as the keys do",
-    "KEFU_BODY_TIMEOUT": "API Gateway reads the whole body before it calls the function",
-    "KEFU_WRITE_TIMEOUT": "API Gateway reads the answer, at its own speed",
-    "KEFU_IDENTITY_SECRETS": "comes by reference, as the keys do",
-    "KEFU_SESSION_SECRETS": "no secret stands in the environment; the table keeps one",
-    "KEFU_LOG_FORMAT": "metrics are in the JSON lines",
-    "KEFU_TRUSTED_PROXY_HOPS": "API Gateway tells the address",
-}
-MADE_BY_THE_TEMPLATE = {
-    "KEFU_ADMIN_TOKEN_FROM",
-    "KEFU_BOT_CHECK_SECRET_FROM",
-    "KEFU_IDENTITY_SECRETS_FROM",
-    "KEFU_KEYS_FROM",
+OF_THE_STACK = {
+    "ADMIN_TOKEN",
+    "KEFU_BOT_CHECK_SECRET",
+    "KEFU_CONFIG",
+    "KEFU_FALLBACK_API_KEYS",
+    "KEFU_IDENTITY_SECRETS",
+    "KEFU_ORIGIN_SECRET",
     "KEFU_STORE",
+    "LONGCAT_API_KEYS",
 }
-"""Set from the parameters of other names, or from resources."""
 
-FIELDS = {field.alias: field for field in Settings.model_fields.values() if not field.exclude}
-
-
-def environment(text: str) -> dict[str, str]:
-    """Variable -> the parameter it is taken from, "" where it is made of several."""
-    found = re.findall(r"^          ([A-Z][A-Z_0-9]+):(?: !Ref (\w+)$)?", text, re.MULTILINE)
-    return dict(found)
+FIELDS = [field for field in Settings.model_fields.values() if key_of(field)]
 
 
-def parameters(text: str) -> dict[str, dict[str, str]]:
+def test_the_template_sets_nothing_that_belongs_into_kefu_toml(text: str) -> None:
+    """The environment wins over the file, so such a setting could not be changed there."""
+    variables = re.findall(r"^          ((?:ADMIN|KEFU|LONGCAT)_[A-Z_]+):", text, re.MULTILINE)
+    assert set(variables) == OF_THE_STACK
+    known = {field.alias for field in Settings.model_fields.values()}
+    assert known >= OF_THE_STACK
+
+
+def test_every_parameter_is_described(text: str) -> None:
     section = text[text.index("\nParameters:\n") : text.index("\nRules:\n")]
-    found: dict[str, dict[str, str]] = {}
-    for line in section.splitlines():
-        if name := re.fullmatch(r"  (\w+):", line):
-            found[name[1]] = {}
-        elif pair := re.fullmatch(r"    (\w+): (.+)", line):
-            found[list(found)[-1]][pair[1]] = pair[2].split(" #")[0].strip("\"'")
-    return found
+    names = re.findall(r"^  (\w+): \{$", section, re.MULTILINE)
+    assert len(names) == len(re.findall(r"^      Description: \".{10,}\",$", section, re.MULTILINE))
 
 
-def test_every_setting_is_in_the_template_or_has_a_reason_not_to_be(text: str) -> None:
-    variables = {name for name in environment(text) if name.startswith(("KEFU_", "LONGCAT_"))}
-    assert variables - {"LONGCAT_API_KEYS"} == set(FIELDS) - set(NOT_ON_AWS)
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "package").mkdir()
+    return tmp_path
 
 
-def test_docs_name_every_setting_of_the_template() -> None:
-    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
-    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    named = set(re.findall(r"\b(?:KEFU|LONGCAT)_[A-Z_]+\b", template))
-    assert {name for name in named - {"KEFU_ARCH"} if f"`{name}`" not in page} == set()
+def packed(site: Path, text: str) -> dict[str, bytes]:
+    """The files that kefu.toml adds to the package."""
+    package = site / "package"
+    shutil.rmtree(package)
+    package.mkdir()
+    (site / "kefu.toml").write_text(text, encoding="utf-8")
+    build.add_settings(site / "kefu.toml", package)
+    files = (path for path in package.rglob("*") if path.is_file())
+    return {str(path.relative_to(package)): path.read_bytes() for path in files}
 
 
-def test_parameters_are_named_after_their_setting_and_have_its_default(text: str) -> None:
-    """A stack with no parameters behaves as a server with no settings."""
-    known = parameters(text)
-    for variable, parameter in environment(text).items():
-        if variable not in FIELDS or variable in {*NOT_ON_AWS, *MADE_BY_THE_TEMPLATE}:
-            continue
-        words = variable.removeprefix("KEFU_").split("_")
-        assert parameter == "".join(word.capitalize() for word in words)
-        default = FIELDS[variable].default
-        choices = get_args(FIELDS[variable].annotation)
-        if choices and all(isinstance(choice, str) for choice in choices):
-            offered = re.findall(r"[\w-]+", known[parameter]["AllowedValues"])
-            assert offered == list(choices), parameter
-        if isinstance(default, SecretStr | tuple) or default is None:
-            default = ""
-        if isinstance(default, bool):
-            default = str(default).lower()
-        given = known[parameter]["Default"]
-        same = float(given) == default if known[parameter]["Type"] == "Number" else given == default
-        assert same, f"{parameter}: {given!r} is not the setting's {default!r}"
+def as_toml(value: object) -> str:
+    """Texts, numbers and lists have the same syntax in JSON and TOML."""
+    return json.dumps(value)
 
 
-def test_every_parameter_is_described_and_grouped_once(text: str) -> None:
-    groups = text[text.index("ParameterGroups:") : text.index("\nParameters:\n")]
-    for name, what in parameters(text).items():
-        assert what.get("Description"), name
-        assert len(re.findall(rf"\b{name}\b", groups)) == 1, name
-        assert what["Type"] in ("String", "Number"), name
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: ".".join(key_of(field)))
+def test_each_setting_of_kefu_toml_changes_the_package(site: Path, field: Any) -> None:
+    """A changed package is a new version: tests/template/test_life.py."""
+    *table, key = key_of(field)
+    (site / "prompt.md").write_text("Be kind.")
+    before = packed(site, f"[{'.'.join(table)}]\n")
+    secret = isinstance(field.default, SecretStr)
+    line = f"{key} = {'true' if secret else as_toml(value_of(field))}"
+    after = packed(site, f"[{'.'.join(table)}]\n{line}\n")
+    assert after != before
+    assert tomllib.loads(after["kefu.toml"].decode())
 
 
-def test_the_longest_settings_fit_into_lambdas_four_kilobytes(text: str) -> None:
-    """Names, values, and the quotes around them."""
-    known = parameters(text)
-    arn = (
-        "secretsmanager:arn:aws:secretsmanager:eu-central-1:123456789012:secret:kefu/secret-Ab1234"
-    )
-    given = {
-        "SystemPrompt": "x" * int(known["SystemPrompt"]["MaxLength"]),
-        "AllowedOrigins": "https://www.example.com,https://shop.example.com",
-        "UpstreamUrl": "https://api.example.com/openai/v1",
-        "Hooks": "commands,current_date,word_filter",
-        "Configs": "kefu.toml",
-    }
-    variables = {
-        name: given.get(parameter, known[parameter]["Default"]) if parameter else arn
-        for name, parameter in environment(text).items()
-    }
-    assert len(variables) > 60
-    assert len(json.dumps(variables, separators=(",", ":"))) <= 4096
+def test_the_function_reads_the_packed_file_and_the_files_that_it_names(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "prompts").mkdir()
+    (site / "prompts/sales.md").write_text("Sell.", encoding="utf-8")
+    (site / "prompt.md").write_text("Be kind.", encoding="utf-8")
+    text = """
+        [chat]
+        system_prompt = "@prompt.md"
+        [limits]
+        daily_tokens = 5
+        [presets.sales]
+        system_prompt = "@prompts/sales.md"
+    """
+    found = packed(site, text)
+    assert set(found) == {"kefu.toml", "prompt.md", "prompts/sales.md"}
+    (site / "prompt.md").write_text("Be short.", encoding="utf-8")
+    assert packed(site, text) != found
+    monkeypatch.setenv("KEFU_CONFIG", str(site / "package/kefu.toml"))
+    settings = load()
+    assert (settings.system_prompt, settings.daily_tokens) == ("Be short.", 5)
+    assert settings.presets["sales"].system_prompt == "Sell."
+
+
+def test_without_a_kefu_toml_the_defaults_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build.add_settings(site / "kefu.toml", site / "package")
+    monkeypatch.setenv("KEFU_CONFIG", str(site / "package/kefu.toml"))
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "kefu")
+    settings = load()
+    assert settings.model == "LongCat-2.0"
+    assert (settings.site_limit, settings.token_budget) == (300, 2_000_000)
+    monkeypatch.setenv("KEFU_DAILY_TOKENS", "0")
+    assert load().token_budget == 0
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
+    assert load().site_limit == 0
 
 
 @pytest.mark.parametrize(
-    "parameter",
+    "text",
     [
-        *("KeysParameter", "KeysSecretArn", "AdminTokenParameter", "AdminTokenArn"),
-        *("BotCheckSecretParameter", "BotCheckSecretArn"),
-        *("IdentitySecretsParameter", "IdentitySecretsArn"),
+        "",
+        '[chat]\norigins = ["https://www.example.com"]\n[bot_check]\nprovider = "turnstile"',
+        '[model.fallback]\nurl = "https://api.example.com/v1"',
     ],
 )
-def test_a_key_put_where_its_place_belongs_is_refused(text: str, parameter: str) -> None:
-    """T20."""
-    pattern = parameters(text)[parameter]["AllowedPattern"]
-    assert not re.fullmatch(pattern, "sk-canary-5f3c9a7e1b")
-    assert not re.fullmatch(pattern, "ak_canary,ak_canary2")
-    assert not re.fullmatch(pattern, "0x4AAAAAcanary")
+def test_a_kefu_toml_with_which_the_function_starts_is_built(site: Path, text: str) -> None:
+    packed(site, text)
+    build.check_settings(site / "package/kefu.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[limits]\ndaily_tokens = -1", "kefu.toml, line 2: .*daily_tokens"),
+        ("\n[limits]\ndaily_token = 5", "kefu.toml, line 3: .*daily_token"),
+        ('[model]\napi_keys = "sk-canary"', "must not contain secrets"),
+    ],
+)
+def test_a_kefu_toml_with_which_the_function_would_not_start_stops_the_build(
+    site: Path, text: str, complaint: str
+) -> None:
+    packed(site, text)
+    with pytest.raises(SystemExit, match=complaint) as caught:
+        build.check_settings(site / "package/kefu.toml")
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[chat\n", "kefu.toml: "),
+        ('[chat]\nsystem_prompt = "@none.md"', "kefu.toml: @none.md: there is no such file"),
+        ('[chat]\nsystem_prompt = "@../secret"', "kefu.toml: @../secret is outside the folder"),
+        ('[chat]\nsystem_prompt = "@run.sh"', "kefu.toml: @run.sh: the package has another"),
+    ],
+)
+def test_a_kefu_toml_that_cannot_be_packed_stops_the_build(
+    site: Path, text: str, complaint: str
+) -> None:
+    (site / "kefu.toml").write_text(text)
+    (site / "run.sh").write_text("mine")
+    (site / "package/run.sh").write_text("Kefu's")
+    with pytest.raises(SystemExit, match=complaint):
+        build.add_settings(site / "kefu.toml", site / "package")

@@ -1,4 +1,4 @@
-"""The rules that hold for every test, tried on tests of their own."""
+"""The rules for all tests, checked by running small test files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BROKEN = {
 
 
 def run_pytest(folder: Path, files: Mapping[str, str], **environment: str) -> dict[str, int]:
-    """Run test files with this repository's conftest and configuration; what came of them."""
+    """Run test files with this repository's conftest and configuration. Returns the results."""
     for name, source in files.items():
         (folder / name).write_text(source)
     options = ["-q", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider"]
@@ -79,9 +79,9 @@ def run_pytest(folder: Path, files: Mapping[str, str], **environment: str) -> di
 
 
 def test_a_skip_is_a_failure_in_ci_alone(tmp_path: Path) -> None:
-    """Whether it is the module, a mark, a fixture or the test itself that skips."""
+    """For skips in a module, a mark, a fixture and a test."""
     assert run_pytest(tmp_path, SKIPPING, CI="") == {"skipped": 4, "xfailed": 1}
-    # What fails before the test itself is an error to pytest.
+    # pytest reports a failure in a fixture as an error.
     assert run_pytest(tmp_path, SKIPPING, CI="true") == {"failed": 1, "error": 3, "xfailed": 1}
 
 
@@ -97,5 +97,5 @@ def test_the_developers_own_settings_do_not_reach_a_test_or_its_children(tmp_pat
 
 
 def test_warnings_misspelt_markers_and_stale_xfails_fail(tmp_path: Path) -> None:
-    """And asynchronous tests really run."""
+    """Also checks that asynchronous tests are run."""
     assert run_pytest(tmp_path, BROKEN) == {"failed": 3, "error": 1}

@@ -1,4 +1,4 @@
-"""What a start loads, by name: whoever adds to it shall do so knowingly."""
+"""Lists the modules that the start imports, so that every new import is deliberate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kefu
-from kefu.assembly import build
+from kefu.bootstrap.service import build
 from kefu.settings import Settings
 
 FUNCTIONS = Path(kefu.__file__).parents[1]
@@ -26,22 +26,45 @@ print(*sys.modules)
 """
 
 PLAIN = {
-    *("admin_tokens", "admission", "answer", "asgi", "assembly", "chat", "clocks", "completion"),
-    *("context", "echo", "errors", "keypool", "lean_typing", "limits", "messages", "model"),
-    *("policy", "prompt", "references", "refusal", "relay", "settings", "signing", "sse"),
-    *("stores", "stream", "summaries", "system_clock", "tokens", "upstream", "verification", "web"),
+    *("asgi", "auth", "auth.admin_tokens", "auth.bot_check", "auth.client_keys"),
+    *("auth.identity", "auth.signing"),
+    *("bootstrap", "bootstrap.access", "bootstrap.clock", "bootstrap.constants"),
+    *("bootstrap.options", "bootstrap.readiness"),
+    *("bootstrap.knowledge", "bootstrap.lifecycle", "bootstrap.relay"),
+    *("bootstrap.secrets", "bootstrap.service", "bootstrap.stores", "bootstrap.upstream"),
+    *("chat", "chat.addresses", "chat.admission", "chat.answer", "chat.stateless"),
+    *("chat.completion", "chat.conversation", "chat.limits", "chat.own_cooldowns"),
+    *("chat.prompt", "chat.stop", "chat.trim_memory"),
+    *("chat.summaries", "chat.summary_prompt", "context"),
+    *("errors", "messages", "relay", "relay.attempt", "relay.chunks", "relay.clocks"),
+    *("relay.collected", "relay.completion_stream", "relay.failures", "relay.key_leak"),
+    *("relay.key_pool",),
+    *("relay.key_search", "relay.options", "relay.redaction", "relay.relay", "relay.response"),
+    *("relay.schedule", "relay.sse", "relay.time_limits", "stores", "upstream"),
+    *("settings", "settings.access", "settings.all", "settings.chat", "settings.fields"),
+    *(
+        "settings.contact",
+        "settings.file",
+        "settings.knowledge",
+        "settings.loading",
+        "settings.model",
+    ),
+    *("settings.server", "settings.sessions", "web"),
 }
-"""The parts of a service that keeps no chats and has no panel, as it is on AWS by default."""
+"""The modules of a service without stored chats and panel, as by default on AWS."""
 
 FOR_SOME = {
-    *("kefu.tokens.bpe", "kefu.tokens.repeats"),
-    *("kefu.stores.guarded_sessions", "kefu.stores.memory_sessions", "kefu.stores.packed_calls"),
-    *("kefu.stores.turns", "kefu.stores.sqlite", "kefu.stores.sqlite_file", "kefu.stores.dynamodb"),
-    *("kefu.stores.dynamodb_table", "kefu.web.json_lines", "kefu.web.kept", "kefu.web.panel"),
-    *("kefu.web.panel_view", "kefu.web.routes.admin", "kefu.web.routes.sessions"),
-    *("kefu.web.transcript", "kefu.upstream.kefu_server", "kefu.upstream.public_web"),
+    *("kefu.chat.grounding", "kefu.stores.sqlite.knowledge.reloading"),
+    *("kefu.context.tokens.bpe", "kefu.context.tokens.repeats", "kefu.stores.dynamodb.store"),
+    *("kefu.stores.dynamodb.table", "kefu.stores.guarded.sessions"),
+    *("kefu.stores.memory.sessions", "kefu.stores.packed_calls", "kefu.stores.sqlite.file"),
+    *("kefu.stores.sqlite.store", "kefu.stores.turns", "kefu.upstream.kefu_server"),
+    "kefu.upstream.aiohttp_transport",
+    *("kefu.upstream.public_web", "kefu.web.admin.panel", "kefu.web.admin.view"),
+    *("kefu.web.json_lines", "kefu.web.routes.admin", "kefu.web.routes.sessions"),
+    *("kefu.web.session_chat", "kefu.web.transcript"),
 }
-"""Modules of those parts that only some services need, or none before it has started."""
+"""Modules of these packages that are imported only with certain settings, or after the start."""
 
 
 @cache
@@ -54,17 +77,22 @@ def loaded_by(module: str, **settings: str) -> frozenset[str]:
     return frozenset(child.stdout.split())
 
 
+WHOLE = {"context", "stores", "upstream", "web"}
+"""Packages that are named as a whole; of the others every module is."""
+
+
 def parts(loaded: frozenset[str]) -> set[str]:
-    return {name.split(".")[1] for name in loaded if name.startswith("kefu.")}
+    found = [name.split(".")[1:3] for name in loaded if name.startswith("kefu.")]
+    return {part[0] if part[0] in WHOLE else ".".join(part) for part in found}
 
 
 @pytest.mark.parametrize(
     "settings", [{"KEFU_SESSIONS": "false"}, {"AWS_LAMBDA_FUNCTION_NAME": "kefu"}]
 )
-def test_a_plain_service_loads_nothing_of_what_only_others_need(
+def test_a_plain_service_imports_no_module_of_a_disabled_feature(
     settings: Mapping[str, str],
 ) -> None:
-    """A cold start waits for every module, and with it a visitor."""
+    """Each module makes a cold start slower, for which a visitor waits."""
     loaded = loaded_by("kefu.asgi", **settings)
     assert parts(loaded) == PLAIN
     assert not loaded & FOR_SOME
@@ -72,23 +100,27 @@ def test_a_plain_service_loads_nothing_of_what_only_others_need(
     assert {f"{name.replace('.', '/')}.py" for name in FOR_SOME} <= there
 
 
-def test_where_chats_are_kept_nothing_of_panel_terminal_and_agent_is_loaded() -> None:
+def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> None:
     kept = loaded_by("kefu.asgi")
     assert parts(kept) - PLAIN == {
-        *("capture", "configs", "hooks", "keeping", "kept_chats", "message_processor", "outcome"),
-        *("recording", "session_tokens", "sessions", "turn", "turn_history", "turns", "visible"),
+        *("bootstrap.sessions", "chat.presets", "sessions", "sessions.background"),
+        *("sessions.body_dedup", "sessions.call_log", "sessions.capacity", "sessions.history"),
+        *("sessions.chat_memory", "sessions.contacts"),
+        *("sessions.hooks", "sessions.message_processor", "sessions.model"),
+        *("chat.output_filter", "sessions.recorder", "sessions.service", "sessions.tokens"),
+        *("sessions.turn",),
     }
-    assert not {name for name in kept if name.startswith(("kefu.web.panel", "kefu.stores.sql"))}
+    assert not {name for name in kept if name.startswith(("kefu.web.admin", "kefu.stores.sql"))}
 
 
-def test_of_other_packages_a_service_loads_only_what_fastapi_loads() -> None:
-    """aiohttp, boto3, Powertools and their kind wait until the application starts, or is asked."""
+def test_a_service_imports_only_the_packages_that_fastapi_imports() -> None:
+    """httpx, boto3 and Powertools are imported when the application starts, or later."""
     others = {name.partition(".")[0] for name in loaded_by("kefu.asgi") - loaded_by("fastapi")}
     assert others - sys.stdlib_module_names == {"kefu"}
 
 
-def test_no_error_is_answered_by_way_of_a_thread() -> None:
-    """Where Starlette sends plain functions, and loads anyio's threads for the first of them."""
+def test_every_error_handler_is_a_coroutine_function() -> None:
+    """Starlette runs other handlers in a thread, and imports anyio's thread support for that."""
     settings = {"LONGCAT_API_KEYS": "sk-test", "KEFU_STORE": "memory:", "ADMIN_TOKEN": "t" * 32}
     handlers = build(Settings.model_validate(settings)).app.exception_handlers
     assert len(handlers) > 1

@@ -11,7 +11,7 @@ from kefu.settings import ConfigurationError, load
 ROOT = Path(__file__).parents[2]
 
 
-def test_generated_pages_are_what_the_source_makes_of_them() -> None:
+def test_generated_pages_match_their_source() -> None:
     """Run `make docs` after a change of the settings or of the widget."""
     child = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"],
@@ -31,7 +31,7 @@ def test_the_settings_page_names_every_setting_once() -> None:
 
 
 def test_a_long_prompt_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On Lambda, whose environment is small."""
+    """For long prompts on Lambda, where environment variables are limited to 4 KB."""
     file = tmp_path / "prompt.txt"
     file.write_text("你是客服。\n" * 1000, encoding="utf-8")
     monkeypatch.setenv("KEFU_SYSTEM_PROMPT", f"@{file}")

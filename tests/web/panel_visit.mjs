@@ -21,7 +21,7 @@ const context = await browser.newContext({
 });
 const page = await context.newPage();
 page.on("console", (message) => {
-  // A CSP violation is one; so is the browser's own line for an answer that is no 200.
+  // CSP violations and responses other than 200 are console errors, too.
   if (message.type() === "error") seen.errors.push(message.text());
 });
 page.on("pageerror", (error) => seen.errors.push(String(error)));
@@ -34,7 +34,7 @@ page.on("request", (request) => {
 });
 const content = page.locator(".content");
 
-/** Past the page's own policy, which allows no such script. */
+/** Runs axe through the DevTools protocol, because the page's policy forbids other scripts. */
 async function look(state) {
   const session = await context.newCDPSession(page);
   const run = async (expression) => {
@@ -50,7 +50,7 @@ async function look(state) {
   }
 }
 
-/** Does what shows something else, and waits until what was shown before is gone. */
+/** Performs an action that changes the view, and waits until the former content is gone. */
 async function turnTo(act) {
   const shown = await content.locator(":scope > *").elementHandles();
   await act();

@@ -1,4 +1,4 @@
-"""P27 to P33, T8, T24, T30: the panel's API, before a service that really keeps chats."""
+"""P27 to P33, T8, T24, T30: the panel's API, with a service that stores chats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kefu.admin_tokens import TICKET_LIFE, AdminTokens
+from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens
 from tests.fakes import behaviours as b
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import ORIGIN, Stage
@@ -46,7 +46,7 @@ def asked(
 
 
 def said(stage: Stage, text: str, session: dict[str, str] | None = None) -> dict[str, str]:
-    """Ask in a kept chat; the session's headers."""
+    """Send a message of a stored chat. Returns the headers of its session."""
     headers = {"X-Session-Token": session["x-session-token"]} if session else {}
     body = {"message": text, **({"session_id": session["x-session-id"]} if session else {})}
     answer = asked(stage, body, headers)
@@ -125,7 +125,7 @@ def entered(stage: Stage, bearer: str) -> httpx.Response:
     return httpx.post(f"{stage.url}/admin/api/enter", headers=headers)
 
 
-def test_p32_t18_link_opens_once_and_what_it_opens_needs_no_token(
+def test_p32_t18_a_link_opens_the_panel_once_without_the_token(
     stage: Stage, operator: httpx.Client
 ) -> None:
     printed = kefu(stage.service.environment, "admin-link", "--url", f"{stage.url}/")
@@ -139,13 +139,14 @@ def test_p32_t18_link_opens_once_and_what_it_opens_needs_no_token(
     assert TOKEN not in given
     headers = {"Authorization": f"Bearer {given}"}
     assert operator.get("/keys", headers=headers).status_code == 200
-    assert entered(stage, given).status_code == 200
+    assert entered(stage, given).status_code == 401, "a pass renewed itself"
+    assert entered(stage, TOKEN).status_code == 200
     late = AdminTokens(TOKEN).ticket("late", time.time() - TICKET_LIFE)
     others = AdminTokens("x" * 32).ticket("other", time.time())
     assert [entered(stage, one).status_code for one in (late, others, ticket[:-1])] == [401] * 3
 
 
-def test_p32_admin_link_without_a_token_says_what_to_set(tmp_path: Path) -> None:
+def test_p32_admin_link_without_a_token_names_the_setting(tmp_path: Path) -> None:
     ran = kefu({"PATH": os.defpath, "HOME": str(tmp_path)}, "admin-link")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "ADMIN_TOKEN" in ran.stderr
@@ -183,10 +184,10 @@ def test_p27_sessions_come_newest_first_page_by_page_and_filtered(
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request")
 
 
-def test_p28_one_session_shows_what_was_sent_and_what_was_left_out(
+def test_p28_a_session_shows_sent_and_dropped_messages(
     stage: Stage, operator: httpx.Client
 ) -> None:
-    """T18: secrets of the visitor's request apart, the body is the one that was sent."""
+    """T18: the body is the one that was sent, except that secrets are replaced."""
     stage.script(b.answer("one"), b.answer("two"))
     session = said(stage, "a" * 150)
     said(stage, "b" * 100, session)
@@ -211,7 +212,7 @@ def test_p28_one_session_shows_what_was_sent_and_what_was_left_out(
     assert operator.get("/sessions/unknown").status_code == 404
 
 
-def test_p30_keys_are_fingerprints_with_their_rest_and_counts(
+def test_p30_keys_are_fingerprints_with_cooldowns_and_counts(
     stage: Stage, operator: httpx.Client
 ) -> None:
     stage.script(b.status(429), b.status(500), b.answer("at last"))
@@ -225,6 +226,32 @@ def test_p30_keys_are_fingerprints_with_their_rest_and_counts(
         ("cooldown", 1, 0),
     ]
     assert all(30 < k["seconds_left"] <= 60 for k in keys if k["status"] == "cooldown")
+
+
+def test_p30_key_that_fails_without_a_cooldown_is_shown_as_failing(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    stage.script(b.reset_at_once, b.answer("at last"))
+    said(stage, "hello")
+    keys = operator.get("/keys").json()["keys"]
+    assert sorted(key["status"] for key in keys) == ["active", "active", "failing"]
+    [failing] = [key for key in keys if key["status"] == "failing"]
+    assert failing["outcomes"] == {"unreachable": 1}
+    assert 0 < failing["seconds_left"] <= 30
+
+
+def test_p30_text_of_a_refusal_is_shown_with_its_attempt(
+    stage: Stage, operator: httpx.Client
+) -> None:
+    """The upstream's text contains the key, which is replaced."""
+    echo = {"error": {"message": f"wrong key {stage.keys[0]}", "code": "invalid_api_key"}}
+    stage.script(b.status(401, echo), b.answer("at last"))
+    session = said(stage, "hello")["x-session-id"]
+    shown = operator.get(f"/sessions/{session}")
+    refused, answered = shown.json()["calls"][0]["meta"]["attempts"]
+    assert "wrong key [key]" in refused["said"]
+    assert "said" not in answered
+    assert not any(key in shown.text for key in stage.keys)
 
 
 def test_p31_export_and_delete(stage: Stage, operator: httpx.Client) -> None:
@@ -279,7 +306,7 @@ def test_p32_without_kept_chats_the_keys_are_still_shown(staged: Staged) -> None
 def test_p28_a_call_knows_its_prompt_by_kefus_own_count_and_the_models_window(
     staged: Staged,
 ) -> None:
-    """Also where the trim counts characters, as it does unless told otherwise."""
+    """The panel shows the tokens of a prompt also if trimming counts characters, as by default."""
     stage = staged(
         1, environment={"ADMIN_TOKEN": TOKEN}, sessions="true", context_length=4000, trim_chars=200
     )

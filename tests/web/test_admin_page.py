@@ -1,9 +1,10 @@
-"""The panel's page in a real Chromium, before a service that keeps real chats: P27 to P32, T9."""
+"""The panel's page in a real Chromium, with a service that stores chats: P27 to P32, T9."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from kefu.admin_tokens import AdminTokens
+from kefu.auth.admin_tokens import AdminTokens
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.stage import FAST, Stage, stage
@@ -33,7 +34,7 @@ class Kept(NamedTuple):
     cut: str
     hostile: str
     corpus: list[str]
-    """What the hostile chat consists of."""
+    """The messages of the hostile chat."""
 
 
 def said(
@@ -47,7 +48,7 @@ def said(
 
 
 def texts_of(corpus: list[str]) -> list[str]:
-    """In as few messages as it takes."""
+    """Send these texts in as few messages as possible."""
     texts = [""]
     for payload in corpus:
         if len(texts[-1]) + len(payload) > MESSAGE:
@@ -63,6 +64,7 @@ def kept() -> Iterator[Kept]:
         3,
         **settings,
         environment={"ADMIN_TOKEN": TOKEN},
+        capture="all",
         cooldown=3600,
         price_input=1,
         price_output=2,
@@ -92,7 +94,7 @@ def link(kept: Kept) -> str:
 
 
 def visit(kept: Kept, *steps: tuple[str, Any], **context: Any) -> dict[str, Any]:
-    """What an operator sees who opens a link and goes on from there."""
+    """The page that an operator sees after opening a link and performing the steps."""
     asked = {"url": kept.stage.url, "steps": [["open", link(kept)], *steps], "context": context}
     script = Path(__file__).with_name("panel_visit.mjs")
     told = told_by(script, json.dumps(asked), timeout=120)
@@ -101,7 +103,7 @@ def visit(kept: Kept, *steps: tuple[str, Any], **context: Any) -> dict[str, Any]
     return told
 
 
-def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
+def test_p27_p28_p29_the_panel_explains_an_answer(kept: Kept) -> None:
     last = "section.turn:last-of-type"
     seen = visit(
         kept,
@@ -116,7 +118,7 @@ def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
         ("texts", ["tries", f"{last} .tries li"]),
         ("texts", ["facts", f"{last} .facts > div"]),
         ("click", f"{last} [role=tab]:nth-child(1)"),
-        ("texts", ["request", f"{last} pre"]),
+        ("texts", ["request", f"{last} [role=tabpanel] pre"]),
         ("click", f"{last} .tabs button:has-text('curl')"),
         ("clipboard", "curl"),
         ("press", [f"{last} [role=tab]:nth-child(1)", "ArrowLeft"]),
@@ -124,7 +126,7 @@ def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
         ("press", [f"{last} [role=tab]:nth-child(4)", "ArrowLeft"]),
         ("texts", ["error", f"{last} [role=tabpanel]"]),
         ("press", [f"{last} [role=tab]:nth-child(3)", "ArrowLeft"]),
-        ("texts", ["response", f"{last} pre"]),
+        ("texts", ["response", f"{last} [role=tabpanel] pre"]),
         ("session", kept.cut),
         ("texts", ["cut", ".why li"]),
         ("texts", ["status", ".bubble .status"]),
@@ -162,15 +164,15 @@ def test_p27_p28_p29_why_an_answer_was_what_it_was(kept: Kept) -> None:
     assert "1 message the same" in difference
     assert "+ user" in difference
     assert "− user" in difference
-    assert seen["error"] == ["There was none."]
+    assert seen["error"] == ["There was no error."]
     assert "Bring your passport." in seen["response"][0]
-    assert "gateway_timeout" in " ".join(seen["cut"])
+    assert "stalled" in " ".join(seen["cut"])
     assert seen["status"] == ["partial", "partial"]
     assert seen["axe"] == []
 
 
 def test_p29_copied_command_sends_the_very_bytes_again(kept: Kept, tmp_path: Path) -> None:
-    """Quotes and dollars in a visitor's text reach no shell."""
+    """A visitor's quotes and dollar signs are not interpreted by the shell."""
     text = """it's "$HOME" `id` $(id) \\ '; echo no"""
     session = said(kept.stage, text)["x-session-id"]
     sent = kept.stage.upstream.journal[-1].raw_body
@@ -192,7 +194,7 @@ def test_p29_copied_command_sends_the_very_bytes_again(kept: Kept, tmp_path: Pat
 
 
 def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
-    """Every payload, as the visitor's text, as the model's and as the session's title."""
+    """Each payload is a visitor's text, a model's text and a session's title."""
     bad = ".content :is(script, iframe, object, embed, img, base, form, style, link, [onclick])"
     seen = visit(
         kept,
@@ -208,14 +210,14 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
     assert seen["errors"] == []
     assert (seen["made"], seen["made_in_tabs"], seen["links"]) == (0, 0, 0)
     shown = "\n".join(seen["texts"])
-    # Lines of white space alone are put together by the service (P5).
+    # The service collapses lines of white space (P5).
     plain = [p for p in kept.corpus if "\n" not in p and "\r" not in p and p == p.strip()]
     assert len(plain) > 500
     assert [payload for payload in plain if shown.count(payload) < 2] == []
 
 
 def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
-    """P16: on the way, a message that was sent again, and what came of it at first."""
+    """P16: also for a message that was sent again, with the outcome of its first attempt."""
     kept.stage.script(b.stall_after(3), b.answer("now"))
     once, twice = (said(kept.stage, "forget me", client_message_id=TWICE) for _ in range(2))
     doomed = twice["x-session-id"]
@@ -258,8 +260,8 @@ def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> Non
     assert seen["errors"] == []
     assert seen["axe"] == []
     assert [text[:6] for text in seen["calls"]] == ["Call 1", "Call 2"]
-    assert "gateway_timeout" in seen["again"][0]
-    assert seen["again"][-1] == "The visitor sent this message again: try 2."
+    assert "stalled" in seen["again"][0]
+    assert seen["again"][-1] == "The visitor sent this message again: attempt 2."
     assert seen["against"][0].startswith("Against call 1 of message 1:")
     assert sum("COOLDOWN" in key and "left" in key for key in seen["keys"]) >= 1
     assert len(seen["days"]) == 1
@@ -293,7 +295,7 @@ def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
     assert "once" in seen["refused"][0]
     assert TOKEN not in seen["kept"]
     assert seen["axe"] == []
-    # Chromium says so of every 401.
+    # Chromium logs an error for every 401.
     assert all("401" in error for error in seen["errors"])
 
 
@@ -315,7 +317,7 @@ def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     assert seen["errors"] == []
     assert seen["axe"] == []
     assert seen["overflow"] == 0
-    assert seen["nav"] == ["会话", "密钥", "统计"]
+    assert seen["nav"] == ["会话", "人工请求", "密钥", "统计"]
 
 
 def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: Kept) -> None:
@@ -373,3 +375,31 @@ def test_p32_the_page_holds_no_data_and_allows_nothing_else(kept: Kept) -> None:
         assert page.headers[name] == value
     assert kept.long not in page.text
     assert "access-control-allow-origin" not in page.headers
+
+
+def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
+    """The store is in memory and has a limit of one megabyte.
+
+    The size is read every quarter of a second, so more may be stored for a moment.
+    """
+    with stage(1, environment={"ADMIN_TOKEN": TOKEN}, store_max_mb=1) as running:
+        full = Kept(running, "", "", "", [])
+        url, body = f"{running.url}/api/chat", {"message": "x" * 15000}
+        answers = (httpx.post(url, json=body) for _ in range(200))
+        refused = next(answer for answer in answers if answer.status_code == 503)
+        assert refused.json()["error"]["code"] == "store_full"
+        seen = visit(
+            full,
+            ("wait", ".pick .trouble"),
+            ("texts", ["first", ".pick .trouble"]),
+            ("axe", "first"),
+            ("hash", "days"),
+            ("wait", ".sums .trouble"),
+            ("texts", ["use", ".sums .store"]),
+            ("texts", ["off", ".sums .trouble"]),
+            ("axe", "days"),
+        )
+    assert (seen["errors"], seen["axe"]) == ([], [])
+    assert re.fullmatch(r"Store: [1-9] of 1 MB \(KEFU_STORE_MAX_MB\)\.", seen["use"][0])
+    assert seen["first"] == seen["off"]
+    assert "not stored" in seen["off"][0]

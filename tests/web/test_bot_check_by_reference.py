@@ -1,4 +1,4 @@
-"""T17, T20: on AWS the bot check's secret is in no environment; a reference says where it is."""
+"""T17, T20: on AWS the bot check's secret is read by reference, from no environment variable."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from kefu.settings import ConfigurationError, load
+from kefu.auth.bot_check import Passes
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.verification import Passes
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, conversation
 from tests.fakes.aws_keys import AwsKeys
@@ -21,19 +20,21 @@ from tests.fakes.upstream import ScriptedUpstream
 
 PASS = "X-Verification-Pass"
 
-PATIENT = {**FAST, "first_byte_budget": 10, "try_timeout": 5}
+PATIENT = {**FAST, "patience": "slow"}
 """boto3 may still be loading."""
 
 
 async def with_service(
     aws: AwsKeys, ask: Callable[[Stage, SiteVerify], Any], **settings: Any
 ) -> None:
-    """A service whose secret is where `aws` is asked; neither answers nor log hold it."""
+    """A service with the secret at a reference. Neither its answers nor its log contain the
+    secret.
+    """
     with SiteVerify() as provider, ScriptedUpstream() as upstream, aws:
         check = {
             "bot_check": "turnstile",
             "bot_check_url": provider.url,
-            "bot_check_secret_from": "ssm:/kefu/bot-check-secret",
+            "bot_check_secret": "ssm:/kefu/bot-check-secret",
         }
         service = Service(
             upstream.base_url, environment=aws.environment, **{**PATIENT, **check, **settings}
@@ -51,7 +52,7 @@ async def said(stage: Stage, **proof: str) -> Answer:
 
 
 async def test_the_secret_is_read_where_the_reference_says() -> None:
-    """The first visitor waits for it; one reading serves many."""
+    """The first visitor waits for the secret, which is read once for many visitors."""
     aws = AwsKeys(f"{SECRET}\n")
     aws.delay = 0.3
 
@@ -72,8 +73,8 @@ async def test_the_secret_is_read_where_the_reference_says() -> None:
         (f"{SECRET},{SECRET}-2", "", "holds more than one secret"),
     ],
 )
-async def test_while_there_is_no_secret_nobody_passes(text: str, error: str, why: str) -> None:
-    """Nor with a pass that somebody signed with an empty one."""
+async def test_without_a_secret_no_check_passes(text: str, error: str, why: str) -> None:
+    """A pass that was signed with an empty secret is refused, too."""
     aws = AwsKeys(text)
     aws.error = error
 
@@ -99,17 +100,17 @@ async def test_no_check_no_reading() -> None:
     await with_service(aws, ask, bot_check="off")
 
 
-async def test_what_is_refused_is_not_known_and_is_read_again() -> None:
+async def test_refused_keys_are_not_used_and_read_again() -> None:
     now, texts, told, complaints = [0.0], ["a,b", "c"], list[str](), list[str]()
 
-    def learn(secrets: tuple[str, ...]) -> None:
+    def set_secrets(secrets: tuple[str, ...]) -> None:
         if len(secrets) > 1:
             raise ValueError("too many")
         told.extend(secrets)
 
     keys = ReferencedKeys(
         lambda: texts.pop(0),
-        learn,
+        set_secrets,
         lambda: now[0],
         ttl=300,
         on_degraded=complaints.append,
@@ -125,20 +126,11 @@ async def test_what_is_refused_is_not_known_and_is_read_again() -> None:
 def test_without_a_secret_no_pass_is_good_or_issued() -> None:
     passes = Passes("", 60)
     assert not passes.secret_known
-    with pytest.raises(ValueError, match="no secret"):
+    with pytest.raises(ValueError, match="secret is not set"):
         passes.issue("192.0.2.1", 0)
     assert not passes.good("60.", "192.0.2.1", 0)
-    passes.learn("first")
+    passes.set_secret("first")
     issued = passes.issue("192.0.2.1", 0)
     assert passes.good(issued, "192.0.2.1", 1)
-    passes.learn("rotated")
+    passes.set_secret("rotated")
     assert not passes.good(issued, "192.0.2.1", 1)
-
-
-def test_a_secret_in_place_of_its_reference_stops_the_start_and_is_not_quoted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("KEFU_BOT_CHECK_SECRET_FROM", SECRET)
-    with pytest.raises(ConfigurationError, match="KEFU_BOT_CHECK_SECRET_FROM: must be") as caught:
-        load()
-    assert SECRET not in str(caught.value)

@@ -1,4 +1,4 @@
-"""`POST /api/chat` as a widget sees it: C1 to C6, C8, C11 of the chat service."""
+"""`POST /api/chat` as a widget uses it: C1 to C6, C8, C11 of the chat service."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.fakes.stage import ORIGIN, Stage
 
 
 async def body_sent(running: Stage, marker: str) -> Any:
-    """The body that reached the upstream for this question."""
+    """The request body that the upstream received for this question."""
     return (await running.upstream.asked(marker)).body
 
 
-async def test_c5_answer_streams_as_it_comes(shared: Stage, question: str) -> None:
-    shared.script(b.answer("a", "b", "c", delay=0.2), asking=question)
+async def test_c5_an_answer_is_streamed_as_it_arrives(shared: Stage, question: str) -> None:
+    shared.script(b.answer("a", "b", "c", delay=0.8), asking=question)
     answer = await shared.ask(question)
     assert answer.complete
     assert answer.text == "abc"
@@ -223,7 +223,7 @@ async def test_c4_length_of_a_message_is_limited(
     shared: Stage, question: str, extra: int, status: int
 ) -> None:
     text = question.ljust(16_000 + extra, "字")
-    # 48 KB in UTF-8: within the limit of the body, so characters are what is counted.
+    # 48 KB in UTF-8: below the limit of the body, so only the limit in characters applies.
     body = json.dumps(conversation(text), ensure_ascii=False).encode()
     answer = await shared.ask(body)
     assert answer.status == status
@@ -268,7 +268,9 @@ async def test_c11_current_message_always_stays(shared: Stage, question: str) ->
 
 @pytest.mark.parametrize("door", ["/api/chat", "/v1/chat/completions"])
 async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str, door: str) -> None:
-    """Where a leaving client is not seen (Lambda), its widget says so: row C4."""
+    """Lambda does not show that a client has disconnected, so the widget sends a request:
+    row C4.
+    """
     shared.script(b.drip(200, delay=0.1), asking=question)
     asked = conversation(question, stream=True, client_message_id="message-id-0001")
     running = asyncio.create_task(shared.ask(asked, path=door))
@@ -281,6 +283,25 @@ async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str,
     assert await shared.upstream.until(lambda: call.closed_at is not None, 0.5)
     stopped = await asyncio.wait_for(running, 2)
     assert not stopped.done
+    assert (stopped.status, stopped.error["code"]) == (200, "answer_cancelled")
+    assert not stopped.cut
+
+
+@pytest.mark.parametrize("door", ["/api/chat", "/v1/chat/completions"])
+async def test_cancel_before_the_first_word_gets_an_answer_in_the_error_shape(
+    shared: Stage, question: str, door: str
+) -> None:
+    shared.script(b.answer("late", before=5), asking=question)
+    mine = f"before-the-first-word-{len(door)}"
+    asked = conversation(question, stream=True, client_message_id=mine)
+    running = asyncio.create_task(shared.ask(asked, path=door))
+    await shared.upstream.asked(question)
+    assert (await shared.ask({"client_message_id": mine}, path="/api/chat/cancel")).status == 204
+    stopped = await asyncio.wait_for(running, 2)
+    assert (stopped.status, stopped.error["code"]) == (409, "answer_cancelled")
+    assert stopped.headers["x-should-retry"] == "false"
+    assert stopped.headers["Access-Control-Allow-Origin"] == ORIGIN
+    assert "ASGI callable" not in shared.service.stderr
 
 
 async def test_c8_error_has_cors_and_a_request_id(shared: Stage) -> None:

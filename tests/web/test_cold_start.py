@@ -1,4 +1,4 @@
-"""What a cold start waits for, and what it does not (design decisions 5 and 8; C15)."""
+"""The imports and requests that delay a cold start (design decisions 5 and 8; C15)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.parts.plugin import CREDENTIALS, free_port
 
 EVENT = Path(__file__).parents[2] / "events/http-chat.json"
 
-# Which of the heavy libraries are there, and which thread brought them.
+# Reports which of the heavy libraries were imported, and the thread that imported each.
 PROGRAM = """
 import json, sys, threading
 brought = {}
-HEAVY = ("aiohttp", "aws_lambda_powertools", "boto3", "sqlite3", "tiktoken")
+HEAVY = ("aiohttp", "aws_lambda_powertools", "boto3", "httpx", "sqlite3", "tiktoken")
 
 def note(event, arguments):
     if event == "import" and arguments[0] in HEAVY:
@@ -35,8 +35,9 @@ print(json.dumps([imported, brought, answer["statusCode"], answer["body"]]))
 
 
 def first_chat(store: str, **environment: str) -> tuple[list[str], dict[str, str]]:
-    """What importing the application loaded, and what was loaded by which thread until the end of
-    the first chat."""
+    """The heavy libraries that were imported with the application, and those imported until the end
+    of the first chat, with their threads.
+    """
     asked: dict[str, Any] = json.loads(EVENT.read_text(encoding="utf-8"))
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("Hello"))
@@ -50,6 +51,8 @@ def first_chat(store: str, **environment: str) -> tuple[list[str], dict[str, str
                 "KEFU_UPSTREAM_URL": upstream.base_url,
                 "KEFU_ALLOWED_ORIGINS": "https://www.example.com",
                 "KEFU_STORE": store,
+                "KEFU_DAILY_TOKENS": "0",
+                "KEFU_SITE_REQUESTS_PER_MINUTE": "0",
                 **environment,
             },
             capture_output=True,
@@ -67,11 +70,11 @@ def first_chat(store: str, **environment: str) -> tuple[list[str], dict[str, str
 def test_a_chat_with_a_memory_store_loads_no_store_and_no_tokenizer() -> None:
     imported, brought = first_chat("memory:")
     assert imported == []
-    assert set(brought) == {"aiohttp", "aws_lambda_powertools"}
+    assert set(brought) == {"aiohttp", "httpx", "aws_lambda_powertools"}
 
 
-def test_heavy_libraries_are_loaded_beside_the_start_by_threads() -> None:
-    """DynamoDB among them: a chat goes on, even if there is none."""
+def test_slow_imports_run_in_threads_during_the_start() -> None:
+    """Also with DynamoDB, although its table does not exist."""
     endpoint = f"http://127.0.0.1:{free_port()}"
     store = "dynamodb://kefu"
     imported, brought = first_chat(store, **CREDENTIALS, AWS_ENDPOINT_URL_DYNAMODB=endpoint)

@@ -1,4 +1,4 @@
-"""Presets (P2, P4) and hooks (P18 to P26) as a site switches them on: KEFU_CONFIGS, KEFU_HOOKS."""
+"""Presets (P2, P4) and hooks (P18 to P26) as a site enables them in kefu.toml."""
 
 from __future__ import annotations
 
@@ -11,22 +11,28 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kefu.assembly import build
-from kefu.settings import ConfigurationError, Settings
+from kefu.bootstrap.service import build
+from kefu.settings import ConfigurationError, Settings, load
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import Visitor
 from tests.fakes.fixtures import Staged
 from tests.fakes.service import Service
 from tests.fakes.stage import Stage
 
-CONFIGS = """
-[configs.short]
+PRESETS = """
+[model]
+max_output_tokens = 100
+
+[chat]
+system_prompt = "Ours."
+
+[presets.short]
 model = "small-model"
 temperature = 0.1
-max_tokens = 50
+max_output_tokens = 50
 system_prompt = "Be short."
 
-[configs.long]
+[presets.long]
 temperature = 1.5
 """
 
@@ -34,8 +40,8 @@ temperature = 1.5
 @pytest.fixture
 def configured(staged: Staged, tmp_path: Path) -> Stage:
     file = tmp_path / "kefu.toml"
-    file.write_text(CONFIGS)
-    return staged(1, configs=str(file), system_prompt="Ours.", max_output_tokens=100)
+    file.write_text(PRESETS)
+    return staged(1, config=str(file))
 
 
 async def body(running: Stage, question: str) -> Any:
@@ -53,7 +59,7 @@ async def test_p2_a_page_chooses_a_preset_by_its_name(configured: Stage) -> None
     assert (sent["model"], sent["temperature"], sent["max_tokens"]) == ("small-model", 0.7, 50)
 
 
-async def test_p4_a_chat_goes_on_with_its_own_preset(configured: Stage) -> None:
+async def test_p4_a_chat_keeps_its_preset(configured: Stage) -> None:
     visitor = Visitor(configured)
     await visitor.say("<first>", config_id="short")
     for other in ("long", "nonsense"):
@@ -78,14 +84,20 @@ async def test_p2_an_unknown_preset_is_400_and_nothing_is_saved(
 
 
 HOOKS = """
-[hooks.word_filter]
-words = ["damn", "坏话"]
+[hooks.commands]
 
 [hooks.text_correction]
 "退宽" = "退款"
 
+[hooks.word_filter]
+words = ["damn", "坏话"]
+
 [hooks.user_profile]
 fields = ["name"]
+
+[hooks.current_date]
+
+[hooks.session_facts]
 
 [hooks.token_budget]
 tokens = 1000
@@ -95,18 +107,18 @@ mark = "!!"
 """
 
 SITE_HOOKS = """
-from kefu.hooks import Given, Hook, Visit
+from kefu.sessions.hooks import HookConfig, Hook, HookContext
 
 class Shout(Hook):
     def __init__(self, mark):
         self.mark = mark
-    def user_message(self, text: str, visit: Visit) -> str:
+    def user_message(self, text: str, context: HookContext) -> str:
         return text + self.mark
-    async def history(self, history, visit):
+    async def history(self, history, context):
         raise RuntimeError("a mistake of the site's")
 
-def shout(given: Given) -> Hook:
-    return Shout(given.options["mark"])
+def shout(config: HookConfig) -> Hook:
+    return Shout(config.options["mark"])
 """
 
 
@@ -114,12 +126,11 @@ def shout(given: Given) -> Hook:
 def hooked(staged: Staged, tmp_path: Path) -> Stage:
     (tmp_path / "kefu.toml").write_text(HOOKS)
     (tmp_path / "site_hooks.py").write_text(SITE_HOOKS)
-    names = "commands,text_correction,word_filter,user_profile,current_date,session_facts"
     return staged(
         1,
-        configs=str(tmp_path / "kefu.toml"),
-        hooks=f"{names},token_budget,site_hooks:shout",
+        config=str(tmp_path / "kefu.toml"),
         environment={"PYTHONPATH": str(tmp_path)},
+        python=sys.executable,  # which reads PYTHONPATH
     )
 
 
@@ -143,19 +154,19 @@ async def test_p18_to_p26_hooks_work_together(hooked: Stage) -> None:
 
 
 async def test_p26_no_piece_of_a_hidden_word_leaves(hooked: Stage) -> None:
-    """Nor in what a model thinks, nor where its answer is cut."""
+    """The same holds for the model's reasoning, and for words that are divided between chunks."""
     text = [*"oh damn 坏话 ok", "da"]
     cut = b.answer(*text, reasoning=["think da", "mn", " more"], finish=None, done=False)
     hooked.script(cut.then(ending="reset"), asking="cut")
     answer = await Visitor(hooked).say("cut")
     assert answer.error["code"] == "upstream_service_unavailable"
-    # The error event is no chunk.
+    # The error event is not a chunk.
     answer.events.pop()
     assert answer.text == "oh *** *** okda"
     assert "".join(answer.deltas("reasoning_content")) == "think *** more"
 
 
-async def test_p24_commands_ask_no_model_and_clear_what_it_is_told(hooked: Stage) -> None:
+async def test_p24_commands_need_no_model_and_clear_removes_the_history(hooked: Stage) -> None:
     visitor = Visitor(hooked)
     await visitor.say("<before>")
     calls = len(hooked.upstream.journal)
@@ -170,7 +181,7 @@ async def test_p24_commands_ask_no_model_and_clear_what_it_is_told(hooked: Stage
     assert [status for _, _, status in await visitor.shown()] == ["ok"] * 10
 
 
-async def test_a_sites_own_hook_that_fails_is_named_in_the_log_and_the_chat_goes_on(
+async def test_a_failing_hook_of_the_site_is_logged_and_the_chat_continues(
     hooked: Stage,
 ) -> None:
     visitor = Visitor(hooked)
@@ -180,42 +191,32 @@ async def test_a_sites_own_hook_that_fails_is_named_in_the_log_and_the_chat_goes
     assert "a hook failed: Shout: RuntimeError" in hooked.service.stderr
 
 
-WRONG = {
-    "not TOML": ("[configs", "", "is not TOML"),
-    "no such file": (None, "", "cannot be read"),
-    "unknown key": ("[configs.a]\nurl = 'https://x'", "", "[configs.a] url is not known"),
-    "wrong type": ("[configs.a]\nmax_tokens = 'many'", "", "max_tokens must not be 'many'"),
-    "too much": ("[configs.a]\nmax_tokens = 5000", "", "KEFU_MAX_OUTPUT_TOKENS"),
-    "too warm": ("[configs.a]\ntemperature = 3", "", "temperature must be from 0 to 2"),
-    "another API": ("[configs.a]\napi_type = 'other'", "", "api_type must be openai"),
-    "no table": ("configs = 3", "", "[configs] must be tables"),
-    "unknown hook": ("", "nonsense", "there is no hook 'nonsense'"),
-    "no such module": ("", "no_such_module:x", "KEFU_HOOKS: no_such_module:x cannot be loaded"),
-    "no such name": ("", "json:nonsense", "cannot be loaded"),
-    "unused options": ("[hooks.commands]\nhelp = 'x'", "", "is not switched on in KEFU_HOOKS"),
-    "wrong option": ("[hooks.summary]\ntokens = -1", "summary", "tokens must be a whole number"),
+WRONG_HOOKS = {
+    "unknown hook": ("[hooks.nonsense]", "There is no hook 'nonsense'"),
+    "no such module": ("[hooks.'no_such_module:x']", "no_such_module:x cannot be loaded"),
+    "no such name": ("[hooks.'json:nonsense']", "cannot be loaded"),
+    "wrong option": ("[hooks.summary]\ntokens = -1", "tokens must be a whole number"),
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_file_stops_the_start_with_a_sentence(case: str, tmp_path: Path) -> None:
-    """P2: not in the middle of a chat."""
-    text, hooks, said = WRONG[case]
-    file = tmp_path / "kefu.toml"
-    if text is not None:
-        file.write_text(text)
-    named = {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9", "KEFU_CONFIGS": str(file)}
+@pytest.mark.parametrize("case", WRONG_HOOKS)
+def test_p2_a_wrong_hook_stops_the_start_with_a_sentence(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, said = WRONG_HOOKS[case]
+    (tmp_path / "kefu.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError) as error:
-        build(Settings.model_validate({**named, "KEFU_HOOKS": hooks}))
+        build(load({"KEFU_UPSTREAM_URL": "http://127.0.0.1:9"}))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_the_sentence_is_all_that_is_said(tmp_path: Path) -> None:
+def test_the_sentence_is_all_that_is_said() -> None:
     service = Service("http://127.0.0.1:9", hooks="nonsense")
     child = subprocess.run(
         [sys.executable, "-m", "kefu", "serve", "--port", "0"],
-        cwd=tmp_path,
+        cwd=service.folder,
         env=service.environment,
         capture_output=True,
         text=True,
@@ -224,12 +225,13 @@ def test_the_sentence_is_all_that_is_said(tmp_path: Path) -> None:
     )
     service.close()
     assert child.returncode == 2
-    assert child.stderr.startswith("kefu: the configuration is wrong.\nKEFU_HOOKS: there is no")
+    assert child.stderr.startswith("kefu: the configuration is wrong.\nThere is no hook 'nonsense'")
     assert "Traceback" not in child.stderr
 
 
 @pytest.mark.parametrize(
-    "secrets", ["short", "x" * 31, ",".join(["x" * 32 + str(n) for n in range(3)])]
+    "secrets",
+    ["short", "x" * 31, ",".join(["x" * 32 + str(n) for n in range(3)]), "ssm:/" + "x" * 32],
 )
 def test_p35_weak_secrets_stop_the_start(secrets: str) -> None:
     with pytest.raises(ValidationError, match="32 characters") as error:
@@ -240,17 +242,17 @@ def test_p35_weak_secrets_stop_the_start(secrets: str) -> None:
 @pytest.mark.parametrize(
     ("environment", "captured", "kept"),
     [
-        ({}, "all", True),
+        ({}, "errors", True),
         ({"AWS_LAMBDA_FUNCTION_NAME": "kefu"}, "errors", False),
         ({"AWS_LAMBDA_FUNCTION_NAME": "kefu", "KEFU_SESSIONS": "true"}, "errors", True),
         ({"AWS_LAMBDA_FUNCTION_NAME": "kefu", "KEFU_CAPTURE": "all"}, "all", False),
         ({"KEFU_CAPTURE": "off", "KEFU_SESSIONS": "false"}, "off", False),
     ],
 )
-def test_p33_on_aws_little_is_kept_unless_it_is_wanted(
+def test_p33_little_is_kept_unless_it_is_wanted(
     environment: dict[str, str], captured: str, kept: bool
 ) -> None:
-    """T29: chats not at all, and bodies of calls that failed alone."""
+    """T29: only the bodies of failed calls; on AWS no chats at all."""
     settings = Settings.model_validate(environment)
     assert (settings.captured, settings.keeps_chats) == (captured, kept)
-    assert (settings.session_days, settings.raw_days) == (30, 7)
+    assert settings.session_days == 30

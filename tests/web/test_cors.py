@@ -1,4 +1,4 @@
-"""C18, T13, T14: which pages may ask, told from each other exactly, before any upstream call."""
+"""C18, T13, T14: allowed origins, compared exactly, before any request to the upstream."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_t13_two_origins_are_refused(shared: Stage, question: str) -> None
 
 
 async def test_t13_request_without_origin_is_served(shared: Stage, question: str) -> None:
-    """Programs send none; CORS is no authorisation, and nothing here pretends it is."""
+    """Programs send no Origin. CORS is no authorisation."""
     answer = await ask(shared.url, question)
     assert answer.complete
     assert "Access-Control-Allow-Origin" not in answer.headers
@@ -133,3 +133,41 @@ async def test_c18_no_origin_is_allowed_by_default(staged: Staged) -> None:
     running = staged(1, allowed_origins="")
     assert (await ask(running.url, headers={"Origin": ORIGIN})).status == 403
     assert (await ask(running.url)).complete
+
+
+async def test_t13_a_name_that_resolves_to_the_server_is_not_an_allowed_origin(
+    staged: Staged,
+) -> None:
+    """DNS rebinding: the name of a foreign page is made to resolve to the server. The browser then
+    sends this name as Host and as Origin.
+    """
+    running = staged(1)
+    hosts = ("evil.example", "203.0.113.5", "10.0.0.1", "127.0.0.1.evil.example", "localhost.evil")
+    for host in hosts:
+        for scheme in ("http", "https"):
+            headers = {"Host": host, "Origin": f"{scheme}://{host}"}
+            octets = request(body=conversation("Hello?"), headers=headers)
+            response = await exchange(running.url, octets)
+            assert response.status == 403, host
+            assert "access-control-allow-origin" not in response.headers
+    assert running.upstream.journal == []
+    refused = await running.service.logged(origin="http://evil.example")
+    assert refused["code"] == "origin_not_allowed"
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000", "127.9.9.9"])
+async def test_c18_the_servers_own_pages_may_ask_on_loopback(
+    shared: Stage, question: str, host: str
+) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    octets = request(body=conversation(question), headers=headers)
+    response = await exchange(shared.url, octets)
+    assert response.status == 200
+    assert response.headers["access-control-allow-origin"] == f"http://{host}"
+
+
+async def test_t13_a_public_name_that_is_listed_may_ask(staged: Staged) -> None:
+    running = staged(1, allowed_origins="https://chat.example.com")
+    headers = {"Host": "chat.example.com", "Origin": "https://chat.example.com"}
+    octets = request(body=conversation("Hello?"), headers=headers)
+    assert (await exchange(running.url, octets)).status == 200

@@ -1,4 +1,4 @@
-"""T16: a user is who the site says, and nobody becomes another by forging, swapping or waiting."""
+"""T16: the site names its users; forged, swapped and expired tokens are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def unsigned() -> str:
 
 
 def swapped() -> str:
-    """Another user's name in a token that was signed for this one."""
+    """A token whose user was replaced after it was signed."""
     head, claims, signature = token().split(".")
     whole = json.loads(base64.urlsafe_b64decode(claims + "=="))
     other = base64.urlsafe_b64encode(json.dumps({**whole, "sub": "user-2"}).encode())
@@ -76,6 +76,8 @@ FORGED: dict[str, Any] = {
     "no name": token(without="sub"),
     "an empty name": token(""),
     "a name that is long": token("x" * 300),
+    "a name with half of a surrogate pair": token("user-\ud800"),
+    "a name with a line break": token("user-1\r\nX-Admin: 1"),
     "no token at all": "hello",
     "dots": "..",
     "one that is long": token(more="x" * 5000),
@@ -102,14 +104,14 @@ async def test_t16_chat_of_a_user_is_that_users_alone(stage: Stage) -> None:
         assert (answer.status, answer.json["error"]["code"]) == (404, "session_not_found")
 
 
-async def test_t16_chat_of_nobody_is_no_users(stage: Stage) -> None:
+async def test_t16_an_anonymous_chat_belongs_to_no_user(stage: Stage) -> None:
     stage.script(b.answer("hi"))
     first = await say(stage, "")
     assert (await say(stage, "", first)).complete
     assert (await say(stage, token(), first)).status == 404
 
 
-async def test_t16_p21_what_the_site_says_counts_for_more_than_what_the_page_says(
+async def test_t16_p21_the_signed_profile_overrides_that_of_the_page(
     stage: Stage,
 ) -> None:
     stage.script(b.answer("hi"))
@@ -121,7 +123,7 @@ async def test_t16_p21_what_the_site_says_counts_for_more_than_what_the_page_say
     assert "Mallory" not in system
 
 
-async def test_t16_without_a_secret_nobody_is_asked_who_they_are(staged: Staged) -> None:
+async def test_t16_without_a_secret_no_user_token_is_needed(staged: Staged) -> None:
     stage = staged(1, sessions="true")
     stage.script(b.answer("hi"))
     assert (await say(stage, "anything")).complete

@@ -17,7 +17,7 @@ from tests.fakes.upstream import ScriptedUpstream
 EVENTS = Path(__file__).parents[2] / "events"
 NAMES = sorted(path.stem for path in EVENTS.glob("*.json"))
 
-# A process of its own: the module reads the environment when it is imported.
+# In a separate process, because the module reads the environment when it is imported.
 INVOKE = """
 import json, os, sys, time
 from kefu.lambda_handler import handler
@@ -38,7 +38,7 @@ Answer = dict[str, Any]
 
 
 def invoke(*events: object, **environment: str) -> tuple[list[Answer], str]:
-    """The handler's answers, and its log."""
+    """The handler's responses to these events, and its log."""
     done = subprocess.run(
         [sys.executable, "-c", INVOKE],
         input=json.dumps(events),
@@ -65,7 +65,7 @@ def header(answer: Answer, name: str) -> str | None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_handler_answers_every_sample_event(name: str) -> None:
-    """L6: the whole stream in one body, the same bytes."""
+    """L6: the body contains the whole stream, unchanged."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("你", "好"))
         [answer], _log = invoke(
@@ -78,11 +78,11 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
         )
     expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback")) else 200
-    if "-session-" in name:  # one that is not there
+    if "-session-" in name:  # the sample's session does not exist
         assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
         expected = 404
     assert answer["statusCode"] == expected
-    # Any page may have the widget's files; the panel is for no other page at all.
+    # Every page may load the widget's files; no other page may load the panel.
     readers = (None,) if name == "rest-panel" else ("https://www.example.com", "*")
     assert header(answer, "access-control-allow-origin") in readers
     assert header(answer, "x-request-id")
@@ -97,11 +97,11 @@ def test_handler_answers_every_sample_event(name: str) -> None:
         assert json.loads(answer["body"])["choices"][0]["message"]["content"] == "你好"
 
 
-def test_handler_without_keys_starts_degraded_and_says_503() -> None:
-    """C13, L5."""
+def test_a_handler_without_keys_starts_degraded_and_returns_503() -> None:
+    """Requirement C13 and fault L5."""
     (health, chat), _log = invoke(event("rest-health"), event("rest-chat"))
     assert json.loads(health["body"])["status"] == "degraded"
-    # No origin is allowed by default, so ask as a server would.
+    # No origin is allowed by default, so this request has none, as those of programs.
     assert chat["statusCode"] == 403
     asked = event("rest-chat")
     del asked["headers"]["Origin"], asked["multiValueHeaders"]["Origin"]
@@ -112,7 +112,9 @@ def test_handler_without_keys_starts_degraded_and_says_503() -> None:
 
 @pytest.mark.parametrize("store", ["memory:", "sqlite:///{folder}/kefu.sqlite3"])
 def test_handler_counts_by_the_gateways_address_not_by_a_header(store: str, tmp_path: Path) -> None:
-    """C19, T3; and from one event to the next: an instance starts its store once."""
+    """C19, T3: the count continues with the next event, because an instance starts its
+    store once.
+    """
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("hi"))
         asked = []
@@ -134,7 +136,7 @@ def test_handler_counts_by_the_gateways_address_not_by_a_header(store: str, tmp_
 
 
 def lambda_headers(ip: str, left: float) -> dict[str, str]:
-    """What the Web Adapter would write; here it is a client that does."""
+    """A header of the Web Adapter, but sent by the client."""
     return {
         "x-amzn-request-context": json.dumps({"identity": {"sourceIp": ip}}),
         "x-amzn-lambda-context": json.dumps({"deadline": int((time.time() + left) * 1000)}),
@@ -142,7 +144,7 @@ def lambda_headers(ip: str, left: float) -> dict[str, str]:
 
 
 def test_handler_does_not_believe_the_adapters_headers() -> None:
-    """T3: where Mangum answers, a client may have written them."""
+    """T3: behind Mangum no adapter overwrites these headers, so a client could forge them."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("hi"))
         asked = []
@@ -163,7 +165,7 @@ def test_handler_does_not_believe_the_adapters_headers() -> None:
 
 
 def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
-    """Behind an HTTP API that is 30 s: no answer may be cut off by the gateway."""
+    """An HTTP API ends a response after 30 s; no answer may be cut off by the gateway."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.drip(100, delay=0.1))
         began = time.monotonic()
@@ -183,8 +185,8 @@ def test_l1_l7_handler_ends_a_stream_two_seconds_before_its_deadline() -> None:
     assert '"code":"gateway_timeout"' in log
 
 
-def test_l1_a_kept_chat_goes_on_after_a_deadline_and_in_another_instance(tmp_path: Path) -> None:
-    """P16, P35: what was written by then is kept, within the two seconds that are left."""
+def test_l1_a_stored_chat_continues_after_a_deadline_on_another_instance(tmp_path: Path) -> None:
+    """P16, P35: the text so far is stored within the remaining two seconds."""
     asked = event("http-kept-chat")
     kept = {
         "LONGCAT_API_KEYS": "sk-canary-lambda",
@@ -213,7 +215,7 @@ def test_l1_a_kept_chat_goes_on_after_a_deadline_and_in_another_instance(tmp_pat
     ]
 
 
-def test_l1_handler_that_is_out_of_time_before_the_answer_says_504() -> None:
+def test_l1_a_handler_without_time_for_an_answer_returns_504() -> None:
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.silent)
         [answer], _log = invoke(
@@ -228,7 +230,7 @@ def test_l1_handler_that_is_out_of_time_before_the_answer_says_504() -> None:
 
 
 def test_l6_answer_over_six_megabytes_is_503_and_the_model_is_stopped() -> None:
-    """Quotes count twice: what matters is the size of the JSON around the body."""
+    """Quotes count twice, because the limit applies to the body as a JSON string."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer(*['"' * 50_000] * 200, delay=0.005))
         [answer], log = invoke(
@@ -236,6 +238,7 @@ def test_l6_answer_over_six_megabytes_is_503_and_the_model_is_stopped() -> None:
             LONGCAT_API_KEYS="sk-canary-lambda",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_MAX_OUTPUT_TOKENS="8192",
         )
         assert upstream.calls()[0].closed_at
     assert answer["statusCode"] == 503
@@ -259,6 +262,7 @@ def test_l6_answer_just_under_six_megabytes_is_whole() -> None:
             LONGCAT_API_KEYS="sk-canary-lambda",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
+            KEFU_MAX_OUTPUT_TOKENS="8192",
         )
     assert answer["statusCode"] == 200
     assert answer["body"].count(text) == 120
@@ -267,7 +271,7 @@ def test_l6_answer_just_under_six_megabytes_is_whole() -> None:
 
 @pytest.mark.parametrize("level", ["INFO", "ERROR"])
 def test_log_line_on_aws_carries_metrics(level: str) -> None:
-    """C20: at every level, or alarms would hear nothing."""
+    """C20: at every log level, because alarms depend on the metrics."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.status(429), b.answer("hi"))
         _answers, log = invoke(
@@ -282,6 +286,10 @@ def test_log_line_on_aws_carries_metrics(level: str) -> None:
     [line] = [json.loads(each) for each in log.splitlines() if '"path":"/api/chat"' in each]
     metrics = line["_aws"]["CloudWatchMetrics"][0]
     assert metrics["Namespace"] == "Kefu"
+    # Each metric costs 30 cents a month for each value of its dimensions.
+    assert metrics["Dimensions"] == [["function"]]
+    names = {metric["Name"] for metric in metrics["Metrics"]}
+    assert names == {"requests", "ttft_ms", "tokens", "cooldowns", "all_keys_cooling"}
     for metric in metrics["Metrics"]:
         assert isinstance(line[metric["Name"]], int | float)
     assert (line["requests"], line["attempts"], line["cooldowns"]) == (1, 2, 1)

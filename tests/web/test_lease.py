@@ -1,4 +1,4 @@
-"""P17: a turn is its request's own while that answers it. Two minutes take no time here."""
+"""P17: the lease of a turn belongs to the request that answers it. The tests use virtual time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchmarks.virtual_time import VirtualClock, run
 from kefu.errors import StoreUnavailable
-from kefu.sessions import LEASE, Retention, Wanted
-from kefu.stores.memory_sessions import MemorySessions
+from kefu.sessions.model import LEASE, Retention, Wanted
+from kefu.stores.memory.sessions import MemorySessions
 from tests.fakes.in_process import Answer, Process
+from tests.fakes.virtual_time import VirtualClock, run
 
 CLOCK = VirtualClock()
 PACE = 2.0
@@ -23,7 +23,7 @@ HEAD = '{"id":"1","object":"chat.completion.chunk","created":1,"model":"m","choi
 
 @dataclass
 class Words:
-    """A model's answer, a word every two seconds."""
+    """A model's answer that sends a word every two seconds."""
 
     words: int
     status: int = 200
@@ -46,11 +46,11 @@ class Words:
             )
         return f'data: {HEAD}"delta":{{"content":"{self.said} "}}}}]}}\n\n'.encode()
 
-    def close(self) -> None:
-        """Nothing is open."""
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
 
     def finish(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
 
 class Model:
@@ -103,7 +103,7 @@ async def later(seconds: float, work: Any) -> Any:
 
 
 async def whole(store: Store) -> tuple[Sequence[tuple[str, str]], list[tuple[int, bool]]]:
-    """`(content, status)` of each message, and `(number, stream_complete)` of each call."""
+    """The `(content, status)` of each message, and the `(number, stream_complete)` of each call."""
     [row] = (await store.newest(Wanted(), None, 2, CLOCK.now())).rows
     messages = await store.messages(row.session.id, now=CLOCK.now())
     calls = await store.calls(row.session.id)
@@ -111,7 +111,7 @@ async def whole(store: Store) -> tuple[Sequence[tuple[str, str]], list[tuple[int
 
 
 def test_p17_an_answer_of_two_minutes_stays_its_requests_own() -> None:
-    """Another process that is sent the same meanwhile asks no model, at whatever moment."""
+    """The same message at another process is refused with 409 at any time."""
 
     async def work() -> None:
         store, model = Store(), Model(55)
@@ -131,7 +131,7 @@ def test_p17_an_answer_of_two_minutes_stays_its_requests_own() -> None:
 
 
 def test_p17_an_answer_of_usual_length_renews_nothing() -> None:
-    """So its cost is what it was."""
+    """An answer within half a lease costs no extra write."""
 
     async def work() -> None:
         store = Store()
@@ -142,9 +142,9 @@ def test_p17_an_answer_of_usual_length_renews_nothing() -> None:
     run(work())
 
 
-def test_p17_a_turn_that_was_lost_ends_with_an_error_and_disturbs_nobody() -> None:
-    """While the store was away for a whole lease another process began it anew. P16: both calls
-    are there to be looked at.
+def test_p17_a_turn_that_lost_its_lease_ends_with_an_error() -> None:
+    """The store did not answer for a whole lease, so another process began the turn again. P16:
+    both calls are stored.
     """
 
     async def work() -> None:
@@ -181,7 +181,9 @@ def test_p17_a_store_that_is_away_takes_no_turn_from_anybody() -> None:
 
 
 def test_d8_a_store_that_takes_its_time_for_everything_is_waited_for_four_seconds() -> None:
-    """In all, before a model is asked; then nothing is paid for, and the message may come again."""
+    """The limit is the sum of all waits before the model is called. The message may be sent
+    again.
+    """
 
     async def work() -> None:
         store, model = Store(), Model(3, 3, 3)

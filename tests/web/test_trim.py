@@ -1,4 +1,6 @@
-"""What of a long conversation the model is sent, by each setting: C10 to C12, X4, X8 to X13."""
+"""The messages that a long conversation sends to the model, by setting: C10 to C12, X4, X8
+to X13.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.tokens import counter
+from kefu.context.tokens import counter
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation
 from tests.fakes.fixtures import Staged
@@ -20,7 +22,7 @@ TASK = "You condense"
 
 
 def talk(question: str, turns: int = TURNS) -> dict[str, Any]:
-    """So many turns before the question, each of which names itself."""
+    """A body with so many turns before the question. Each turn contains its number."""
     texts: list[str] = []
     for turn in range(turns):
         texts += [
@@ -31,7 +33,7 @@ def talk(question: str, turns: int = TURNS) -> dict[str, Any]:
 
 
 async def sent(running: Stage, question: str, turns: int = TURNS) -> list[dict[str, str]]:
-    """The messages of the prompt that reached the model."""
+    """The messages of the prompt that the upstream received."""
     before = len(running.upstream.calls(question))
     answer = await running.ask(talk(question, turns))
     assert answer.complete, answer.raw
@@ -40,7 +42,7 @@ async def sent(running: Stage, question: str, turns: int = TURNS) -> list[dict[s
 
 
 def kept(messages: list[dict[str, str]]) -> list[str]:
-    """Which turns are there, as `question 3` and `answer 3`."""
+    """The kept messages, such as `question 3` and `answer 3`."""
     return [m["content"].partition(":")[0] for m in messages]
 
 
@@ -58,7 +60,7 @@ async def test_x9_c12_prompt_fits_the_budget_in_the_counter_that_was_set(
     exact = name.startswith("tiktoken")
     cost = sum(count(m["content"]) + 3 * exact for m in messages) + 3 * exact
     assert cost <= limit
-    # The newest stay, without a gap.
+    # The newest messages are kept, without a gap.
     assert kept(messages)[1:-1][-1] == f"answer {TURNS - 1}"
     assert 2 < len(messages) < 2 * TURNS
     record = await running.service.logged(path="/api/chat")
@@ -89,7 +91,7 @@ async def test_x10_prompt_that_cannot_fit_is_sent_and_flagged(
     assert (await running.service.logged(path="/api/chat"))["over_budget"] is True
 
 
-async def test_x11_cut_step_keeps_the_start_of_prompts_the_same(
+async def test_x11_trim_step_keeps_the_start_of_prompts_the_same(
     staged: Staged, question: str
 ) -> None:
     options: dict[str, Any] = {"trim": "fifo", "max_prompt_tokens": 700, "counter": "bytes4"}
@@ -98,12 +100,25 @@ async def test_x11_cut_step_keeps_the_start_of_prompts_the_same(
         starts = [(await sent(running, question, turns))[0] for turns in range(14, 26)]
         return len({message["content"] for message in starts})
 
-    assert await cuts(staged(cut_step=0.5, **options)) < await cuts(staged(**options)) == 12
+    assert await cuts(staged(trim_step=0.5, **options)) < await cuts(staged(**options)) == 12
 
 
-async def test_x9_summary_stands_for_what_is_left_out(staged: Staged, question: str) -> None:
-    running = staged(trim="summary", max_prompt_tokens=600, system_prompt=SYSTEM, summary_wait=5)
-    running.script(b.answer("They asked ", "for prices."), asking="<conversation>")
+async def summarized(running: Stage, calls: int = 1) -> None:
+    """Wait until so many summaries were requested in the background, and stored."""
+    async with asyncio.timeout(20):
+        while len(running.upstream.calls("<conversation>")) < calls:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(1.0)
+
+
+async def test_x9_a_summary_replaces_the_dropped_messages_one_request_later(
+    staged: Staged, question: str
+) -> None:
+    running = staged(trim="summary", max_prompt_tokens=600, system_prompt=SYSTEM)
+    running.script(b.answer("They asked ", "for prices.", delay=0.2), asking="<conversation>")
+    first = await sent(running, question)
+    assert not any(SUMMARY in m["content"] for m in first)
+    await summarized(running)
     messages = await sent(running, question)
     assert messages[0]["content"] == SYSTEM
     assert messages[1]["content"].startswith(SUMMARY)
@@ -113,62 +128,48 @@ async def test_x9_summary_stands_for_what_is_left_out(staged: Staged, question: 
     assert "question 0" in told
     assert question not in told
     record = await running.service.logged(path="/api/chat")
-    assert record["trimmed_because"] == {"summarized": record["trimmed"]}
+    assert record["no_summary"] == "not ready"
+    assert len(running.upstream.calls("<conversation>")) == 1
 
 
-async def test_x9_summary_goes_on_from_the_one_before(staged: Staged, question: str) -> None:
-    running = staged(trim="summary", max_prompt_tokens=600, cut_step=0.3, summary_wait=5)
+async def test_x9_a_summary_continues_the_previous_one(staged: Staged, question: str) -> None:
+    running = staged(trim="summary", max_prompt_tokens=600)
     running.script(b.answer("first"), b.answer("second"), asking="<conversation>")
-    for turns in (TURNS, TURNS, TURNS + 8):
+    for turns, calls in ((TURNS, 1), (TURNS, 1), (TURNS + 8, 2)):
         await sent(running, question, turns)
-    calls = running.upstream.calls("<conversation>")
-    # The same conversation again needs none, a longer one only what is new.
-    assert len(calls) == 2
-    told = calls[1].body["messages"][-1]["content"]
+        await summarized(running, calls)
+    calls_made = running.upstream.calls("<conversation>")
+    # The same conversation needs no new summary. A longer one sends only its new messages.
+    assert len(calls_made) == 2
+    told = calls_made[1].body["messages"][-1]["content"]
     assert "summary so far: first" in told
     assert "question 0" not in told
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "wait"),
-    [
-        (b.status(500), 5),
-        (b.answer(""), 5),
-        (b.eof_after(2), 5),
-        (b.answer("too late", delay=0.6), 0.1),
-    ],
-)
-async def test_x9_without_a_summary_the_chat_goes_on(
-    staged: Staged, question: str, behaviour: Any, wait: float
+@pytest.mark.parametrize("behaviour", [b.status(500), b.answer(""), b.eof_after(2), b.status(429)])
+async def test_x9_without_a_summary_the_chat_continues_with_its_only_key(
+    staged: Staged, question: str, behaviour: Any
 ) -> None:
-    # A failing key rests, whatever it was asked for: there are more than one request tries.
-    running = staged(6, trim="summary", max_prompt_tokens=600, summary_wait=wait)
+    running = staged(1, trim="summary", max_prompt_tokens=600)
     running.script(behaviour, asking="<conversation>")
-    messages = await sent(running, question)
-    assert not any(SUMMARY in m["content"] for m in messages)
-    assert messages[-1]["content"] == question
+    for turns in (TURNS, TURNS, TURNS + 8):
+        messages = await sent(running, question, turns)
+        assert not any(SUMMARY in m["content"] for m in messages)
+        assert messages[-1]["content"] == question
+        await summarized(running)
     assert (await running.service.logged(path="/api/chat"))["no_summary"]
-
-
-async def test_x9_late_summary_serves_the_next_request(staged: Staged, question: str) -> None:
-    running = staged(trim="summary", max_prompt_tokens=600, summary_wait=0.1)
-    running.script(b.answer("late but ", "here", delay=0.2), asking="<conversation>")
-    first = await sent(running, question)
-    assert not any(SUMMARY in m["content"] for m in first)
-    await asyncio.sleep(1.0)
-    second = await sent(running, question)
-    assert any("late but here" in m["content"] for m in second)
+    # After a failure there is a pause, so the next question starts no new attempt.
     assert len(running.upstream.calls("<conversation>")) == 1
 
 
 async def test_x9_t1_summary_is_paid_from_the_daily_budget(staged: Staged, question: str) -> None:
     usage = {"prompt_tokens": 700, "completion_tokens": 300, "total_tokens": 1000}
-    running = staged(trim="summary", max_prompt_tokens=600, summary_wait=5, daily_tokens=6000)
+    running = staged(trim="summary", max_prompt_tokens=600, daily_tokens=6000)
     running.script(b.answer("short", usage=usage), asking="<conversation>")
     running.script(b.answer("yes", usage=usage), asking=question)
     await sent(running, question)
-    await asyncio.sleep(0.2)
-    # 2,000 of 6,000 are spent: what needs more than is left is refused.
+    await summarized(running)
+    # 2,000 of 6,000 tokens are used, so a request for more than the other 4,000 is refused.
     refused = await running.ask(conversation("x" * 8000))
     assert refused.status == 429
 

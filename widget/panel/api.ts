@@ -1,10 +1,10 @@
-/** The one place that makes requests. What lets in is kept by this tab alone. */
+/** Sends all requests of the panel. Only this tab stores the pass. */
 
-import type { About, Day, Key, Row, Whole } from "./types.ts";
+import type { About, Contacts, Day, Key, Row, Whole } from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
 
-/** The service does not let this page in, or not any more. */
+/** The service refuses the pass: it is missing, wrong or expired. */
 export class ShutOut extends Error {}
 
 export class Api {
@@ -14,7 +14,7 @@ export class Api {
     return this.#pass !== "";
   }
 
-  /** Gives a ticket or the token for a pass, which is all that is kept. */
+  /** Exchanges a ticket or the token for a pass. Only the pass is stored. */
   async enter(credential: string): Promise<void> {
     const answer = await this.#send("enter", "POST", credential);
     this.#pass = ((await answer.json()) as { pass: string }).pass;
@@ -44,6 +44,10 @@ export class Api {
 
   async days(since: string): Promise<Day[]> {
     return (await this.#get<{ days: Day[] }>(`days?since=${since}`)).days;
+  }
+
+  contacts(): Promise<Contacts> {
+    return this.#get("contacts");
   }
 
   async remove(id: string): Promise<void> {

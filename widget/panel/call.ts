@@ -1,20 +1,22 @@
-/** One call: what happened, when, with which keys; and what went over the wire. */
+/** One call: its outcome, its times, its keys, and the bodies of request and response. */
 
 import { copyButton, curl } from "./copy.ts";
 import { changes, fields, messagesOf, type Told } from "./diff.ts";
 import { type Child, el, svg } from "./dom.ts";
 import { money, percent, seconds, t, whole } from "./texts.ts";
 import type { About, Call, Message } from "./types.ts";
-import { findings, leftOut, reasons } from "./why.ts";
+import { findings, hasFailed, leftOut, reasons } from "./why.ts";
 
 export interface Around {
   readonly messages: readonly Message[];
-  /** The call before this one whose request was kept. */
+  /** The call before this one whose request was stored. */
   readonly previous: Call | undefined;
   readonly about: About | undefined;
-  /** Which of its message's calls one is; numbers have gaps where a message was sent again. */
+  /**
+   * The number of a call among those of its message. Numbers have gaps if a message was sent again.
+   */
   readonly place: (call: Call) => number;
-  /** From a file: there never was a request. */
+  /** The call comes from a log file, so it has no request. */
   readonly fromLog: boolean;
 }
 
@@ -73,7 +75,8 @@ function timeline(call: Call): Child {
   const attempts = call.meta.attempts ?? [];
   const parts: [string, number, number, string][] = [];
   let at = 0;
-  for (const { key, outcome, ms } of attempts) {
+  for (const { key, outcome, ms, at: asked } of attempts) {
+    if (asked !== undefined) at = asked / 1000;
     if (outcome === "ok") continue;
     parts.push(["failed", at, ms / 1000, `${key} ${outcome}`]);
     at += ms / 1000;
@@ -115,14 +118,16 @@ function tried(call: Call): Child {
   const attempts = call.meta.attempts ?? [];
   if (!attempts.length) return null;
   const list = el("ol", { class: "tries" });
-  for (const { key, outcome, ms, rested } of attempts) {
+  for (const { key, outcome, ms, rested, failing, upstream, said } of attempts) {
+    const notes = [seconds(ms / 1000), upstream, rested && t.rests, failing && t.state.failing];
     list.append(
       el(
         "li",
-        { class: outcome === "ok" ? "ok" : "failed" },
+        { class: outcome === "ok" ? "ok" : hasFailed(outcome) ? "failed" : "" },
         el("code", {}, key || "–"),
         ` ${outcome}`,
-        el("span", { class: "muted" }, ` ${seconds(ms / 1000)}${rested ? ` · ${t.rests}` : ""}`),
+        el("span", { class: "muted" }, ` ${notes.filter(Boolean).join(" · ")}`),
+        said && el("pre", { class: "said" }, said),
       ),
     );
   }
@@ -145,6 +150,7 @@ function facts(call: Call, around: Around): HTMLElement {
   add(t.trim, cut(call, around));
   const told = meta.history;
   if (told) add(t.history, t.historyN(told.read, told.told));
+  add(t.passages, passages(call));
   add(t.cost, cost(call, around.about));
   add(t.model, modelOf(call));
   if (meta.config_id && meta.config_id !== "default") add(t.config, meta.config_id);
@@ -170,6 +176,30 @@ function share(call: Call): Child {
     }),
   );
   return el("span", {}, meter, t.ofWindow(whole(used), whole(local.window), percent(part)));
+}
+
+/** The passages of the site's pages that the model was given, and which of them it cited. */
+function passages(call: Call): Child {
+  const { knowledge } = call.meta;
+  if (!knowledge) return null;
+  const { passages: given, used, answered, words } = knowledge;
+  const searched = words ? ` · ${t.searched(words)}` : "";
+  if (given.length === 0) return t.nothingFound + searched;
+  const said = answered ? t.cited(used.join(", ") || "–") : t.notAnswered;
+  const items = given.map(({ n, title, heading, url, score, terms }) =>
+    el(
+      "li",
+      {},
+      el("b", {}, `[${n}] ${[title, heading].filter(Boolean).join(" › ")}`),
+      ` · ${url} · ${score.toFixed(1)} · ${terms.join(", ")}`,
+    ),
+  );
+  return el(
+    "details",
+    {},
+    el("summary", {}, `${given.length} · ${said}${searched}`),
+    el("ul", {}, ...items),
+  );
 }
 
 function cut(call: Call, around: Around): Child {

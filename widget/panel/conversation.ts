@@ -1,4 +1,4 @@
-/** One conversation: what was said on one side, what it took on the other. */
+/** One conversation: its messages on one side, their calls on the other. */
 
 import { type Around, callCard, cost } from "./call.ts";
 import { copyButton } from "./copy.ts";
@@ -141,7 +141,7 @@ function bubble({ id, role, content, status, created_at, rating }: Message): HTM
   return el(
     "div",
     { class: `bubble ${role === "user" ? "user" : "assistant"}` },
-    // Isolated: no direction mark in a text may turn what stands around it (T32).
+    // Isolated: direction marks in a text must not affect the text around it (T32).
     el("bdi", { class: "text" }, content),
     el(
       "p",

@@ -1,4 +1,4 @@
-/** What changed between two requests: message by message, and the other fields. */
+/** The differences between two requests: message by message, and the other fields. */
 
 export interface Told {
   readonly role: string;
@@ -10,7 +10,7 @@ export interface Change {
   readonly messages: readonly Told[];
 }
 
-/** The messages of a request's body; none when it is not such a body. */
+/** The messages in the body of a request; empty if the body is not a chat request. */
 export function messagesOf(body: unknown): Told[] {
   const list = (body as { messages?: unknown } | null)?.messages;
   if (!Array.isArray(list)) return [];
@@ -20,7 +20,7 @@ export function messagesOf(body: unknown): Told[] {
   }));
 }
 
-/** Runs of what stayed, went and came, by a longest common subsequence. */
+/** Runs of kept, removed and added messages, by a longest common subsequence. */
 export function changes(before: readonly Told[], after: readonly Told[]): Change[] {
   const [a, b] = [before.map(nameOf), after.map(nameOf)];
   const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
@@ -50,7 +50,7 @@ export function changes(before: readonly Told[], after: readonly Told[]): Change
   return runs;
 }
 
-/** Fields beside the messages that differ: `[name, before, after]`. */
+/** Fields other than the messages that differ: `[name, before, after]`. */
 export function fields(before: unknown, after: unknown): [string, string, string][] {
   const [a, b] = [before, after].map((body) => (body ?? {}) as Record<string, unknown>) as [
     Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** Nodes by hand: whatever comes from a visitor only ever becomes a text node. */
+/** Creates elements. Text of a visitor becomes a text node, never markup. */
 
 export type Child = Node | string | null | undefined | false;
 type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;

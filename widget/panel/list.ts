@@ -28,7 +28,7 @@ export class List {
     this.node = el("div", { class: "list" }, this.#form, this.#rows, this.#note, this.#more);
   }
 
-  /** From the newest on. */
+  /** Loads the list again, starting with the newest session. */
   load(): void {
     const id = String(new FormData(this.#form).get("id") ?? "").trim();
     if (id) {

@@ -12,7 +12,7 @@ interface Line {
   readonly meta?: Record<string, unknown>;
 }
 
-/** Whole lines only: a torn last one is left out. `undefined` for what is no log. */
+/** Parses complete lines; an incomplete last one is skipped. `undefined` if it is not a log. */
 export function readLog(text: string): Whole | undefined {
   const lines = text.split("\n").flatMap(parsed);
   if (lines.some(({ type }) => type === "message")) return exported(lines);
@@ -41,7 +41,10 @@ interface Step extends Omit<Call, "tools"> {
   tools: Tool[];
 }
 
-/** Events one after the other; ids are made up: a turn's question is odd, its answer follows. */
+/**
+ * Converts events in their order. It makes up message ids: odd for a question, the next for its
+ * answer.
+ */
 class Reading {
   #messages = new Map<number, Message>();
   #steps: Step[] = [];
@@ -116,7 +119,7 @@ class Reading {
     }
   }
 
-  /** A call that brought no answer has a line of its own. */
+  /** Adds a call that ended without an answer. */
   #failed(line: Line, ask: number): void {
     const meta = line.meta ?? {};
     const error = { code: text(meta.code), message: text(meta.message) || (line.content ?? "") };

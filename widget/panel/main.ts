@@ -1,11 +1,12 @@
-/** The panel: the way in, what stands beside what, and links into it (#s=…, #keys, #days). */
+/** The panel: the sign-in, the layout, and the links into it (#s=…, #requests, #keys, #days). */
 
 import { Api, ShutOut } from "./api.ts";
+import { contactsView } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
 import { button, el } from "./dom.ts";
 import { List } from "./list.ts";
 import { readLog } from "./log.ts";
-import { daysView, keysView } from "./sums.ts";
+import { daysView, keysView, storeLines } from "./sums.ts";
 import { isChinese, t } from "./texts.ts";
 import type { About, Whole } from "./types.ts";
 
@@ -18,9 +19,10 @@ const aside = el("aside", { "aria-label": t.sessions });
 const content = el("div", { class: "content" });
 const alertLine = el("p", { class: "trouble", role: "alert", hidden: true });
 const file = el("input", { type: "file", accept: ".jsonl,.json,.txt", hidden: true });
+const requests = el("a", { href: "#requests", class: "when-open", hidden: true }, t.requests);
 const list = new List(api, failed);
 let about: About | undefined;
-/** Where one was before the way in had to be asked for. */
+/** The view to return to after the sign-in. */
 let wanted = "";
 let shown = 0;
 
@@ -33,7 +35,7 @@ function failed(error: unknown): void {
   alertLine.hidden = false;
 }
 
-/** Shows what comes last, whatever else is still under way. */
+/** Shows the latest requested view; results of earlier requests are dropped. */
 async function show(make: () => Promise<HTMLElement>, focus = true): Promise<void> {
   const turn = ++shown;
   alertLine.hidden = true;
@@ -58,9 +60,21 @@ function route(): void {
   }
   list.mark(id);
   if (id) void show(() => opened(id));
+  else if (hash === "requests") void show(async () => contactsView(await api.contacts()));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
-  else if (hash === "days") void show(async () => daysView(await api.days(monthAgo()), about));
-  else void show(async () => el("p", { class: "pick" }, about?.keeps_chats ? t.pick : t.noneKept));
+  else if (hash === "days")
+    void show(async () => daysView(await api.days(monthAgo()), await api.about()));
+  else void show(async () => welcome());
+}
+
+function welcome(): HTMLElement {
+  const isFilling = about?.store && about.store.level !== "ok";
+  return el(
+    "div",
+    { class: "pick" },
+    el("p", {}, about?.keeps_chats ? t.pick : t.noneKept),
+    ...(isFilling ? storeLines(about) : []),
+  );
 }
 
 function monthAgo(): string {
@@ -103,14 +117,16 @@ async function openFile(chosen: File | undefined): Promise<void> {
   if (!chosen) return;
   const kept = readLog(await chosen.text());
   if (!kept) return failed(new Error(t.badLog));
-  // So that a click on the session that was shown before is a way back to it.
+  // Changes the address, so that a click on the session shown before leads back to it.
   history.replaceState(null, "", "#log");
   list.mark("");
   document.body.classList.add("one");
   void show(async () => conversation(kept, { about: undefined }));
 }
 
-/** The way in. Logs can be read without it: they never leave this computer. */
+/**
+ * Shows the sign-in. Log files can be opened without it, because they never leave this computer.
+ */
 function locked(message = ""): void {
   const token = el("input", {
     type: "password",
@@ -150,6 +166,7 @@ async function enter(credential: string): Promise<void> {
 
 async function start(): Promise<void> {
   about = await api.about();
+  requests.hidden = !about.has_contact_form;
   document.body.classList.remove("locked");
   main.replaceChildren(aside, el("div", { class: "pane" }, alertLine, content));
   if (about.keeps_chats) {
@@ -174,6 +191,7 @@ function frame(): void {
   nav.setAttribute("aria-label", t.title);
   nav.append(
     el("a", { href: "#", class: "when-open" }, t.sessions),
+    requests,
     el("a", { href: "#keys", class: "when-open" }, t.keys),
     el("a", { href: "#days", class: "when-open" }, t.totals),
     choose,
@@ -213,7 +231,7 @@ addEventListener("hashchange", () => {
   else if (!document.body.classList.contains("locked")) route();
 });
 
-/** It leaves the address before anything else: it is not to stay in a history. */
+/** Removes the ticket from the address first, so that it does not stay in the browser's history. */
 async function withTicket(): Promise<void> {
   const ticket = location.hash.slice(TICKET.length);
   history.replaceState(null, "", location.pathname);

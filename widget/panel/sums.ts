@@ -1,4 +1,4 @@
-/** Keys as they are now, and what the last days came to. */
+/** The current state of the keys, and the sums of the last days. */
 
 import { el, svg } from "./dom.ts";
 import { money, seconds, t, whole } from "./texts.ts";
@@ -34,6 +34,7 @@ export function keysView(keys: readonly Key[]): HTMLElement {
 
 export function daysView(days: readonly Day[], about: About | undefined): HTMLElement {
   const node = el("div", { class: "sums" }, el("h2", { tabindex: -1 }, `${t.totals}, ${t.days}`));
+  append(node, ...storeLines(about));
   if (!days.length) return append(node, el("p", {}, t.noDays));
   const priced = about && (about.price_input !== null || about.price_output !== null);
   const body = el("tbody");
@@ -57,7 +58,20 @@ export function daysView(days: readonly Day[], about: About | undefined): HTMLEl
   return append(node, plot(days), scrolled(el("table", {}, header(names), body)));
 }
 
-/** A bar a day, of 30 days up to the last: turns, and in it those that went wrong. */
+/** How full the store is, and the features that are switched off because of that. */
+export function storeLines(about: About | undefined): HTMLElement[] {
+  if (!about?.store) return [];
+  const { used, limit, level } = about.store;
+  const off = t.storeLevel[level];
+  const lines = [el("p", { class: "store muted" }, t.store(megabytes(used), megabytes(limit)))];
+  return off ? [...lines, el("p", { class: "trouble" }, off)] : lines;
+}
+
+function megabytes(bytes: number): string {
+  return whole(Math.ceil(bytes / 1e6));
+}
+
+/** A bar for each of the last 30 days: the number of turns, and of those that failed. */
 function plot(days: readonly Day[]): SVGElement {
   const most = Math.max(1, ...days.map(({ turns }) => turns));
   const now = new Date();

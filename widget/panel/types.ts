@@ -1,4 +1,4 @@
-/** What the panel's API gives, and what a log that is opened is turned into. */
+/** The types of the panel's API; an opened log is converted to them. */
 
 export interface Row {
   readonly id: string;
@@ -32,7 +32,15 @@ export interface Attempt {
   readonly key: string;
   readonly outcome: string;
   readonly ms: number;
+  /** Milliseconds from the request to the attempt: two keys may be asked at once. */
+  readonly at?: number;
   readonly rested?: boolean;
+  /** The key is asked last for a while. */
+  readonly failing?: boolean;
+  /** "primary" or "fallback", if there are two. */
+  readonly upstream?: string;
+  /** The text of a refused response. */
+  readonly said?: string;
 }
 
 export interface Trimmed {
@@ -48,10 +56,10 @@ export interface Trimmed {
 
 export interface Meta {
   readonly request_id?: string;
-  /** How often its message had been tried before. */
+  /** The number of earlier attempts of its message. */
   readonly again?: number;
-  /** It was to tell older messages in short, for the answer's sake. */
-  readonly purpose?: "summary";
+  /** Absent for an answer. `search`: it wrote words for the search of the site's pages. */
+  readonly purpose?: "summary" | "search";
   readonly config_id?: string;
   readonly api_type?: string;
   readonly host?: string;
@@ -60,6 +68,19 @@ export interface Meta {
   readonly trimmed?: Trimmed;
   readonly local?: { prompt: number; completion?: number; window: number | null; strategy: string };
   readonly history?: { read: number; told: number };
+  readonly knowledge?: {
+    readonly passages: readonly {
+      readonly n: number;
+      readonly url: string;
+      readonly title: string;
+      readonly heading: string;
+      readonly score: number;
+      readonly terms: readonly string[];
+    }[];
+    readonly used: readonly number[];
+    readonly answered: boolean;
+    readonly words?: string;
+  };
   readonly timings?: { chunk_count: number };
   readonly redacted?: boolean;
   readonly model?: string;
@@ -88,7 +109,7 @@ export interface Call {
   readonly response: unknown;
   readonly meta: Meta;
   readonly error: { code?: string; message?: string } | null;
-  /** Of a terminal session: what the model had done. */
+  /** For a terminal session: the actions of the model. */
   readonly tools?: readonly Tool[];
 }
 
@@ -116,11 +137,31 @@ export interface Day {
   readonly completion_tokens: number;
 }
 
+export interface ContactRequest {
+  readonly id: string;
+  readonly session_id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly message: string;
+  readonly created_at: number;
+  readonly attempts: number;
+  readonly delivered_at: number | null;
+}
+
+export interface Contacts {
+  readonly requests: readonly ContactRequest[];
+  /** The key of the webhook's signatures; empty without a webhook. */
+  readonly signing_key: string;
+}
+
 export interface About {
   readonly version: string;
   readonly model: string;
   readonly capture: string;
   readonly keeps_chats: boolean;
+  readonly has_contact_form: boolean;
   readonly price_input: number | null;
   readonly price_output: number | null;
+  /** The used and the maximum size of the store in bytes; null if there is no limit. */
+  readonly store: { readonly used: number; readonly limit: number; readonly level: string } | null;
 }

@@ -1,11 +1,14 @@
-/** Why an answer was what it was, in sentences: what an operator with a complaint looks for. */
+/** Explains an answer in sentences, for an operator with a complaint. */
 
 import { percent, seconds, t } from "./texts.ts";
 import type { Call, Message } from "./types.ts";
 
 const SLOW = 3;
 const DRIFT = 0.15;
-/** Tokens: below it, what a chat format adds to every message weighs too much. */
+/**
+ * Minimum number of tokens for a comparison: in shorter prompts, the tokens of the chat format
+ * distort it.
+ */
 const ENOUGH = 500;
 
 export interface Finding {
@@ -29,14 +32,19 @@ export function findings(call: Call, messages: readonly Message[]): Finding[] {
   return found;
 }
 
+/** Whether an attempt failed by itself, and was not ended because another key was faster. */
+export function hasFailed(outcome: string): boolean {
+  return !["ok", "overtaken", "cancelled"].includes(outcome);
+}
+
 type Say = (text: string) => void;
 
 function tries(call: Call, bad: Say, note: Say): void {
   const { again } = call.meta;
-  if (call.meta.purpose) note(t.why.summary);
+  if (call.meta.purpose) note(t.why[call.meta.purpose]);
   if (again) note(t.why.again(again + 1));
   const attempts = call.meta.attempts ?? [];
-  const failed = attempts.filter(({ outcome }) => outcome !== "ok");
+  const failed = attempts.filter(({ outcome }) => hasFailed(outcome));
   const kinds = [...new Set(failed.map(({ outcome }) => outcome))].join(", ");
   if (call.error?.code === "context_length_exceeded") note(t.why.tooLong);
   else if (call.meta.attempts && attempts.length === 0) {
@@ -70,7 +78,7 @@ export function reasons(counts: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-/** What the model was never told of, whatever the trim did. */
+/** Reports messages that were not in the prompt for other reasons than trimming. */
 function history(call: Call, messages: readonly Message[], note: Say): void {
   const read = call.meta.history?.read;
   if (read === undefined || call.meta.purpose) return;
@@ -82,8 +90,8 @@ function history(call: Call, messages: readonly Message[], note: Say): void {
 }
 
 /**
- * The messages that the trim left out, where their positions lead to them: hooks that change the
- * history leave nothing to go by, and then it is `undefined`.
+ * The messages that trimming left out. `undefined` if hooks have changed the history, because then
+ * positions do not identify messages.
  */
 export function leftOut(
   call: Call,

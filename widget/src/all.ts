@@ -1,4 +1,4 @@
-/** The whole widget in one file, for those who pin one hash. */
+/** The whole widget in one file, for pages that pin one hash. */
 
 import { arrive } from "./chat.ts";
 import { start } from "./loader.ts";

@@ -1,4 +1,4 @@
-/** The chat, as the loader fetches it. */
+/** The entry point of the chat's script, which the loader fetches. */
 
 import { arrive } from "./chat.ts";
 

@@ -1,35 +1,89 @@
-/** Makes a widget of what the loader drew. */
+/** Creates the widget from the elements that the loader has drawn. */
 
-import { httpApi } from "./api.ts";
 import { textsOf } from "./dictionaries.ts";
+import type { Extras, ExtrasModule, ImportPart, UseExtras } from "./extras.ts";
 import { languageOf } from "./languages.ts";
+import { Lazy, lazyModule } from "./lazy.ts";
 import { readOptions } from "./options.ts";
-import { HOST_TAG, type Host } from "./seat.ts";
-import { sender } from "./sender.ts";
-import { isRtl } from "./settings.ts";
+import { Owner } from "./owner.ts";
+import { HOST_TAG, type Host, type Seat } from "./seat.ts";
+import { isOn, isRtl, settingsOf, userTokenOf } from "./settings.ts";
 import { areaOf, Store } from "./store.ts";
+import type { Texts } from "./texts.ts";
+import { KeptTransport } from "./transport/kept.ts";
+import { element } from "./view/dom.ts";
+import type { Surface } from "./view/view.ts";
 import { Widget } from "./widget.ts";
 
-/** Takes the seat that waits for it; there is none if the page has had enough of the widget. */
+declare global {
+  /** The expected hash of the file; set by the build. */
+  const EXTRAS_INTEGRITY: string;
+}
+
+/** Takes over the seat that the loader prepared; there is none if the widget was removed. */
 export async function arrive(): Promise<void> {
   const host = document.querySelector<Host>(HOST_TAG);
   if (!host?.kefu) return;
-  const [launcher, settings, address, script, take] = host.kefu;
+  const seat = host.kefu;
   delete host.kefu;
-  // The script that brought it.
+  // Removes the script element that loaded this file.
   host.replaceChildren();
-  const wanted = [settings.lang, document.documentElement.lang, ...navigator.languages];
-  const texts = await textsOf(languageOf(wanted), script?.src);
-  launcher.setCustomValidity("");
+  const wanted = [seat.settings.lang, document.documentElement.lang, ...navigator.languages];
+  const texts = await textsOf(languageOf(wanted), seat.script?.src);
+  seat.launcher.setCustomValidity("");
   host.lang = texts.lang;
   host.dir = isRtl(texts.lang) ? "rtl" : "ltr";
-  const apiUrl = new URL(address);
+  const widget = await widgetOf(host, seat, texts);
+  if (!widget) return;
+  seat.take(widget);
+  seat.launcher.onclick = () => widget.toggle();
+}
+
+/** The widget with the restored chat; undefined if its host was removed meanwhile. */
+async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | undefined> {
+  const { launcher, settings, script } = seat;
+  const apiUrl = new URL(seat.apiUrl);
   const options = readOptions(settings, texts);
   const store = new Store(apiUrl, () => areaOf(window, options.persist));
-  const send = await sender(script, host, apiUrl, store);
-  if (!host.isConnected) return;
-  const api = httpApi(apiUrl, send);
-  const widget = new Widget(window, host, launcher, texts, options, store, api);
-  take(widget);
-  launcher.onclick = () => widget.toggle();
+  const owner = new Owner(() => userTokenOf(settingsOf(window.ChatWidgetConfig, script)), store);
+  let widget: Widget | undefined;
+  const transport = new KeptTransport({
+    apiUrl,
+    store,
+    owner,
+    changed: (chat) => widget?.kept(chat),
+    lost: () => widget?.lost(),
+  });
+  const extras = lazyExtras(
+    host,
+    script,
+    texts,
+    (text) => widget?.speak(text),
+    isOn(settings.contact),
+  );
+  const { turns, session } = store.read();
+  const areWanted = turns.length > 0 || session || settings.suggestions;
+  const loaded = areWanted ? await extras.load() : undefined;
+  if (transport.chat) await loaded?.restore(transport.chat, store, owner);
+  if (!host.isConnected) return undefined;
+  const suggestions: Surface["suggestions"] = (chosen) =>
+    loaded?.suggestions(settings.suggestions, chosen) ?? element("div", { hidden: true });
+  const useExtras: UseExtras = (use) => extras.use(use);
+  const surface = { page: window, host, launcher, texts, options, suggestions, useExtras };
+  widget = new Widget({ ...surface, store, owner, transport });
+  return widget;
+}
+
+function lazyExtras(
+  host: Host,
+  script: HTMLScriptElement | null,
+  texts: Texts,
+  speak: (text: string) => void,
+  hasContact: boolean,
+): Lazy<Extras> {
+  return new Lazy(async () => {
+    const part: ImportPart = (name, integrity) => lazyModule(host, script, name, integrity);
+    const module: ExtrasModule = await part("extras", EXTRAS_INTEGRITY);
+    return module.default(host.shadowRoot, texts, speak, hasContact ? part : undefined);
+  });
 }

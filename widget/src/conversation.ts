@@ -1,52 +1,34 @@
 /**
- * One conversation: what was asked and answered, and the one request that may be under way.
+ * One conversation: its questions and answers, and at most one request at a time.
  *
- * Facts (a byte, a status, a silence) become events of `machine.ts`; whatever a state forbids,
- * a second send for one, has no transition there and so no effect here.
+ * Bytes, statuses and time-outs become events of `machine.ts`. An event that a state does not allow,
+ * such as a second send, has no transition there, so it has no effect here.
  */
 
-import { type Api, type Ask, ConnectionLost } from "./api.ts";
 import { Deadline } from "./deadline.ts";
-import { type Exchange, outgoing } from "./history.ts";
 import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
-import { codeOfStatus, nextTry, retryAfterMs, type Trouble } from "./retry.ts";
-import { AnswerDecoder, type Arrival } from "./sse.ts";
+import { nextTry } from "./retry.ts";
+import type { Arrival } from "./transport/sse.ts";
+import { ConnectionLost, type Reply, type Transport } from "./transport/transport.ts";
+import { isFinished, type Trouble, type Turn, type Waiting } from "./turn.ts";
 
-export type Rating = "up" | "down" | "none";
-
-/** As it should, where the visitor wanted, or otherwise. */
-export type Ending = "whole" | "stopped" | Trouble;
-
-export interface Turn extends Exchange {
-  /** `client_message_id`: the same in every try of this message, another for another answer. */
-  id: string;
-  readonly question: string;
-  answer: string;
-  ending: "open" | Ending;
-  /** What the visitor thinks of the answer, once they have said so. */
-  rating?: Rating;
-}
-
-/** Why the next request has not gone out yet. */
-export type Waiting = "offline" | "rate_limit_exceeded";
-
-/** Who watches; told after the fact, in order. */
+/** Observes a conversation. The methods are called after each change, in order. */
 export interface Audience {
   asked(turn: Turn): void;
-  /** The turn is asked once more; what is shown of its answer stays until another begins. */
+  /** The question was sent again. The old answer stays visible until the new one begins. */
   restarted(turn: Turn): void;
-  /** `isFirst`: it begins the answer, in place of what was shown. */
+  /** More text of the answer. `isFirst`: the text replaces the answer that was shown. */
   told(turn: Turn, text: string, isFirst: boolean): void;
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void;
 }
 
 export interface Circumstances {
-  readonly api: Api;
+  readonly transport: Transport;
   readonly retries: number;
   readonly firstByteMs: number;
   readonly stallMs: number;
   readonly isOnline: () => boolean;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1), for the jitter of retries. */
   readonly chance: () => number;
   readonly newId: () => string;
 }
@@ -61,12 +43,12 @@ export class Conversation {
   #made = 0;
   #timeouts = 0;
   #waitMs = 0;
-  /** Whether text of this answer has come; until then an earlier one stays. */
+  /** Whether text of the current answer has arrived; until then an earlier answer is shown. */
   #hasBegun = false;
-  /** The finished answer that another was asked for instead of. */
+  /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
-  /** `before`: the turns of an earlier page. None of them is asked again, unless by `retry`. */
+  /** `before`: the turns of an earlier page. Only `retry` sends one of them again. */
   constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
     this.#around = around;
     this.#audience = audience;
@@ -82,12 +64,12 @@ export class Conversation {
     return this.#state;
   }
 
-  /** Whether text of the answer is coming in, not only signs of life. */
+  /** Whether text of the answer is arriving; pings do not count. */
   get isAnswering(): boolean {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Asks, unless there is nothing to ask or an answer is still under way. */
+  /** Sends a message. Does nothing if it is empty or an answer is in progress. */
   send(text: string): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
@@ -99,14 +81,14 @@ export class Conversation {
     return true;
   }
 
-  /** Asks the last question again, after it ended in trouble. */
+  /** Sends the last question again after it failed. */
   retry(): void {
     const turn = this.#turns.at(-1);
     if (!turn || (this.#state !== "failed" && this.#state !== "disconnected")) return;
     this.#restart(turn);
   }
 
-  /** Asks for another answer to the last question, after one has ended well. */
+  /** Requests a new answer to the last question after a complete one. */
   again(): void {
     const turn = this.#turns.at(-1);
     if (!turn || !isFinished(turn.ending)) return;
@@ -115,31 +97,44 @@ export class Conversation {
     this.#restart(turn);
   }
 
-  /** The visitor has read enough. What arrived stays. */
+  /** Stops the answer at the visitor's request. The text so far stays. */
   stop(): void {
     this.#quit("stop", "stopped");
   }
 
-  /** Forgets everything; an answer under way is stopped first. */
+  /** Removes all turns. An answer in progress is cancelled; the audience gets no more calls for it. */
   clear(): void {
-    this.stop();
+    const turn = this.#turns.at(-1);
+    if (turn && isBusy(this.#state) && this.#made > 0) this.#around.transport.cancel(turn.id);
+    this.#deadline.cancel();
+    this.#request.abort();
     this.#turns.length = 0;
+    this.#former = undefined;
     this.#state = "idle";
   }
 
-  /** The page goes away, perhaps to come back from the browser's cache. */
+  /** Removes all turns, except a last one whose answer is in progress. */
+  forgetEarlier(): void {
+    if (isBusy(this.#state)) this.#turns.splice(0, this.#turns.length - 1);
+    else this.clear();
+  }
+
+  /**
+   * Cancels the answer. Called when the page is left or put into the back/forward cache, and after a
+   * stall. The service gets a request for it, because proxies may hide a closed connection.
+   */
   leave(): void {
     this.#quit("lost", "disconnected");
   }
 
-  /** The network is back: what waited for it goes out. */
+  /** Called when the network is back: sends the waiting request. */
   online(): void {
     if (this.#state === "connecting") this.#deadline.start("back-off", this.#waitMs);
   }
 
-  /** The tab is looked at again, or runs again: has it slept through a time limit? */
+  /** Called when the tab is visible or resumed: checks whether a time limit has passed meanwhile. */
   wake(): void {
-    if (this.#deadline.slept()) this.#end("lost", "disconnected");
+    if (this.#deadline.slept()) this.leave();
   }
 
   #restart(turn: Turn): void {
@@ -161,7 +156,7 @@ export class Conversation {
     const next = step(this.#state, event);
     if (!next || !turn) return;
     this.#deadline.cancel();
-    // Every byte enters `streaming` anew; whoever watches has nothing to do for it.
+    // Every byte enters `streaming` again; observers need no call for that.
     const hasMoved = next.state !== this.#state;
     this.#state = next.state;
     if (event !== "byte" && event !== "open") this.#request.abort();
@@ -177,7 +172,7 @@ export class Conversation {
 
   #expired(limit: Limit, slept: boolean): void {
     const turn = this.#turns.at(-1);
-    if (slept || limit === "stall") this.#end("lost", "disconnected");
+    if (slept || limit === "stall") this.leave();
     else if (limit === "first-byte") this.#failed("gateway_timeout");
     else if (turn) void this.#ask(turn);
   }
@@ -187,30 +182,31 @@ export class Conversation {
     this.#request = request;
     this.#made += 1;
     this.#apply("open");
-    const ask: Ask = { messages: outgoing(this.#turns), client_message_id: turn.id };
+    const { signal } = request;
     try {
-      const reply = await this.#around.api.ask(ask, request.signal);
-      if (request.signal.aborted) return;
-      if (reply.ok) await this.#read(reply.chunks, turn, request.signal);
-      else this.#failed(codeOfStatus(reply.status), retryAfterMs(reply.retryAfter, Date.now()));
+      const reply = await this.#around.transport.send([...this.#turns], signal);
+      if (!signal.aborted) await this.#read(reply, turn, signal);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
-      if (request.signal.aborted) return;
-      if (this.#state === "streaming") this.#end("lost", "disconnected");
+      if (signal.aborted) return;
+      if (this.#state === "streaming") this.leave();
       else this.#failed("unreachable");
     }
   }
 
-  async #read(chunks: AsyncIterable<Uint8Array>, turn: Turn, signal: AbortSignal): Promise<void> {
-    const decoder = new AnswerDecoder();
+  async #read(reply: Reply, turn: Turn, signal: AbortSignal): Promise<void> {
+    if (!reply.ok) {
+      this.#failed(reply.code, reply.retryAfterMs);
+      return;
+    }
     let isComplete = false;
-    for await (const bytes of chunks) {
+    for await (const arrivals of reply.batches) {
       if (signal.aborted) return;
-      // Bytes that waited while the tab slept say nothing about the line now.
+      // Bytes that arrived while the tab slept do not show that the connection still works.
       this.wake();
       if (signal.aborted) return;
       this.#apply("byte");
-      for (const arrival of decoder.decode(bytes)) {
+      for (const arrival of arrivals) {
         if (arrival.kind === "finish") isComplete = true;
         else if (arrival.kind === "done" && isComplete) this.#end("done", "whole");
         else this.#take(arrival, turn);
@@ -238,7 +234,7 @@ export class Conversation {
     }
   }
 
-  /** This try has failed: another one, if nothing of it was shown and the rules allow it. */
+  /** Handles a failed attempt: retries if no text was shown and the rules allow it. */
   #failed(trouble: Trouble, retryAfter?: number): void {
     if (trouble === "gateway_timeout") this.#timeouts += 1;
     const attempts = {
@@ -260,7 +256,7 @@ export class Conversation {
   #quit(event: "stop" | "lost", ending: "stopped" | "disconnected"): void {
     const turn = this.#turns.at(-1);
     if (!turn || !isBusy(this.#state)) return;
-    if (this.#made > 0) this.#around.api.cancel(turn.id);
+    if (this.#made > 0) this.#around.transport.cancel(turn.id);
     this.#end(event, ending);
   }
 
@@ -268,13 +264,8 @@ export class Conversation {
     const turn = this.#turns.at(-1);
     if (!turn || !isBusy(this.#state)) return;
     turn.ending = ending;
-    // Stopped before there was anything to put in its place: the former answer holds.
+    // Stopped before the new answer began: the former answer is restored.
     if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);
     this.#apply(event);
   }
-}
-
-/** Whether the answer ended as it should, or where the visitor wanted. */
-export function isFinished(ending: Turn["ending"]): ending is "whole" | "stopped" {
-  return ending === "whole" || ending === "stopped";
 }

@@ -1,27 +1,27 @@
 /**
- * The one running time limit, and the knowledge of having slept through it.
+ * The running time limit. It detects that the device slept past it.
  *
- * A laptop lid or a frozen tab stops timers, and the bytes that come on waking come first. So the
- * limit remembers when it is due by the wall clock (monotonic clocks may stand still in sleep).
+ * A sleeping device or a frozen tab stops timers, and on waking the bytes are processed before the
+ * timers. So the limit stores its due time by the wall clock; monotonic clocks may stop in sleep.
  */
 
 import type { Limit } from "./machine.ts";
 
-/** Later than this after its time, a limit was not missed by a slow page but slept through. */
+/** If a timer is later than this, the device has slept; a busy page delays timers less. */
 export const SLEEP_MS = 2_000;
 
 export class Deadline {
   readonly #expired: (limit: Limit, slept: boolean) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** By the wall clock; in no time where none is running. */
+  /** The due time in milliseconds since 1970; NaN without a running limit. */
   #due = Number.NaN;
 
-  /** `expired` is called once for each limit that was started and neither cancelled nor replaced. */
+  /** `expired` is called once for each limit, unless it was cancelled or replaced. */
   constructor(expired: (limit: Limit, slept: boolean) => void) {
     this.#expired = expired;
   }
 
-  /** In place of the one that runs. */
+  /** Starts a limit in place of the running one. */
   start(limit: Limit, ms: number): void {
     this.cancel();
     this.#due = Date.now() + ms;
@@ -37,7 +37,7 @@ export class Deadline {
     this.#due = Number.NaN;
   }
 
-  /** Whether the running limit's time passed long ago, unseen. Asked before anything is believed. */
+  /** Whether the running limit is long overdue. Check it before arriving bytes are used. */
   slept(): boolean {
     return Date.now() - this.#due > SLEEP_MS;
   }

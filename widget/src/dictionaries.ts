@@ -1,26 +1,26 @@
-/** The texts of a language: English is here, any other is fetched when it is wanted. */
+/** The texts of a language. English is built in; any other language is fetched when needed. */
 
 import { ENGLISH, type Texts } from "./texts.ts";
 
 declare global {
-  /** Of the build: what the dictionaries together hash to, a part of their names. */
-  const DICTIONARIES: string;
+  /** A hash over all files that the chat fetches, which is part of their names; set by the build. */
+  const PARTS: string;
 }
 
-/** A visitor who asked does not wait longer for words; English is better than nothing. */
+/** Milliseconds to wait for a dictionary. After that the texts are English. */
 export const LONGEST_WAIT_MS = 4_000;
 
 /**
- * They are data and only ever become text, so that no more than `connect-src` has to allow them,
- * and whoever pinned the widget by its hash still runs no other code.
+ * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow them only in
+ * `connect-src`, and a page that pins the widget's hash runs no other code.
  */
 export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
   return language === "en"
     ? ENGLISH
-    : jsonOf(`chat-widget-${language}.${DICTIONARIES}.json`, folder, ENGLISH);
+    : jsonOf(`chat-widget-${language}.${PARTS}.json`, folder, ENGLISH);
 }
 
-/** What is read there, or `otherwise`, if that cannot be had soon. */
+/** Fetches a JSON file; returns `otherwise` on failure or after the time limit. */
 export async function jsonOf<T>(
   name: string,
   base: URL | string | undefined,

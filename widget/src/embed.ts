@@ -1,4 +1,4 @@
-/** The loader: one small file, with the chat to be fetched when it is wanted. */
+/** The entry point of the loader: a small script that fetches the chat when it is needed. */
 
 import { fetchChat } from "./fetch-chat.ts";
 import { start } from "./loader.ts";

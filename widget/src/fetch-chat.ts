@@ -1,9 +1,9 @@
-/** Fetches the chat: the one file that this loader was built with, and no other. */
+/** Fetches the chat: the file with the hash that this loader was built with. */
 
 import type { Bring } from "./loader.ts";
 
 declare global {
-  /** Of the build: the name of the file, and what it must hash to. */
+  /** The name and the expected hash of the chat's file; set by the build. */
   const CHAT_FILE: string;
   const CHAT_INTEGRITY: string;
   interface Window {
@@ -16,7 +16,7 @@ declare global {
   }
 }
 
-/** Runs it from beside the loader, in the host itself; the chat clears up behind it. */
+/** Runs the script from the loader's folder, inside the host element; the chat removes it again. */
 export const fetchChat: Bring = (host, loader, failed) => {
   const script = document.createElement("script");
   const url = new URL(CHAT_FILE, loader?.src).href;

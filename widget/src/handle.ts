@@ -1,7 +1,6 @@
-/** `window.ChatWidget`: what the page's own scripts may do with the widget, and be told of. */
+/** `window.ChatWidget`: the functions and events for the page's own scripts. */
 
-import type { Rating } from "./conversation.ts";
-import type { Trouble } from "./retry.ts";
+import type { Rating, Trouble } from "./turn.ts";
 
 /** The `detail` of each `chat-widget:…` event; `id` is the same for a question and its answer. */
 export interface EventDetails {
@@ -12,32 +11,32 @@ export interface EventDetails {
     readonly role: "user" | "assistant";
     readonly text: string;
   };
-  /** Text as it arrives; an answer that is asked for again starts over. */
+  /** Text as it arrives. A new answer to the same question starts again from the beginning. */
   readonly delta: { readonly id: string; readonly text: string };
-  /** What the visitor thinks of an answer; `none` takes it back. */
+  /** The visitor's rating of an answer; `none` removes the rating. */
   readonly feedback: { readonly id: string; readonly rating: Rating };
   readonly error: { readonly id: string; readonly code: Trouble };
 }
 
 export type EventName = keyof EventDetails;
 
-/** What the chat does, once it is there. */
+/** The functions that the chat implements once it is loaded. */
 export interface Acts {
   open(): void;
   close(): void;
   toggle(): void;
-  /** Opens and asks. Ignored while an answer is under way. */
+  /** Opens the panel and sends a question. Does nothing while an answer is in progress. */
   send(text: string): void;
   /** Starts a new conversation. */
   reset(): void;
-  /** Takes the widget off the page; the script may be included again later. */
+  /** Removes the widget from the page; the script may be included again later. */
   destroy(): void;
 }
 
 export interface ChatWidget extends Acts {
-  /** Calls `told` with each event's detail; the result ends that. */
+  /** Calls `told` with the detail of each event. Call the returned function to unsubscribe. */
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }
 
-/** What waits for the chat. */
+/** The calls that wait until the chat is loaded. */
 export const WAITING = ["open", "close", "toggle", "send", "reset"] as const;

@@ -1,14 +1,14 @@
-/** Which languages the widget speaks. */
+/** The languages of the widget. */
 
-/** Beside Chinese and English. All but English have a dictionary in languages/. */
+/** The languages besides Chinese and English. Each but English has a dictionary in languages/. */
 const OTHERS = /^(ja|ko|es|fr|de|pt|ru|ar|he|vi|id)$/;
 
-/** The first of the tags that the widget speaks; English where it speaks none. */
+/** The first of the tags that is a supported language; English if none is. */
 export function languageOf(wanted: readonly unknown[]): string {
   for (const tag of wanted) {
     const [, primary = "", rest = ""] = /^ *([a-z]+)(.*)/.exec(`${tag}`.toLowerCase()) ?? [];
     if (primary === "zh") return /hant|tw|hk|mo/.test(rest) ? "zh-TW" : "zh-CN";
-    // The tag that Hebrew had before.
+    // The former tag of Hebrew.
     const language = primary === "iw" ? "he" : primary;
     if (language === "en" || OTHERS.test(language)) return language;
   }

@@ -1,8 +1,8 @@
 /**
- * What a page loads: it draws the launcher, and sends for the chat when a visitor shows interest,
- * or the page's own scripts do. What they ask for until then is kept, and done in its order.
+ * The loader: draws the launcher, and fetches the chat when the visitor or the page's scripts need it.
+ * Calls of the page's scripts are queued until then, and run in their order.
  *
- * All of it has to stay below 1.5 KB; whatever can wait for the chat is done there.
+ * It has to stay below 1.6 KB, so code that the chat can run belongs there.
  */
 
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
@@ -19,20 +19,20 @@ declare global {
   }
 }
 
-/** Brings the chat to its `host`; `failed` is called when that cannot be done now. */
+/** Fetches the chat into its `host`; `failed` is called if that is not possible now. */
 export type Bring = (host: Host, script: HTMLScriptElement | null, failed: () => void) => void;
 
-/** One function, and flat: each further one costs as much as a line of what it does. */
+/** One function without helpers, because each further function makes the file larger. */
 export function start(bring: Bring): void {
-  // Included twice, or again by a single-page app: the first one stays.
+  // The script may be included twice, or again by a single-page app: the first widget stays.
   if (document.querySelector(HOST_TAG)) return;
   try {
-    // A page that threw its whole document away took the element, not what listens.
+    // If the page replaced its whole document, the element is gone, but the listeners are not.
     window.ChatWidget?.destroy();
   } catch {
-    // A form of the page that has this name.
+    // `window.ChatWidget` may be a form of the page with that name.
   }
-  // Null for a module: then the tag is looked for by what it says. A form may have that name, too.
+  // Null for a module script: then the tag is found by its attributes. A form may have that name, too.
   const current = document.currentScript as HTMLScriptElement | null;
   const script =
     current?.noModule === false
@@ -40,7 +40,7 @@ export function start(bring: Bring): void {
       : document.querySelector<HTMLScriptElement>("script[data-api-url]");
   const settings = settingsOf(window.ChatWidgetConfig, script);
   const address = document.createElement("a");
-  // Two slashes are no address, neither of this page nor of another.
+  // "//" is an invalid address, so that a missing setting does not become the page's own address.
   address.href = (settings.apiUrl as string) || "//";
   if (!isUsable(address.href)) {
     console.error("Chat widget: data-api-url must be https");
@@ -48,7 +48,7 @@ export function start(bring: Bring): void {
   }
   const host: Host = document.createElement(HOST_TAG);
   const launcher = document.createElement("button");
-  /** What was asked for before there was a chat. */
+  /** The calls that wait for the chat. */
   const calls: (() => void)[] = [];
   let chat: Acts | undefined;
   let isComing = false;
@@ -58,7 +58,7 @@ export function start(bring: Bring): void {
     isComing = true;
     bring(host, script, () => {
       isComing = false;
-      // Nobody waits for what the pointer alone has asked for.
+      // After a mere movement of the pointer, a failure is not shown: the visitor has asked for nothing.
       if (!calls.splice(0)[0]) return;
       launcher.setCustomValidity("The chat did not load");
       launcher.reportValidity();
@@ -90,12 +90,12 @@ export function start(bring: Bring): void {
     chat = arrived;
     for (const call of calls) call();
   };
-  host.kefu = [launcher, settings, address.href, script, take];
+  host.kefu = { launcher, settings, apiUrl: address.href, script, take };
 
   launcher.className = "launcher";
-  // TypeScript does not know that a list of tokens can be assigned a text.
+  // TypeScript does not know that a text can be assigned to a DOMTokenList.
   (launcher as { part: unknown }).part = "launcher";
-  // Until the chat is there with its words: one that most languages know.
+  // Until the chat with its translated texts is loaded: a word that most languages know.
   launcher.ariaLabel = "Chat";
   launcher.append(drawing(CHAT));
   launcher.onclick = () => handle.open();
@@ -107,15 +107,15 @@ export function start(bring: Bring): void {
   const shadow = host.attachShadow({ mode: "open" });
   shadow.adoptedStyleSheets = [sheet];
   shadow.append(launcher);
-  // Beside the body: a transform or filter there would move what is fixed.
+  // Next to the body: a transform or filter on the body would move elements with a fixed position.
   document.documentElement.append(host);
   window.ChatWidget = handle;
-  // Not while the page loads: the first look into its storage waits for another process.
+  // Not while the page loads: the first access to its storage blocks on another process.
   setTimeout(() => {
     try {
       if (isOn(settings.open) || isKeptOpen(window, address.href, settings.persist)) send();
     } catch {
-      // A page without storage.
+      // The page has no storage.
     }
   });
 }

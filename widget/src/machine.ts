@@ -1,9 +1,9 @@
 /**
- * What a connection may do next: the whole of it, as data.
+ * The state machine of a connection, as data.
  *
- * A time limit belongs to a state: it starts when its state is entered (again, too: every byte
- * enters `streaming` anew) and is cancelled when the state is left, so that no timer can outlive
- * what it watches. Nothing is imported, so the table can be read and tested alone.
+ * A time limit belongs to a state. It starts whenever the state is entered, also again: every byte
+ * enters `streaming` anew. It is cancelled when the state is left, so no timer outlives its state.
+ * The module has no imports, so the table can be read and tested alone.
  */
 
 export type State =
@@ -15,21 +15,21 @@ export type State =
   | "failed";
 
 export type Event =
-  /** The visitor sends, or asks to try again. */
+  /** The visitor sends a message or retries one. */
   | "send"
-  /** The wait before the request is over and the request has gone out. */
+  /** The wait before a request has ended, and the request is sent. */
   | "open"
-  /** Any byte of the stream, a comment too. */
+  /** Bytes of the stream arrived, including comments. */
   | "byte"
-  /** This try failed, nothing of it was shown, and one more is allowed. */
+  /** The attempt failed without any text, and another attempt is allowed. */
   | "again"
-  /** The answer is whole: a finish_reason and [DONE]. */
+  /** The answer is complete: it has a finish_reason and [DONE]. */
   | "done"
   /** The visitor pressed Stop. */
   | "stop"
-  /** Silence, a cut line, a tab that slept or was left. */
+  /** The stream stalled or broke, or the tab slept or was left. */
   | "lost"
-  /** The service said no, or the answer ended without its end. */
+  /** The service refused the request, or the stream ended without [DONE]. */
   | "fail";
 
 /** A named time limit; `deadline.ts` runs it. */
@@ -37,7 +37,7 @@ export type Limit = "back-off" | "first-byte" | "stall";
 
 export interface Step {
   readonly state: State;
-  /** The limit that starts in place of any other. */
+  /** The time limit that starts with the step and replaces any other. */
   readonly limit: Limit | undefined;
 }
 
@@ -61,7 +61,7 @@ export const EVENTS: readonly Event[] = [
   "fail",
 ];
 
-/** Of the states that wait for something. */
+/** The time limits of the states. */
 export const LIMITS: Readonly<Partial<Record<State, Limit>>> = {
   connecting: "back-off",
   "awaiting-first-byte": "first-byte",
@@ -94,13 +94,13 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Partial<Record<Event, 
   failed: { send: "connecting" },
 };
 
-/** The step that `event` makes in `state`, or undefined where it means nothing. */
+/** The step for `event` in `state`; undefined if the state ignores the event. */
 export function step(state: State, event: Event): Step | undefined {
   const next = TRANSITIONS[state][event];
   return next && { state: next, limit: LIMITS[next] };
 }
 
-/** Whether an answer is under way, so that the composer offers Stop and refuses a second send. */
+/** Whether an answer is in progress: the composer shows Stop, and a second send is ignored. */
 export function isBusy(state: State): boolean {
   return LIMITS[state] !== undefined;
 }

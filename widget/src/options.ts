@@ -1,26 +1,26 @@
-/** What the settings mean to the chat. A wrong value falls back to its default. */
+/** Converts the settings into the options of the chat. Invalid values get their defaults. */
 
 import { isOn, type Settings, textOf } from "./settings.ts";
 import type { Persist } from "./store.ts";
-import { readSuggestions } from "./suggestions.ts";
 import type { Texts } from "./texts.ts";
 
 export interface Options {
-  /** Automatic requests for one message, beside the first. */
+  /** Maximum number of automatic retries of a message. */
   readonly retries: number;
   readonly firstByteMs: number;
   readonly stallMs: number;
   readonly title: string;
   readonly greeting: string;
-  /** Offered before the first question. */
-  readonly suggestions: readonly string[];
-  /** What the visitor must agree to before anything is sent. */
+  /** The text that the visitor must accept before anything is sent. */
   readonly consent: string | undefined;
-  /** Of the site's own words on privacy. */
+  /** The address of the site's privacy page. */
   readonly privacyUrl: string | undefined;
-  /** Where the conversation is kept for the visitor's next page. */
+  /** The storage in which the conversation is kept for the visitor's next page. */
   readonly persist: Persist;
-  /** Open from the start, where the panel does not cover the page. */
+  /**
+   * Whether the panel opens with the page. On small screens, where it would cover the page, it does
+   * not.
+   */
   readonly open: boolean;
 }
 
@@ -37,7 +37,6 @@ export function readOptions(settings: Settings, texts: Texts): Options {
     stallMs: milliseconds(setting("stallTimeout"), STALL_SECONDS),
     title: setting("title") ?? texts.title,
     greeting: setting("greeting") ?? texts.greeting,
-    suggestions: readSuggestions(settings.suggestions),
     consent: setting("consent"),
     privacyUrl: setting("privacyUrl"),
     persist: (/^(local|none)$/.exec(setting("persist") ?? "")?.[0] ?? "session") as Persist,
@@ -45,7 +44,7 @@ export function readOptions(settings: Settings, texts: Texts): Options {
   };
 }
 
-/** Seconds, as in the settings of the service. */
+/** A setting in seconds, as in the settings of the service, converted to milliseconds. */
 function milliseconds(value: string | undefined, defaultSeconds: number): number {
   const seconds = /^\d+(\.\d+)?$/.test(value ?? "") ? Number(value) : 0;
   return (seconds > 0 && seconds <= LONGEST_SECONDS ? seconds : defaultSeconds) * 1_000;

@@ -1,40 +1,31 @@
 /**
- * Whether a failed try is followed by another, and when. Values in, values out: chance and time
+ * Decides whether and when a failed attempt is followed by another. Pure functions: chance and time
  * are arguments.
  */
 
-const CODES = [
+import type { Code, Trouble } from "./turn.ts";
+
+const CODES: readonly Code[] = [
   "invalid_request",
   "rate_limit_exceeded",
   "upstream_service_unavailable",
   "gateway_timeout",
-] as const;
-
-export type Code = (typeof CODES)[number];
-
-export type Trouble =
-  | Code
-  /** No connection at all: refused, no such host, a wrong certificate, or CORS. */
-  | "unreachable"
-  /** The stream ended without its end. */
-  | "cut"
-  /** Silence or a cut line in the middle; a tab that slept or was left. */
-  | "disconnected";
+];
 
 export interface Attempts {
-  /** Requests made for this message so far, since the visitor last asked. */
+  /** Number of requests for this message, since the visitor sent or retried it. */
   readonly made: number;
-  /** Of these, those that ended in a time-out. */
+  /** The number of these that timed out. */
   readonly timeouts: number;
-  /** `data-retry`: automatic requests allowed beside the first. */
+  /** `data-retry`: maximum number of automatic retries. */
   readonly retries: number;
 }
 
 export const FIRST_BACK_OFF_MS = 1_000;
-/** A visitor does not wait longer in front of a silent panel; the Retry button is kinder. */
+/** Maximum wait before a retry. If it would be longer, the visitor gets a Retry button instead. */
 export const LONGEST_WAIT_MS = 60_000;
 
-/** Milliseconds until the next try, or undefined: tell the visitor. */
+/** Milliseconds until the next attempt; undefined: there is none, and the visitor sees the error. */
 export function nextTry(
   code: Trouble,
   retryAfterMs: number | undefined,
@@ -47,30 +38,30 @@ export function nextTry(
   const backOff = FIRST_BACK_OFF_MS * 2 ** (attempts.made - 1);
   const jitter = (chance * backOff) / 2;
   if (retryAfterMs === undefined) return backOff / 2 + jitter;
-  // Never earlier than told, and never all visitors in the same moment.
+  // Never earlier than Retry-After, and with jitter, so that not all visitors retry at once.
   return retryAfterMs > LONGEST_WAIT_MS ? undefined : retryAfterMs + jitter;
 }
 
-/** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when it is neither. */
+/** `Retry-After` in milliseconds, from seconds or an HTTP date; undefined if it is neither. */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   const value = header?.trim() ?? "";
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
-  // Date.parse would also take "-5" for a year.
+  // Date.parse would accept "-5" as a year.
   if (!/^[A-Za-z]{3}, /.test(value)) return undefined;
   const date = Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The code of an HTTP status that is not 200. */
+/** The error code for an HTTP status other than 200. */
 export function codeOfStatus(status: number): Code {
   if (status === 429) return "rate_limit_exceeded";
   if (status === 504 || status === 408) return "gateway_timeout";
-  // Another try of ours is still running there: the visitor may ask again in a moment.
+  // An earlier attempt of this message is still running there: a retry may succeed soon.
   if (status === 409) return "upstream_service_unavailable";
   return status >= 400 && status < 500 ? "invalid_request" : "upstream_service_unavailable";
 }
 
-/** The code of an error event; what is not known counts as "nobody can answer now". */
+/** The code of an error event; an unknown code counts as `upstream_service_unavailable`. */
 export function codeOf(code: unknown): Code {
   if (code === "context_length_exceeded") return "invalid_request";
   return CODES.find((known) => known === code) ?? "upstream_service_unavailable";

@@ -1,22 +1,21 @@
-/** What the loader hands over to the chat: two scripts, built apart, that meet at one element. */
+/** The interface between the loader and the chat: two scripts that share one element. */
 
 import type { Acts } from "./handle.ts";
 import type { Settings } from "./settings.ts";
 
 export const HOST_TAG = "kefu-chat";
 
-/** In order: names inside of one file are not those of another. */
-export type Seat = readonly [
-  launcher: HTMLButtonElement,
-  settings: Settings,
-  apiUrl: string,
-  /** Which the page embeds; the widget's files are beside it. */
-  script: HTMLScriptElement | null,
-  /** Takes what the handle is to act on; what was asked of it before is done now. */
-  take: (chat: Acts) => void,
-];
+export interface Seat {
+  readonly launcher: HTMLButtonElement;
+  readonly settings: Settings;
+  readonly apiUrl: string;
+  /** The loader's script element; the widget's other files are in the same folder. */
+  readonly script: HTMLScriptElement | null;
+  /** Receives the functions of the chat, and runs the calls that were queued before. */
+  take(chat: Acts): void;
+}
 
-/** The element that both know, as long as it waits for the chat. */
+/** The element that both scripts know; `kefu` is set until the chat takes over. */
 export interface Host extends HTMLElement {
   kefu?: Seat | undefined;
 }

@@ -1,29 +1,37 @@
 /**
- * What the site owner may set: attributes of the script tag, or `window.ChatWidgetConfig`;
- * attributes win. A wrong value falls back to its default, except the address of the service:
- * without it there is nothing to talk to.
+ * The settings of the site owner: attributes of the script tag, or `window.ChatWidgetConfig`;
+ * attributes take precedence. Invalid values get their defaults. The address of the service has no
+ * default.
  */
 
-/** By name, in camel case. Without a prototype: a page may have extended that of all objects. */
+/** Values by name, in camel case. Without a prototype, because a page may extend Object.prototype. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** As the page has them now. */
+/** The current settings of the page. */
 export function settingsOf(config: unknown, script: HTMLScriptElement | null): Settings {
   return { __proto__: null, ...(config as object), ...script?.dataset };
 }
 
-/** A text that says something, or a number of the config; else undefined. */
+/** A text that is not blank, or a number of the config; else undefined. */
 export function textOf(value: unknown): string | undefined {
   const text = typeof value === "number" ? `${value}` : value;
   return (typeof text === "string" && text.trim()) || undefined;
 }
 
-/** `data-open` without a value is on, as with HTML's own boolean attributes. */
+/** The user's token, read at each use, because the page may renew it or change users. May throw. */
+export function userTokenOf(settings: Settings): string | undefined {
+  const token = settings.userToken;
+  return textOf(typeof token === "function" ? token() : token);
+}
+
+/** Whether a boolean setting is on; an attribute without a value is on, as in HTML. */
 export function isOn(value: unknown): boolean {
   return ["", "true", true].includes(value as string);
 }
 
-/** Whether a visitor's words may go there: safely, and to an address that holds no password. */
+/**
+ * Whether messages may be sent to this address: over TLS or to loopback, and without a password.
+ */
 export function isUsable(address: string): boolean {
   return /^https:\/\/[^/@]+\/|^http:\/\/(([^/@]+\.)?localhost|\[::1]|127(\.\d+){3})(:\d+)?\//.test(
     address,
@@ -34,14 +42,14 @@ export function isRtl(language: unknown): boolean {
   return /^(ar|he)\b/i.test(language as string);
 }
 
-/** By itself where a line of the language ends. */
+/** The side of the launcher: by default the right one, for right-to-left languages the left one. */
 function sideOf(position: unknown, language: unknown): "left" | "right" {
   return position === "bottom-left" || (position !== "bottom-right" && isRtl(language))
     ? "left"
     : "right";
 }
 
-/** The rules that depend on the settings, behind those of launcher.css. */
+/** The CSS rules that depend on the settings; they follow those of launcher.css. */
 export function lookOf({ accent, position, theme }: Settings, language: unknown): string {
   const side = sideOf(position, language);
   const colour = /^#([\da-f]{3}){1,2}$/i.test(accent as string)

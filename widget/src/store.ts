@@ -1,49 +1,84 @@
 /**
- * What is kept when the visitor goes on to another page: one record in the browser's storage.
+ * Stores the conversation for the visitor's next page: one record in the browser's storage. The
+ * record belongs to one user of the site, or to an anonymous visitor; others cannot read or extend it.
  *
- * Storage may be blocked, full, or hold anything at all. None of that is the visitor's problem:
- * then the conversation lives as long as its page.
+ * Storage may be blocked, full, or contain anything. Then the conversation lasts as long as its page,
+ * without an error.
  */
 
-import type { Ending, Turn } from "./conversation.ts";
-import { newest } from "./history.ts";
+import { type Identity, NOBODY } from "./identity.ts";
 import { own } from "./own.ts";
 import { ENGLISH } from "./texts.ts";
+import { newest } from "./transport/history.ts";
+import type { Ending, Turn } from "./turn.ts";
 
 export type Persist = "session" | "local" | "none";
 
 export interface Stored {
-  /** What the visitor agreed to, word for word: another text has to be agreed to anew. */
+  /** The text that the visitor accepted. A changed text must be accepted again. */
   readonly agreed: string | undefined;
   readonly isOpen: boolean;
   readonly turns: readonly Turn[];
-  /** Of the chat that the service keeps; understood where kept chats are. */
+  /** The session of a stored chat; only the code for stored chats interprets it. */
   readonly session: unknown;
 }
 
-export type Area = Pick<Storage, "getItem" | "setItem">;
+export type Area = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** Part of the key: a record of another shape is never read. */
+/** Part of the key, so that records of another format are never read. */
 const VERSION = 1;
 
 export class Store {
   readonly #key: string;
   readonly #area: () => Area | undefined;
+  #owner = NOBODY;
+  #isOn = true;
 
-  /** `area` may throw, and is asked each time: a page may lose its storage while it is shown. */
+  /** `area` returns the storage and may throw. It is called each time, because access may be revoked. */
   constructor(apiUrl: URL, area: () => Area | undefined) {
     this.#key = keyOf(apiUrl);
     this.#area = area;
   }
 
-  /** What was kept, as far as it can be understood. Never throws. */
-  read(): Stored {
-    let value: unknown;
-    try {
-      value = JSON.parse(this.#area()?.getItem(this.#key) ?? "null");
-    } catch {
-      // Blocked, or no JSON.
+  /**
+   * Sets the owner. A record of another user is removed. If `owner` has expired, nothing is read or
+   * written, and the record is removed as well, unless the owner is unchanged and another tab has
+   * written the record with a later token. Never throws.
+   */
+  claim(owner: Identity, now: number): void {
+    const wasServed = owner.user === this.#owner.user;
+    this.#owner = owner;
+    this.#isOn = now < owner.expiresAt;
+    const record = this.#record();
+    if (record === null) return;
+    const isMine = this.#isMine(record);
+    if (isMine && this.#isOn) {
+      // The user's other tabs may have tokens that expire earlier.
+      if (owner.user !== undefined) this.write({});
+    } else if (!(isMine && wasServed && now < untilOf(record))) {
+      try {
+        this.#area()?.removeItem(this.#key);
+      } catch {
+        // Storage is blocked.
+      }
     }
+  }
+
+  /** Whether another tab has removed the record, or written that of another user. Never throws. */
+  isReplaced({ key, storageArea }: StorageEvent): boolean {
+    try {
+      if (storageArea !== this.#area() || (key !== null && key !== this.#key)) return false;
+      const record = this.#record();
+      return record === null || !this.#isMine(record);
+    } catch {
+      return false;
+    }
+  }
+
+  /** The stored values; invalid ones are left out. Never throws. */
+  read(): Stored {
+    const record = this.#record();
+    const value = this.#isOn && this.#isMine(record) ? record : undefined;
     const agreed = own(value, "agreed");
     const turns = own(value, "turns");
     return {
@@ -54,15 +89,36 @@ export class Store {
     };
   }
 
-  /** Changes the record as it is now: another tab may have written since. Never throws. */
+  /** Reads the record again and changes it: another tab may have written it. Never throws. */
   write(change: Partial<Stored>): void {
-    const stored = { ...this.read(), ...change };
+    if (!this.#isOn) return;
+    const { user, expiresAt: until } = this.#owner;
+    const stored = { ...this.read(), ...change, user, until };
     try {
       this.#area()?.setItem(this.#key, JSON.stringify({ ...stored, turns: bounded(stored.turns) }));
     } catch {
-      // Blocked or full.
+      // Storage is blocked or full.
     }
   }
+
+  /** The record; null if there is none, undefined if it cannot be read. */
+  #record(): unknown {
+    try {
+      return JSON.parse(this.#area()?.getItem(this.#key) ?? "null");
+    } catch {
+      // Storage is blocked, or the record is not JSON.
+      return undefined;
+    }
+  }
+
+  #isMine(record: unknown): boolean {
+    return own(record, "user") === this.#owner.user;
+  }
+}
+
+/** The expiry of the token of the tab that wrote the record last. */
+function untilOf(record: unknown): number {
+  return Number(own(record, "until")) || 0;
 }
 
 function keyOf(apiUrl: URL | string): string {
@@ -70,8 +126,8 @@ function keyOf(apiUrl: URL | string): string {
 }
 
 /**
- * Whether the chat was left open, as the loader sees it: all else is for the chat to read. Throws
- * where there is no storage.
+ * Whether the panel was left open. The loader reads only this; the chat reads the rest. Throws if
+ * there is no storage.
  */
 export function isKeptOpen(page: Window, apiUrl: string, persist: unknown): boolean {
   const area = persist === "local" ? page.localStorage : page.sessionStorage;
@@ -87,7 +143,7 @@ function bounded(turns: readonly Turn[]): readonly Turn[] {
   return newest(turns, () => 2);
 }
 
-/** A turn that had no end is one that its page was left in. */
+/** A stored turn without an ending was in progress when its page was left. */
 function turnOf(value: unknown): Turn[] {
   const texts = ["id", "question", "answer"].map((name) => own(value, name));
   if (texts.some((text) => typeof text !== "string")) return [];

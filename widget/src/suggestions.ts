@@ -1,9 +1,9 @@
-/** `data-suggestions`: what a visitor may ask with one click. */
+/** `data-suggestions`: questions that a visitor can send with one click. */
 
 const MOST = 6;
 const LONGEST_CHARS = 80;
 
-/** What was written there, in its order; the console is told if some of it is of no use. */
+/** The questions in their order. Invalid ones are left out, with a warning on the console. */
 export function readSuggestions(value: unknown): readonly string[] {
   const written = listOf(value);
   const usable = written.flatMap((item) => {
@@ -19,7 +19,7 @@ export function readSuggestions(value: unknown): readonly string[] {
   return suggestions;
 }
 
-/** The items as written; one that cannot be used stands for a list that cannot be read. */
+/** The items as written. A list that cannot be parsed becomes one invalid item. */
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   try {

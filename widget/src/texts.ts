@@ -1,9 +1,13 @@
-/** Every word the widget says; other languages than these are in languages/. */
+/** The texts of the widget in English; other languages are in languages/. */
 
-import type { Ending } from "./conversation.ts";
+import type { ExtraTexts } from "./extra-texts.ts";
+import type { Ending } from "./turn.ts";
+
+/** The content of a dictionary in languages/. */
+export type Dictionary = Texts & ExtraTexts;
 
 export interface Texts {
-  /** The language itself, as a tag. */
+  /** The tag of the language. */
   readonly lang: string;
   readonly title: string;
   readonly greeting: string;
@@ -12,7 +16,6 @@ export interface Texts {
   readonly newChat: string;
   readonly messages: string;
   readonly placeholder: string;
-  readonly suggestions: string;
   readonly agree: string;
   readonly send: string;
   readonly stop: string;
@@ -21,21 +24,14 @@ export interface Texts {
   readonly ready: string;
   readonly thinking: string;
   readonly answering: string;
-  /** On the button of a code block, and what it says for a moment afterwards. */
-  readonly copy: string;
-  readonly copied: string;
-  /** Under an answer: another one, and what the visitor thinks of it. */
-  readonly again: string;
-  readonly up: string;
-  readonly down: string;
   readonly privacy: string;
-  /** Names of what scrolls sideways inside an answer. */
+  /** Accessible names of code blocks and tables, which scroll sideways. */
   readonly code: string;
   readonly table: string;
   readonly offline: string;
   readonly sendingWaits: string;
   readonly disclaimer: string;
-  /** How an answer ended. */
+  /** Notes about an answer that ended early. */
   readonly endings: Readonly<Record<Ending, string>>;
 }
 
@@ -48,7 +44,6 @@ export const ENGLISH: Texts = {
   newChat: "New chat",
   messages: "Conversation",
   placeholder: "Ask anything…",
-  suggestions: "Suggested questions",
   agree: "Agree",
   send: "Send",
   stop: "Stop answering",
@@ -57,11 +52,6 @@ export const ENGLISH: Texts = {
   ready: "AI assistant, here to help",
   thinking: "Thinking…",
   answering: "Answering…",
-  copy: "Copy",
-  copied: "Copied",
-  again: "Answer again",
-  up: "Helpful",
-  down: "Not helpful",
   privacy: "Privacy",
   code: "Code",
   table: "Table",

@@ -1,295 +1,255 @@
-/** Puts the parts together: one conversation, one launcher, one panel, in one shadow tree. */
+/** Connects the parts: the conversation, the view, storage, and the events of the page. */
 
-import type { Api } from "./api.ts";
-import {
-  type Audience,
-  Conversation,
-  isFinished,
-  type Rating,
-  type Turn,
-  type Waiting,
-} from "./conversation.ts";
-import type { EventDetails, EventName } from "./handle.ts";
+import { type Audience, Conversation } from "./conversation.ts";
+import { announce, announceEnd } from "./events.ts";
+import type { Acts } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
-import type { Options } from "./options.ts";
-import type { Store } from "./store.ts";
-import type { Texts } from "./texts.ts";
-import answerStyles from "./view/answer.css";
-import { Composer } from "./view/composer.ts";
-import { Consent } from "./view/consent.ts";
-import { Launcher } from "./view/launcher.ts";
-import { Panel } from "./view/panel.ts";
-import { COVERS_PAGE, fillScreen } from "./view/screen.ts";
-import { suggestionBar } from "./view/suggestions.ts";
-import { Transcript } from "./view/transcript.ts";
-import stylesheet from "./view/widget.css";
+import type { Owner, Reason } from "./owner.ts";
+import { listen } from "./page-events.ts";
+import type { Store, Stored } from "./store.ts";
+import type { KeptTransport } from "./transport/kept.ts";
+import type { KeptChat } from "./transport/transport.ts";
+import { isFinished, type Rating, type Turn, type Waiting } from "./turn.ts";
+import { uuid } from "./uuid.ts";
+import { type Surface, View, type ViewActs } from "./view/view.ts";
 
-export class Widget implements Audience {
-  readonly #page: Window;
-  readonly #texts: Texts;
-  readonly #api: Api;
-  readonly #store: Store;
+export interface Parts extends Surface {
+  readonly store: Store;
+  readonly owner: Owner;
+  readonly transport: KeptTransport;
+}
+
+export class Widget implements Acts, Audience {
+  readonly #parts: Parts;
   readonly #conversation: Conversation;
-  readonly #transcript: Transcript;
-  readonly #suggestions: HTMLElement;
-  readonly #consent: Consent;
-  readonly #composer: Composer;
-  readonly #launcher: Launcher;
-  readonly #panel: Panel;
-  readonly #host: HTMLElement;
-  /** Ends what the widget listens to outside its own tree. */
+  readonly #view: View;
+  #chat: KeptChat | undefined;
+  /** Aborted to remove the listeners outside the widget's own elements. */
   readonly #gone = new AbortController();
 
-  constructor(
-    page: Window,
-    host: HTMLElement,
-    launcher: HTMLButtonElement,
-    texts: Texts,
-    options: Options,
-    store: Store,
-    api: Api,
-  ) {
-    this.#page = page;
-    this.#host = host;
-    this.#texts = texts;
-    this.#store = store;
+  constructor(parts: Parts) {
+    const { page, options, store, owner, transport } = parts;
+    this.#parts = parts;
+    // The page may have changed its user since the loader ran.
+    owner.check();
     const stored = store.read();
-    this.#api = api;
-    this.#conversation = new Conversation(
-      {
-        api,
-        ...options,
-        isOnline: () => page.navigator.onLine,
-        chance: Math.random,
-        newId: uuid,
-      },
-      this,
-      stored.turns,
+    const around = {
+      ...options,
+      transport,
+      isOnline: () => page.navigator.onLine,
+      chance: Math.random,
+      newId: uuid,
+    };
+    this.#conversation = new Conversation(around, this, stored.turns);
+    this.#view = new View(
+      parts,
+      this.#conversation,
+      this.#acts(),
+      stored.agreed === options.consent,
     );
-    // A button that goes away takes the focus with it.
-    const ask = (act: () => void): void =>
-      this.#consent.whenGiven(() => {
-        this.#composer.focus();
-        act();
-      });
-    this.#transcript = new Transcript(this.#texts, options.greeting, {
-      retry: () => ask(() => this.#conversation.retry()),
-      again: () => ask(() => this.#conversation.again()),
-      rate: (turn, rating, done) =>
-        this.#consent.whenGiven(() => {
-          this.#rate(turn, rating);
-          done();
-        }),
-    });
-    this.#suggestions = suggestionBar(this.#texts, options.suggestions, (text) =>
-      ask(() => this.#conversation.send(text)),
-    );
-    const { consent } = options;
-    this.#consent = new Consent(this.#texts, consent ?? "", stored.agreed === consent, () => {
-      this.#composer.focus();
-      this.#store.write({ agreed: consent });
-    });
-    this.#composer = new Composer(
-      this.#texts,
-      (act) => this.#consent.whenGiven(act),
-      (text) => this.#conversation.send(text),
-      () => this.#conversation.stop(),
-    );
-    const mark = (launcher.firstChild as Element).cloneNode(true);
-    this.#launcher = new Launcher(this.#texts, launcher);
-    this.#panel = new Panel(
-      this.#texts,
-      options.title,
-      mark,
-      [this.#transcript.node, this.#suggestions, this.#consent.node, this.#composer.node],
-      options.privacyUrl,
-      () => {
-        this.close();
-        this.#launcher.node.focus({ preventScroll: true });
-      },
-      () => {
-        this.reset();
-        this.#composer.focus();
-      },
-    );
-    fillScreen(page, this.#panel.node, this.#gone.signal);
-    if (stored.turns.length > 0) {
-      this.#transcript.restored(stored.turns);
-      this.#suggestions.remove();
-    }
-    this.#mount();
+    owner.onCleared((reason) => this.#forget(reason));
+    owner.watch(page, this.#view.panel.node, this.#gone.signal);
     this.#listen();
-    this.#showStatus();
-    const isOpen = stored.turns.length > 0 ? stored.isOpen : options.open;
-    if (isOpen && !page.matchMedia(COVERS_PAGE).matches) this.#reveal();
+    this.#view.mount(this.#gone.signal);
+    this.#restore(stored);
   }
 
-  get isOpen(): boolean {
-    return !this.#panel.node.hidden;
-  }
-
-  /** Opens, and moves the focus to where the visitor writes. */
+  /** Opens the panel and moves the focus to the text field. */
   open(): void {
+    this.#parts.owner.check();
     this.#reveal();
-    this.#composer.focus();
+    this.#view.composer.focus();
   }
 
   close(): void {
-    if (!this.isOpen) return;
-    // Only what is inside the panel loses the focus with it.
-    const hadFocus = this.#panel.node.contains(this.#host.shadowRoot?.activeElement ?? null);
+    if (!this.#view.isOpen) return;
+    const { hasFocus, launcher } = this.#view;
     this.#show(false);
-    if (hadFocus) this.#launcher.node.focus({ preventScroll: true });
+    if (hasFocus) launcher.focus();
   }
 
   toggle(): void {
-    if (this.isOpen) this.close();
+    if (this.#view.isOpen) this.close();
     else this.open();
   }
 
-  /** Opens and asks, once the visitor has agreed to what has to be agreed to. */
+  /** Opens the panel and sends the question, after the visitor's consent. */
   send(text: string): void {
     this.open();
-    this.#consent.whenGiven(() => this.#conversation.send(text));
+    this.#view.whenAgreed(() => this.#conversation.send(text));
   }
 
-  /** A new conversation; an answer under way is stopped, and what was kept is forgotten. */
+  /** Starts a new conversation: stops the answer in progress and clears the storage. */
   reset(): void {
-    this.#conversation.clear();
-    this.#transcript.cleared();
-    this.#transcript.node.after(this.#suggestions);
-    this.#showStatus();
-    this.#store.write({ turns: [] });
+    this.#conversation.stop();
+    this.#clear();
+    this.#chat?.forget();
+    this.#parts.store.write({ turns: [] });
   }
 
-  /** Takes it off the page, with every listener and timer; the kept conversation stays. */
+  /** Removes the widget with its listeners and timers; the stored conversation is kept. */
   destroy(): void {
     this.#conversation.leave();
     this.#gone.abort();
   }
 
-  asked(turn: Turn): void {
-    this.#transcript.asked(turn);
-    this.#suggestions.remove();
+  speak(text: string): void {
+    this.#view.panel.speak(text);
+  }
+
+  /** Stores the session of the chat; undefined: the service stores it no longer. */
+  kept(chat: KeptChat | undefined): void {
+    this.#chat = chat;
+    this.#view.transcript.offerAgain(!chat);
+    this.#view.panel.showMenu(!!chat);
+  }
+
+  /** The service has lost the chat. A question in progress starts a new one. */
+  lost(): void {
+    if (!isBusy(this.#conversation.state)) {
+      this.reset();
+      return;
+    }
+    this.#conversation.forgetEarlier();
+    this.#view.transcript.forgetEarlier();
     this.#save();
-    this.#announce("message", { id: turn.id, role: "user", text: turn.question });
+  }
+
+  asked(turn: Turn): void {
+    this.#view.asked(turn);
+    this.#save();
+    announce(this.#parts.host, "message", { id: turn.id, role: "user", text: turn.question });
   }
 
   restarted(): void {
-    this.#transcript.restarted();
+    this.#view.transcript.restarted();
   }
 
   told(turn: Turn, text: string, isFirst: boolean): void {
-    this.#transcript.told(text, isFirst);
-    if (isFirst) this.#showStatus();
-    this.#announce("delta", { id: turn.id, text });
+    this.#view.transcript.told(text, isFirst);
+    if (isFirst) {
+      this.#view.status(this.#conversation);
+      this.#addMenu();
+    }
+    announce(this.#parts.host, "delta", { id: turn.id, text });
   }
 
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void {
-    this.#composer.setBusy(isBusy(state));
-    this.#showStatus();
+    // A finished answer is stored, but only for the user who asked.
+    if (!this.#parts.owner.check()) return;
+    this.#view.composer.setBusy(isBusy(state));
+    this.#view.status(this.#conversation);
     if (!isBusy(state)) {
-      this.#transcript.ended();
-      if (!this.isOpen && isFinished(turn.ending)) this.#launcher.unread();
-      this.#panel.speak(turn.ending === "open" ? "" : this.#texts.endings[turn.ending]);
-      this.#save();
-      this.#announceEnd(turn);
+      this.#ended(turn);
     } else if (state === "connecting") {
-      const notice = this.#noticeOf(waiting);
-      this.#transcript.notice(notice);
-      this.#panel.speak(notice ?? this.#texts.thinking);
+      this.#view.waiting(waiting);
     } else if (state === "awaiting-first-byte") {
-      this.#transcript.notice(undefined);
+      this.#view.transcript.notice(undefined);
     }
+  }
+
+  #ended(turn: Turn): void {
+    const { texts, host } = this.#parts;
+    this.#view.transcript.ended();
+    this.#addMenu();
+    if (!this.#view.isOpen && isFinished(turn.ending)) this.#view.launcher.unread();
+    this.speak(turn.ending === "open" ? "" : texts.endings[turn.ending]);
+    this.#save();
+    announceEnd(host, turn);
+  }
+
+  /** The visitor's actions in the panel. */
+  #acts(): ViewActs {
+    const { store, options } = this.#parts;
+    return {
+      rate: (turn, rating) => this.#rate(turn, rating),
+      agreed: () => store.write({ agreed: options.consent }),
+      renew: () => this.#renew(),
+      close: () => {
+        this.close();
+        this.#view.launcher.focus();
+      },
+    };
+  }
+
+  #restore({ turns, isOpen }: Stored): void {
+    this.kept(this.#parts.transport.chat);
+    const hasTurns = turns.length > 0;
+    if (hasTurns) {
+      this.#view.restored(turns);
+      this.#addMenu();
+    }
+    this.#view.status(this.#conversation);
+    const shallOpen = hasTurns ? isOpen : this.#parts.options.open;
+    if (shallOpen && !this.#view.coversPage) this.#reveal();
+  }
+
+  #listen(): void {
+    const conversation = this.#conversation;
+    const events = {
+      online: () => {
+        this.#view.status(this.#conversation);
+        conversation.online();
+      },
+      offline: () => this.#view.status(this.#conversation),
+      left: () => conversation.leave(),
+      woken: () => conversation.wake(),
+      hidden: () => {
+        if (isBusy(conversation.state)) this.#save();
+      },
+    };
+    listen(this.#parts.page, events, this.#gone.signal);
   }
 
   #rate(turn: Turn, rating: Rating): void {
     turn.rating = rating;
-    this.#api.rate(turn.id, rating);
+    this.#parts.transport.rate(turn.id, rating);
     this.#save();
-    this.#announce("feedback", { id: turn.id, rating });
+    announce(this.#parts.host, "feedback", { id: turn.id, rating });
   }
 
-  #announceEnd({ id, answer, ending }: Turn): void {
-    if (isFinished(ending)) {
-      this.#announce("message", { id, role: "assistant", text: answer });
-    } else if (ending !== "open") {
-      this.#announce("error", { id, code: ending });
-    }
+  #renew(): void {
+    this.reset();
+    this.#view.composer.focus();
   }
 
-  /** A handler that throws is reported by the browser, and harms nothing here. */
-  #announce<Name extends EventName>(name: Name, detail: EventDetails[Name]): void {
-    const type = `chat-widget:${name}`;
-    this.#host.dispatchEvent(new CustomEvent(type, { detail, bubbles: true }));
+  #addMenu(): void {
+    const chat = this.#chat;
+    if (!chat) return;
+    this.#view.addMenu({
+      request: (rest, init) => chat.request(rest, init),
+      erased: () => this.#renew(),
+    });
   }
 
-  #noticeOf(waiting: Waiting | undefined): string | undefined {
-    if (waiting === undefined) return undefined;
-    return waiting === "offline" ? this.#texts.sendingWaits : this.#texts.endings[waiting];
+  /** Clears everything of the previous user from the page. */
+  #forget(reason: Reason): void {
+    this.#clear();
+    if (reason === "expired") return;
+    this.#view.withdrawConsent();
+    // A visitor who signs in keeps the draft that they have just written.
+    if (reason !== "signed-in") this.#view.composer.clear();
   }
 
-  #showStatus(): void {
-    const isOnline = this.#page.navigator.onLine;
-    this.#panel.status(isOnline ? this.#activity() : this.#texts.offline, isOnline);
-  }
-
-  #activity(): string {
-    if (!isBusy(this.#conversation.state)) return this.#texts.ready;
-    return this.#conversation.isAnswering ? this.#texts.answering : this.#texts.thinking;
+  #clear(): void {
+    this.#conversation.clear();
+    this.#view.clear();
+    this.#view.status(this.#conversation);
   }
 
   #reveal(): void {
-    if (this.isOpen) return;
+    if (this.#view.isOpen) return;
     this.#show(true);
-    this.#transcript.follow();
+    this.#view.transcript.follow();
   }
 
   #show(isOpen: boolean): void {
-    this.#panel.node.hidden = !isOpen;
-    this.#launcher.show(isOpen);
-    if (this.#conversation.turns.length > 0) this.#store.write({ isOpen });
-    this.#announce(isOpen ? "open" : "close", {});
+    this.#view.show(isOpen);
+    if (this.#conversation.turns.length > 0) this.#parts.store.write({ isOpen });
+    announce(this.#parts.host, isOpen ? "open" : "close", {});
   }
 
   #save(): void {
-    this.#store.write({ isOpen: this.isOpen, turns: this.#conversation.turns });
+    this.#parts.store.write({ isOpen: this.#view.isOpen, turns: this.#conversation.turns });
   }
-
-  #mount(): void {
-    const shadow = this.#host.shadowRoot;
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(answerStyles + stylesheet);
-    shadow?.adoptedStyleSheets.push(sheet);
-    shadow?.prepend(this.#panel.node);
-  }
-
-  #listen(): void {
-    const page = this.#page;
-    const { signal } = this.#gone;
-    const conversation = this.#conversation;
-    const on = (target: EventTarget, type: string, act: () => void): void =>
-      target.addEventListener(type, act, { signal });
-    on(page, "online", () => {
-      this.#showStatus();
-      conversation.online();
-    });
-    on(page, "offline", () => this.#showStatus());
-    on(page, "pagehide", () => conversation.leave());
-    for (const waking of ["pageshow", "focus"]) on(page, waking, () => conversation.wake());
-    on(document, "visibilitychange", () => {
-      conversation.wake();
-      // A phone may end a hidden page without another word.
-      if (document.hidden && isBusy(conversation.state)) this.#save();
-    });
-    on(document, "resume", () => conversation.wake());
-  }
-}
-
-/** crypto.randomUUID is there on secure pages only; a page on http may embed the widget too. */
-function uuid(): string {
-  const url = URL.createObjectURL(new Blob());
-  URL.revokeObjectURL(url);
-  // Its end is one: as random, and the same everywhere.
-  return url.slice(-36);
 }

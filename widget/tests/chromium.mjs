@@ -6,9 +6,9 @@ import { chromium } from "playwright-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/** Of these Chromium counts the last flag alone, so what Playwright switches off is repeated. */
+/** Chromium uses only the last of these flags, so the values of Playwright are repeated. */
 const WITHOUT = [
-  // Every new context would load them, for an address bar that nobody sees: half the test's work.
+  // Every new context would load them, for an invisible address bar: half of the test's work.
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
   "AimEnabled",

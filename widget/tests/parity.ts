@@ -34,7 +34,7 @@ export function buildLLMMessages(args: {
   return [system, ...history, current];
 }
 
-// The positions of what is kept.
+// The positions of the kept messages.
 export function truncateV1(messages: readonly Message[], maxChars: number): number[] {
   let kept = [...messages.keys()];
   const roleOf = (at: number) => messages[at]?.role;

@@ -27,6 +27,7 @@ export interface Received {
   readonly body: {
     messages: { role: string; content: string }[];
     client_message_id: string;
+    sources?: string;
     message?: string;
     session_id?: string;
   };
@@ -87,11 +88,13 @@ export class ScriptedService {
   readonly received: Received[] = [];
   /** Message ids of the cancel requests that came. */
   readonly cancelled: string[] = [];
-  /** What the feedback requests said. */
+  /** The bodies of the feedback requests. */
   readonly rated: unknown[] = [];
-  /** What the service keeps of the visitor's chat; undefined: it keeps no chats. */
+  /** The stored messages of the visitor's chat; undefined: the service stores no chats. */
   kept: readonly KeptMessage[] | "gone" | undefined;
-  /** The requests for what is kept, each with its tokens. */
+  /** The user whose chat that is; to all others it is not there. */
+  owner: string | undefined;
+  /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
   readonly #plays: Play[] = [];
   readonly #server: Server;
@@ -112,21 +115,24 @@ export class ScriptedService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/api/chat`;
   }
 
-  /** Forgets what was, and plays these, one a request; then 500s, which no test expects. */
+  /** Resets the service, and plays one of these for each request; then 500s, which no test expects. */
   script(...plays: readonly Play[]): void {
     this.received.length = 0;
     this.cancelled.length = 0;
     this.rated.length = 0;
     this.looked.length = 0;
     this.kept = undefined;
+    this.owner = undefined;
     this.#plays.splice(0, this.#plays.length, ...plays);
   }
 
   #ofSession(request: IncomingMessage, response: ServerResponse): void {
     const { "x-session-token": token, "x-user-token": user } = request.headers;
     this.looked.push([request.method, request.url, token, user].join(" ").trim());
-    if (this.kept === undefined || this.kept === "gone") response.writeHead(404, CORS).end("{}");
-    else if (request.method === "DELETE") response.writeHead(204, CORS).end();
+    const isOthers = this.owner !== undefined && this.owner !== subOf(user);
+    if (this.kept === undefined || this.kept === "gone" || isOthers) {
+      response.writeHead(404, CORS).end("{}");
+    } else if (request.method === "DELETE") response.writeHead(204, CORS).end();
     else if (request.url?.includes("/export?")) {
       response.writeHead(200, { ...CORS, "Content-Type": "text/markdown" }).end("# A chat");
     } else {
@@ -202,6 +208,12 @@ async function perform(play: Play, response: ServerResponse): Promise<void> {
     else await Promise.race([new Promise((resolve) => setTimeout(resolve, act.wait)), gone]);
   }
   response.end();
+}
+
+/** The user whom a token names. */
+function subOf(token: unknown): unknown {
+  const [, payload = ""] = `${token}`.split(".");
+  return payload && JSON.parse(Buffer.from(payload, "base64url").toString()).sub;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

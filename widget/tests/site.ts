@@ -6,10 +6,10 @@ import type { AddressInfo } from "node:net";
 
 const STATIC = new URL("../../functions/kefu/web/static/", import.meta.url);
 
-/** What the service serves beside the widget: its own pages and their parts. */
+/** The other files of the service: its own pages and their parts. */
 const PAGES = ["/playground", "/gallery", "/stage"];
 
-/** By the path and what follows it. */
+/** By path and query. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
   [/^[^{<]*\.css/, "text/css; charset=utf-8"],
   [/^[^{<]*\.js[^o]/, "text/javascript; charset=utf-8"],
@@ -64,7 +64,7 @@ export class Site {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Puts a page up, and says where. `stricter`: what its policy has beside the usual. */
+  /** Serves a page, and returns its address. `stricter`: additions to its policy. */
   page(path: string, content: string, stricter = ""): string {
     this.#pages.set(path, [content, POLICY + stricter]);
     return this.origin + path;
@@ -90,7 +90,8 @@ function partOf(path: string): readonly [string, string] | undefined {
 /** A page with the widget's tag; `attributes` as they would be written there. */
 export function pageWith(attributes: Readonly<Record<string, string>>, extra = ""): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A shop</title>
-<link rel="icon" href="data:,"></head><body><main><h1>A shop</h1><button id="before">Buy</button></main>${extra}
+<link rel="icon" href="data:,"></head><body><header><nav><a href="#help">Help</a></nav></header>
+<main><h1>A shop</h1><button id="before">Buy</button></main><footer id="help">Imprint</footer>${extra}
 ${tagWith(attributes)}</body></html>`;
 }
 

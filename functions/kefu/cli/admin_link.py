@@ -1,4 +1,4 @@
-"""`kefu admin-link`: a link that opens the operator's panel once."""
+"""`kefu admin-link`: prints a link that opens the operator's panel once."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import secrets
 import sys
 import time
 
-from kefu.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens
+from kefu.auth.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens
 
 UNSIGNED = (
-    "kefu: there is nothing to sign a link with: set ADMIN_TOKEN, the same as for the service. "
-    "A new one would be: {token}\n"
+    "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
+    "For a service that has none, you can use this new one: {token}\n"
 )
 
 
 def link(token: str, address: str, *, life: float = TICKET_LIFE) -> str:
-    """The ticket stands behind the `#`, which no browser sends and no log holds."""
+    """The link, with a ticket that is valid for `life` seconds.
+
+    The ticket is in the URL's fragment, because browsers do not send fragments to servers. So no
+    access log contains it.
+    """
     ticket = AdminTokens(token).ticket(secrets.token_hex(8), time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
 
 
 def admin_link(token: str, address: str) -> int:
-    """Print it; the exit code."""
+    """Print the link. Returns the exit code."""
     if not token:
         sys.stderr.write(UNSIGNED.format(token=secrets.token_urlsafe(24)))
         return 2
@@ -30,5 +34,5 @@ def admin_link(token: str, address: str) -> int:
 
 
 def local_link(token: str, address: str) -> str:
-    """For the service on one's own machine, as it starts: good for as long as one works with it."""
-    return f"The panel, to be opened once: {link(token, address, life=PASS_LIFE)}\n"
+    """The line with a link that `kefu serve --panel` prints. The link is valid for `PASS_LIFE`."""
+    return f"Link to the panel, which opens once: {link(token, address, life=PASS_LIFE)}\n"

@@ -1,70 +1,30 @@
-"""What the terminal's commands are called with; `docs/cli.md` is made from this."""
+"""Defines the arguments of the terminal's commands. `docs/cli.md` is generated from it."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - its only name
+from kefu.terminal.flags import LOG_DIR, ChatFlags
 
-LOG_DIR = "history"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse has no public name for it
 
 EXIT_CODES = """\
 exit codes:
-  0  all went well
-  1  a turn ended in an error, or its answer is not whole
-  2  the command was wrong, or the configuration is
+  0  success
+  1  a turn ended with an error or an incomplete answer
+  2  wrong usage or wrong configuration
   3  no answer after --max-steps steps (with --once)
   4  the prompt is longer than --max-prompt-tokens (with --once)
   130  interrupted with Ctrl-C at the prompt
-  129, 141, 143  the terminal was closed, nobody reads the output, SIGTERM
+  129, 141, 143  ended by SIGHUP, by a closed standard output, by SIGTERM
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ChatFlags:
-    """`kefu chat`, as it was called."""
-
-    question: str | None = None
-    once: bool = False
-    json: bool = False
-    server: str | None = None
-    model: str | None = None
-    base_url: str | None = None
-    system: str | None = None
-    tools: str | None = None
-    allow_host: tuple[str, ...] = ()
-    approve: bool = False
-    tool_policy: str = "skip"
-    max_steps: int = 100
-    max_prompt_tokens: int | None = None
-    warn_prompt_tokens: int | None = None
-    budget_action: str | None = None
-    tokenizer_model: str | None = None
-    log_dir: str = LOG_DIR
-    no_log: bool = False
-    xml: bool = False
-    resume: str | None = None
-    fork: str | None = None
-    continue_: bool = False
-
-    def problem(self) -> str | None:
-        """What does not go together."""
-        most, warn = self.max_prompt_tokens, self.warn_prompt_tokens
-        if most is not None and warn is not None and warn > most:
-            return "--warn-prompt-tokens is above --max-prompt-tokens"
-        if sum((bool(self.resume), bool(self.fork), self.continue_)) > 1:
-            return "--resume, --fork and --continue exclude each other"
-        if self.server and (self.model or self.base_url or self.system or self.tools):
-            return "a server has its own model, system prompt and no tools for you to choose"
-        return None
-
-
-def whole(text: str) -> int:
+def positive_integer(text: str) -> int:
+    """Converts an argument. Raises ArgumentTypeError."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -72,33 +32,57 @@ def add_chat(commands: Commands) -> None:
     chat = commands.add_parser(
         "chat",
         help="chat with the model in this terminal",
-        description="Chat with the model in this terminal, with tools that look at the working\n"
-        "directory. The answer goes to standard output, everything else to standard error.\n"
-        "With no key and no upstream set, a small local model answers.",
+        description="Chat with the model in this terminal, with tools that read the working\n"
+        "directory. Answers go to standard output, everything else to standard error.\n"
+        "If neither an API key nor an upstream is configured, a small local model answers.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     chat.add_argument(
-        "question", nargs="?", help="the first question; with --once and without it: standard input"
+        "question", nargs="?", help="the first message; --once reads standard input if it is absent"
     )
-    chat.add_argument("--once", action="store_true", help="answer one question and end")
+    chat.add_argument("--once", action="store_true", help="answer one message and exit")
     chat.add_argument(
-        "--json", action="store_true", help="print the session's events instead, one JSON a line"
+        "--json",
+        action="store_true",
+        help="print the session's events instead of answers, as JSON lines",
     )
     chat.add_argument(
-        "--server", metavar="URL", help="talk to a deployed Kefu, as the widget on a page does"
+        "--server",
+        metavar="URL",
+        help="send messages to a deployed Kefu service, as the widget does",
     )
+    add_visitor(chat)
     _add_model(chat)
     _add_tools(chat)
     _add_tokens(chat)
     _add_log(chat)
 
 
+def add_visitor(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--origin", metavar="ORIGIN", help="with --server: the page's origin, https://example.com"
+    )
+    command.add_argument(
+        "--user-token", metavar="TOKEN", help="with --server: your site's token of a signed-in user"
+    )
+
+
 def _add_model(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("model")
-    group.add_argument("--model", metavar="NAME", help="instead of KEFU_MODEL")
-    group.add_argument("--base-url", metavar="URL", help="instead of KEFU_UPSTREAM_URL")
-    group.add_argument("--system", metavar="TEXT", help="instead of KEFU_SYSTEM_PROMPT")
+    group.add_argument("--model", metavar="NAME", help="name of the model (default: KEFU_MODEL)")
+    group.add_argument(
+        "--base-url", metavar="URL", help="address of the API (default: KEFU_UPSTREAM_URL)"
+    )
+    group.add_argument(
+        "--system", metavar="TEXT", help="system prompt (default: KEFU_SYSTEM_PROMPT)"
+    )
+    group.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="use the model, prompt and limits of [presets.NAME] in kefu.toml; --model and "
+        "--system win over it; with --server: of the server",
+    )
 
 
 def _add_tools(chat: argparse.ArgumentParser) -> None:
@@ -106,61 +90,75 @@ def _add_tools(chat: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tools",
         metavar="NAMES",
-        help="those the model may use, comma separated, such as read_file,calculate; none: none at "
-        "all, as for the local model",
+        help="tools that the model may use, comma separated, such as read_file,calculate; none: no "
+        "tools, which is the default for the local model",
     )
     group.add_argument(
         "--allow-host",
         metavar="HOST",
         action="append",
         default=[],
-        help="let http_get fetch from it, HOST or HOST:PORT; may be given again",
+        help="allow http_get to fetch from HOST or HOST:PORT; may be repeated",
     )
-    group.add_argument("--approve", action="store_true", help="ask before each call of a tool")
+    group.add_argument(
+        "--approve", action="store_true", help="ask for approval before each tool call"
+    )
     group.add_argument(
         "--tool-policy",
         choices=("skip", "abort", "retry"),
         default="skip",
-        help="when a tool fails: tell the model, end the turn, or try again (%(default)s)",
+        help="after a tool's failure: skip reports it to the model, abort ends the turn, retry "
+        "runs the tool again (%(default)s)",
     )
     group.add_argument(
-        "--max-steps", metavar="N", type=whole, default=100, help="calls in a turn (%(default)s)"
+        "--max-steps",
+        metavar="N",
+        type=positive_integer,
+        default=100,
+        help="model calls per turn (%(default)s)",
     )
 
 
 def _add_tokens(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("tokens")
     group.add_argument(
-        "--max-prompt-tokens", metavar="N", type=whole, help="send no prompt that is longer"
+        "--max-prompt-tokens", metavar="N", type=positive_integer, help="maximum tokens of a prompt"
     )
     group.add_argument(
-        "--warn-prompt-tokens", metavar="N", type=whole, help="warn of one that is longer"
+        "--warn-prompt-tokens",
+        metavar="N",
+        type=positive_integer,
+        help="warn if a prompt has more tokens",
     )
     group.add_argument(
         "--budget-action",
         choices=("reject", "trim", "summarize"),
-        help="what to do with one that is too long (reject)",
+        help="action for a prompt above the maximum (reject)",
     )
     group.add_argument(
         "--tokenizer-model",
         metavar="NAME",
-        help="count exactly, with an encoding (cl100k_base) or a model's (gpt-4o)",
+        help="count tokens exactly, by the name of an encoding (cl100k_base) or a model (gpt-4o)",
     )
 
 
 def _add_log(chat: argparse.ArgumentParser) -> None:
     group = chat.add_argument_group("log")
     add_log_dir(group)
-    group.add_argument("--no-log", action="store_true", help="keep nothing")
-    group.add_argument("--xml", action="store_true", help="also write history.xml, the older form")
+    group.add_argument("--no-log", action="store_true", help="do not log the session")
     group.add_argument(
-        "--resume", metavar="ID", help="go on with a session; the end of its ID will do"
+        "--xml", action="store_true", help="also write the session to history.xml, the older format"
     )
     group.add_argument(
-        "--continue", dest="continue_", action="store_true", help="go on with the latest session"
+        "--resume", metavar="ID", help="resume a session; the end of its ID is enough"
     )
     group.add_argument(
-        "--fork", metavar="ID[:TURN]", help="begin as a copy of a session, up to and with TURN"
+        "--continue", dest="continue_", action="store_true", help="resume the latest session"
+    )
+    group.add_argument(
+        "--fork",
+        metavar="ID[:TURN]",
+        help="start with a copy of a session, up to and including TURN",
     )
 
 
@@ -169,15 +167,15 @@ def add_log_dir(group: argparse._ActionsContainer) -> None:
         "--log-dir",
         metavar="DIR",
         default=LOG_DIR,
-        help="where sessions are kept: a folder, or sqlite:///FILE (%(default)s)",
+        help="where sessions are stored: a folder, or sqlite:///FILE (%(default)s)",
     )
 
 
 def add_sessions(commands: Commands) -> None:
     sessions = commands.add_parser(
         "sessions",
-        help="look at, find, copy and remove kept sessions",
-        description="Look at, find, copy and remove the sessions that `kefu chat` has kept.",
+        help="show, search, export and remove stored sessions",
+        description="Show, search, export, import and remove the sessions that `kefu chat` stored.",
     )
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
 
@@ -186,42 +184,25 @@ def add_sessions(commands: Commands) -> None:
         add_log_dir(action)
         return action
 
-    add("list", "list kept sessions, the latest first")
-    add("show", "show what was said in one").add_argument(
-        "id", metavar="ID", help="its end will do"
+    add("list", "list stored sessions, latest first")
+    add("show", "show the messages of a session").add_argument(
+        "id", metavar="ID", help="the end of an ID is enough"
     )
-    add("search", "find a text in what was said; exit code 1: nowhere").add_argument(
+    add("search", "search messages for a text; exit code 1 if there is none").add_argument(
         "text", metavar="TEXT"
     )
-    export = add("export", "write one in another form")
-    export.add_argument("id", metavar="ID", help="its end will do")
+    export = add("export", "write a session in another format")
+    export.add_argument("id", metavar="ID", help="the end of an ID is enough")
     export.add_argument(
         "--format", choices=("jsonl", "json", "md", "txt"), default="jsonl", help="(%(default)s)"
     )
-    export.add_argument("--output", metavar="FILE", help="instead of standard output")
-    add("import", "take in a log, also one of an older program").add_argument(
-        "file", metavar="FILE"
-    )
-    remove = add("rm", "remove sessions for good")
-    remove.add_argument("id", metavar="ID", nargs="+", help="its end will do")
-
-
-def add_replay(commands: Commands) -> None:
-    replay = commands.add_parser(
-        "replay",
-        help="show a session again, as it happened",
-        description="Show a session again, as it happened.",
-    )
-    replay.add_argument("file", metavar="FILE", help="a session's log, history/sess_….jsonl")
-    replay.add_argument(
-        "--speed",
-        metavar="N",
-        type=float,
-        default=1.0,
-        help="2: twice as fast; 0: at once (%(default)s)",
-    )
+    export.add_argument("--output", metavar="FILE", help="file to write instead of standard output")
+    add("import", "import a log, also one of an older program").add_argument("file", metavar="FILE")
+    remove = add("rm", "remove sessions permanently")
+    remove.add_argument("id", metavar="ID", nargs="+", help="the end of an ID is enough")
 
 
 def chat_flags(options: argparse.Namespace) -> ChatFlags:
-    given = {**vars(options), "allow_host": tuple(options.allow_host)}
-    return ChatFlags(**{name: given[name] for name in ChatFlags.__slots__})
+    """The arguments of `kefu chat` from the result of argparse."""
+    values = {**vars(options), "allow_host": tuple(options.allow_host)}
+    return ChatFlags(**{name: values[name] for name in ChatFlags._fields})

@@ -1,7 +1,7 @@
-"""Giving memory back to the system after a burst of requests.
+"""Returns freed memory to the system after a burst of requests.
 
-glibc keeps what was freed, for the next burst: some 10 MiB after a few hundred streams. On the
-small machines that Kefu is for somebody else may need them meanwhile.
+glibc keeps freed memory for later use: some 10 MiB after a few hundred streams. On a small machine,
+other processes may need that memory.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections.abc import Callable
 
 
 def trimmer() -> Callable[[], object] | None:
-    """glibc's `malloc_trim`: milliseconds, so for an idle moment; None where there is no glibc."""
+    """A function that calls glibc's `malloc_trim`; None without glibc.
+
+    A call takes milliseconds, so it should be made while the process is idle.
+    """
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):

@@ -1,93 +1,184 @@
-"""`kefu replay FILE`: a session again, as it happened, at the pace it had."""
+"""`kefu replay`: sends questions of the past again and shows both answers side by side."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import sys
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from kefu.cli.clean import clean
-from kefu.cli.screen import Screen, Terminal
-from kefu.events import (
-    Assistant,
-    Error,
-    Event,
-    Final,
-    Interrupt,
-    Log,
-    Tried,
-    TurnEnd,
-    TurnStart,
-    read_lines,
-)
-from kefu.react import Splitter, TurnError, TurnResult
-from kefu.react import replay as paced
+from kefu.agent.events import Log, read_lines
+from kefu.bootstrap.upstream import choose_model
+from kefu.errors import HistoryUnavailable, KefuError
+from kefu.evaluation.recorded import Recorded, Sampling, changed, final_text, of_chat, of_log
+from kefu.relay.chunks import Usage
+from kefu.settings import Settings
+from kefu.stores.session_logs import logs_at
+from kefu.terminal.clean import clean
+from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.logs import session_ending_in
+from kefu.terminal.model import OpenModel
+from kefu.terminal.options import settings_of
+from kefu.upstream.kefu_server import KefuServer, Visitor
 
-LONGEST = 3.0
-"""Seconds of waiting shown at most: nobody watches somebody think of a question."""
+_ATTEMPTS, _LONGEST_WAIT = 4, 120
+_PAGE = 200
+"""Chats that the panel's API returns at once."""
 
 
-def replay(file: Path, speed: float) -> int:
-    """The exit code. `speed` 0 shows all of it at once."""
+class Replayed(NamedTuple):
+    recorded: Recorded
+    answer: str
+    usage: Usage | None
+    error: str = ""
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Replay the requests. Returns the exit code."""
     try:
-        with file.open("rb") as lines:
-            log = read_lines(lines)
-    except OSError as error:
-        sys.stderr.write(f"kefu: {file}: {error.strerror}\n")
-        return 1
-    if not log.events:
-        sys.stderr.write(f"kefu: {file} is no session's log\n")
-        return 1
-    try:
-        asyncio.run(_show(log, speed))
+        if (options.session is None) != options.rated_down:
+            raise WrongUse("name a session, or --rated-down with --server")
+        if options.rated_down and not options.server:
+            raise WrongUse("--rated-down is for --server")
+        settings = settings_of(
+            ChatFlags(model=options.model, base_url=options.base_url, system=options.system)
+        )
+        return asyncio.run(_replay(options, settings))
+    except (WrongUse, HistoryUnavailable, KefuError) as error:
+        sys.stderr.write(f"kefu: {clean(str(error))}\n")
+        return 2
     except KeyboardInterrupt:
         return 130
-    for notice in log.notices:
-        sys.stderr.write(f"kefu: {clean(notice)}\n")
-    return 0
 
 
-async def _show(log: Log, speed: float) -> None:
-    left = asyncio.Event()
-    show = Retelling(Terminal(sys.stdout, sys.stderr, left.set))
-    for pause, event in paced(log):
-        if left.is_set():
+async def _replay(options: argparse.Namespace, settings: Settings) -> int:
+    chosen = choose_model(settings)
+    model = OpenModel(settings, chosen, keys=chosen.kind == "remote")
+    done: list[Replayed] = []
+    left_out = 0
+    try:
+        await model.warm()
+        async for recorded in _recorded(options, settings):
+            if not recorded.body:
+                left_out += 1
+                continue
+            system = settings.system_prompt if options.system is not None else None
+            body = changed(recorded.body, options.model, system)
+            done.append(await _again(model, recorded, body, chosen.name))
+            _show(done[-1], as_json=options.json)
+    finally:
+        await model.aclose()
+    if left_out:
+        sys.stderr.write(f"kefu: {left_out} requests were not captured: KEFU_CAPTURE=all\n")
+    if not done:
+        raise WrongUse("there is nothing to replay")
+    if not options.json:
+        sys.stdout.writelines(_totals(done, settings))
+    return int(any(one.error for one in done))
+
+
+async def _recorded(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Recorded]:
+    if not options.server:
+        sampling = Sampling(settings.temperature, settings.max_output_tokens)
+        for one in of_log(_log(options.session, options.log_dir), sampling):
+            yield one
+        return
+    token = settings.admin_token.get_secret_value()
+    if not token:
+        raise WrongUse("--server needs the operator's token, ADMIN_TOKEN")
+    server = KefuServer(options.server, Visitor(operator_token=token))
+    try:
+        ids = _ids(server) if options.rated_down else _one(options.session)
+        async for name in ids:
+            chat = await server.read(f"/admin/api/sessions/{name}/export?format=json")
+            for one in of_chat(chat, rated_down=options.rated_down):
+                yield one
+    finally:
+        await server.aclose()
+
+
+async def _one(name: str) -> AsyncIterator[str]:
+    yield name
+
+
+async def _ids(server: KefuServer) -> AsyncIterator[str]:
+    cursor = ""
+    while True:
+        page = await server.read(f"/admin/api/sessions?limit={_PAGE}&cursor={cursor}")
+        rows = page["rows"]
+        assert isinstance(rows, list)
+        for row in rows:
+            yield str(row["id"])
+        if not page["cursor"]:
             return
-        if speed > 0 and pause:
-            await asyncio.sleep(min(pause, LONGEST) / speed)
-        show.event(event)
+        cursor = str(page["cursor"])
 
 
-class Retelling:
-    """Shows logged events as they were shown when they happened."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._answer = ""
-        self._tried: tuple[Tried, ...] = ()
-
-    def event(self, event: Event) -> None:
-        screen = self._screen
-        match event.body:
-            case TurnStart(content=text):
-                self._answer, self._tried = "", ()
-                screen.say(f"> {text}", "bold")
-            case Assistant(content=text):
-                splitter = Splitter()
-                for piece in (*splitter.feed(text), *splitter.close()):
-                    screen.piece(piece)
-            case Final(content=text) | Interrupt(content=text):
-                self._answer = text
-            case Error(attempts=tried):
-                self._tried = tried
-            case TurnEnd() as end:
-                screen.over(_result(end, self._answer, self._tried))
-            case _:
-                pass
-        screen.hear(event)
+def _log(name: str, log_dir: str) -> Log:
+    if not Path(name).is_file():
+        logs = logs_at(log_dir)
+        return logs.read(session_ending_in(logs, name))
+    with Path(name).open("rb") as lines:
+        return read_lines(lines)
 
 
-def _result(end: TurnEnd, answer: str, tried: tuple[Tried, ...]) -> TurnResult:
-    message = end.error_message
-    error = TurnError(end.error_code or "", message, tried) if message else None
-    return TurnResult(answer, (), end.status, end.tokens, error)
+async def _again(model: OpenModel, recorded: Recorded, body: bytes, name: str) -> Replayed:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            made = await model.complete(body, name)
+            return Replayed(recorded, final_text(made.text), made.usage)
+        except KefuError as error:
+            wait = error.retry_after or 0
+            if attempt == _ATTEMPTS or not 0 < wait <= _LONGEST_WAIT:
+                return Replayed(recorded, "", None, error.message)
+            await asyncio.sleep(wait)
+    raise AssertionError("the last attempt returns")
+
+
+def _show(one: Replayed, *, as_json: bool) -> None:
+    before = one.recorded
+    if as_json:
+        line = {
+            "place": before.place,
+            "question": before.question,
+            "before": {"answer": before.answer, "usage": _json(before.usage)},
+            "now": {"answer": one.answer, "usage": _json(one.usage), "error": one.error or None},
+        }
+        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(clean(f"{before.place}  {before.question}")), title_justify="left")
+    table.add_column(f"before, {_tokens(before.usage)}", ratio=1)
+    table.add_column(f"now, {_tokens(one.usage)}", ratio=1)
+    table.add_row(Text(clean(before.answer)), Text(clean(one.error or one.answer)))
+    table.expand = True
+    Console(file=sys.stdout).print(table)
+
+
+def _json(usage: Usage | None) -> dict[str, int] | None:
+    return usage._asdict() if usage else None
+
+
+def _tokens(usage: Usage | None) -> str:
+    return f"{usage.prompt} + {usage.completion} tokens" if usage else "tokens unknown"
+
+
+def _totals(done: Iterable[Replayed], settings: Settings) -> Iterator[str]:
+    columns = {"before": [one.recorded.usage for one in done], "now": [one.usage for one in done]}
+    for name, usages in columns.items():
+        known = [usage for usage in usages if usage]
+        total = Usage(sum(one.prompt for one in known), sum(one.completion for one in known))
+        cost = ""
+        if settings.price_input is not None and settings.price_output is not None:
+            millionths = (
+                total.prompt * settings.price_input + total.completion * settings.price_output
+            )
+            cost = f", cost {millionths / 1e6:.6f}"
+        yield f"{name + ':':<8}{_tokens(total)}{cost}\n"

@@ -1,4 +1,4 @@
-"""`kefu serve`: the service under uvicorn, on this machine."""
+"""`kefu serve`: runs the service with uvicorn on this machine."""
 
 from __future__ import annotations
 
@@ -12,36 +12,40 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from kefu.cli.guard import MAX_HEADER_BYTES
+from kefu.cli.linger import App, lingering
 from kefu.cli.memory import trimmer
 from kefu.cli.protocol import guarded_protocol
 
 BURST = 100
-"""Requests after which an idle moment is used to give memory back."""
+"""Requests after which the idle server returns freed memory to the system."""
 
 DRAIN = 1.0
-"""Seconds in which a stopping server still tells new requests 503, before it closes the door."""
+"""Seconds in which a stopping server answers new requests with 503, before it stops listening."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
+    """The address of the server and its time-outs."""
+
     host: str
     port: int
     header_timeout: float
-    """Seconds for a client to send the head of a request."""
+    """Seconds for a client to send the headers of a request."""
     write_timeout: float
-    """Seconds for a client to read what was sent."""
+    """Seconds after which a client that reads nothing is disconnected."""
 
 
 def serve(
-    app: Callable[..., object],
+    app: App,
     close: Callable[[], bool],
     where: Listening,
     greeting: Callable[[str], str],
 ) -> int:
-    """Run until SIGTERM or Ctrl-C. Returns the exit code.
+    """Run the server until SIGTERM or Ctrl-C. Returns the exit code.
 
-    `close` lets nobody new in and ends running answers; it says False the second time. `greeting`
-    has more to say, of the address at which the service is ready.
+    `close` refuses new requests and ends the running answers; it returns False the second time.
+    `greeting` returns text that is printed after the address; its argument is the address.
     """
     try:
         sock = _listen(where.host, where.port)
@@ -52,7 +56,7 @@ def serve(
         )
         return 1
     config = uvicorn.Config(
-        app,
+        lingering(app),
         http=guarded_protocol(where.header_timeout, where.write_timeout),
         ws="none",
         log_config=None,
@@ -60,10 +64,11 @@ def serve(
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=75,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_graceful_shutdown=2,
         timeout_notify=1,
     )
-    address = f"http://{_shown(where.host)}:{sock.getsockname()[1]}/"
+    address = f"http://{_url_host(where.host)}:{sock.getsockname()[1]}/"
     server = _Server(config, close, f"Kefu is ready: {address}\n{greeting(address)}")
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))
@@ -72,20 +77,20 @@ def serve(
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named, not left to the system: asyncio switches Nagle off only where it reads TCP.
+    # IPPROTO_TCP is given explicitly: asyncio sets TCP_NODELAY only on sockets with this protocol.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.bind((host, port))
     return sock
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared only
     return f"[{host}]" if ":" in host else host
 
 
 class _Server(uvicorn.Server):
-    """Says where it is once it is ready; on a signal ends its streams properly, then itself."""
+    """Prints its address when it is ready. On a signal, it ends its streams and then stops."""
 
     def __init__(self, config: uvicorn.Config, close: Callable[[], bool], greeting: str) -> None:
         super().__init__(config)

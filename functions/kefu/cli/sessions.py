@@ -1,26 +1,28 @@
-"""`kefu sessions …`: what `kefu chat` has kept."""
+"""`kefu sessions …`: lists, shows, exports and removes the sessions of `kefu chat`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from kefu.cli.clean import clean, one_line
-from kefu.cli.logs import Form, Logs, found, listed, said, written
-from kefu.cli.pipes import forget_broken_pipes
+from kefu.agent.events import AgentSessionId, SessionEvent, read_lines
 from kefu.errors import HistoryUnavailable
-from kefu.events import Event, SessionId, read_lines
+from kefu.stores.session_logs import logs_at
+from kefu.terminal.clean import clean, one_line
+from kefu.terminal.ids import new_id
+from kefu.terminal.logs import Form, Logs, exported, messages_of, session_ending_in, session_line
+from kefu.terminal.pipes import forget_broken_pipes
 
 _AROUND = 40
-"""Characters shown on both sides of what was searched for."""
+"""Characters that are shown before and after a match."""
 
 
-def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], SessionId]) -> int:
-    """Do what was asked; the exit code."""
+def sessions(options: argparse.Namespace) -> int:
+    """Run an action of the command. Returns the exit code."""
+    logs = logs_at(options.log_dir)
     try:
         match options.action:
             case "list":
@@ -32,7 +34,7 @@ def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], Sessi
             case "export":
                 _export(logs, options)
             case "import":
-                _import(logs, Path(options.file), new_id)
+                _import(logs, Path(options.file))
             case "rm":
                 _remove(logs, options.id)
     except HistoryUnavailable as error:
@@ -50,23 +52,23 @@ def sessions(options: argparse.Namespace, logs: Logs, new_id: Callable[[], Sessi
 
 def _list(logs: Logs) -> None:
     for session_id in logs.ids():
-        print(listed(session_id, logs.read(session_id)))
+        print(session_line(session_id, logs.read(session_id)))
 
 
 def _show(logs: Logs, ending: str) -> None:
-    session_id = found(logs, ending)
+    session_id = session_ending_in(logs, ending)
     log = logs.read(session_id)
-    print(clean(written(session_id, log, "txt")), end="")
+    print(clean(exported(session_id, log, "txt")), end="")
     for notice in log.notices:
         sys.stderr.write(f"kefu: {clean(notice)}\n")
 
 
 def _search(logs: Logs, text: str) -> int:
-    """1 where nothing was found, as grep has it."""
+    """Print the messages that contain the text. Returns 1 if there are none, as grep does."""
     wanted = text.casefold()
     hits = 0
     for session_id in logs.ids():
-        for message in said(logs.read(session_id)):
+        for message in messages_of(logs.read(session_id)):
             line = " ".join(message.text.split())
             at = line.casefold().find(wanted)
             if at >= 0:
@@ -77,10 +79,10 @@ def _search(logs: Logs, text: str) -> int:
 
 
 def _export(logs: Logs, options: argparse.Namespace) -> None:
-    session_id = found(logs, options.id)
-    text = written(session_id, logs.read(session_id), cast(Form, options.format))
+    session_id = session_ending_in(logs, options.id)
+    text = exported(session_id, logs.read(session_id), cast(Form, options.format))
     if not options.output:
-        # Prose is for reading here; the other forms are for programs, and hold no such character.
+        # md and txt are read in the terminal. The JSON formats escape unsafe characters already.
         print(clean(text) if options.format in ("md", "txt") else text, end="")
         return
     try:
@@ -90,37 +92,37 @@ def _export(logs: Logs, options: argparse.Namespace) -> None:
         raise HistoryUnavailable(f"{options.output}: {error.strerror}") from error
 
 
-def _import(logs: Logs, file: Path, new_id: Callable[[], SessionId]) -> None:
-    """A log is kept as it is; one of an older program, whose session is named otherwise, gets a
-    name of Kefu's.
-    """
+def _import(logs: Logs, file: Path) -> None:
+    """Store a log. If its session id has another format than Kefu's, it gets a new id."""
     try:
         with file.open("rb") as lines:
             log = read_lines(lines)
     except OSError as error:
         raise HistoryUnavailable(f"{file}: {error.strerror}") from error
     if not log.events:
-        raise HistoryUnavailable(f"{file} is no session's log")
+        raise HistoryUnavailable(f"{file} is not the log of a session")
     session_id = log.events[0].session_id
     try:
-        kept = logs.keep(session_id, log.events)
+        location = logs.keep(session_id, log.events)
     except HistoryUnavailable as error:
         if "is not the name" not in str(error):
             raise
         session_id = new_id()
-        kept = logs.keep(session_id, _renamed(log.events, session_id))
+        location = logs.keep(session_id, _renamed(log.events, session_id))
     for notice in log.notices:
         sys.stderr.write(f"kefu: {clean(notice)}\n")
-    print(kept)
+    print(location)
 
 
-def _renamed(events: tuple[Event, ...], session_id: SessionId) -> tuple[Event, ...]:
+def _renamed(
+    events: tuple[SessionEvent, ...], session_id: AgentSessionId
+) -> tuple[SessionEvent, ...]:
     return tuple(
         replace(event, session_id=session_id, seq=number) for number, event in enumerate(events, 1)
     )
 
 
 def _remove(logs: Logs, endings: list[str]) -> None:
-    for session_id in [found(logs, ending) for ending in endings]:
+    for session_id in [session_ending_in(logs, ending) for ending in endings]:
         logs.remove(session_id)
         print(f"Removed: {session_id}")

@@ -1,46 +1,64 @@
-"""How much may go to the model, and how the cut moves."""
+"""The token budget of one request: the limit, the reserve and the trimming options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kefu.context.model_windows import Override, resolve_window
-from kefu.lean_typing import NamedTuple
 
 
 class _Budget(NamedTuple):
     limit: int
-    """What the model takes: prompt and answer together."""
+    """Tokens of the prompt and the answer together, at most."""
     reserve: int | None
-    """Kept free for the answer; a fifth of the limit, rounded up, unless given."""
-    cut_step: float
-    """Where above 0, the cut moves in steps of this part of the room, so that the start of the
-    prompt stays the same for several requests and a provider's prompt cache can use it. 0.2 is a
-    good step where there is such a cache; the oldest messages are then counted as well."""
+    """Tokens reserved for the answer. None: a fifth of the limit, rounded up."""
+    trim_step: float
+    """Fraction of the room (0 to below 1) by which trimming proceeds; 0: drop as little as needed.
+
+    With a step, successive requests start with the same messages, so a provider's prompt cache can
+    serve them. The cost: prompts are shorter, on average by half a step."""
     max_messages: int
-    """For `sliding_window`: no more than this many messages beside the system prompt; 0: any."""
+    """Maximum number of messages for `sliding_window`, without the system prompt; 0: no maximum."""
     resolved: bool
-    """False: nobody knows this model's window, and the limit is a careful guess."""
+    """False if the model is unknown: `limit` is then a conservative guess."""
+    model: str
+    """The model's name, if known; it decides how tokens are counted."""
 
 
 class Budget(_Budget):
+    """The token budget of one request. Raises ValueError for a value that is out of range.
+
+    `limit`: tokens of prompt and answer together. `reserve`: tokens for the answer; None is a fifth
+    of the limit. `trim_step`: by which fraction of the room trimming proceeds; 0.2 or 0.3 for a
+    provider that caches prompts. `max_messages`: for `sliding_window`. `resolved`: False if the
+    model is unknown. `model`: decides how tokens are counted.
+
+    Example: `Budget(8_192, reserve=2_048).room == 6_144`.
+    """
+
     __slots__ = ()
 
-    def __new__(  # noqa: PYI034 -- nothing is derived from it, so Self need not be known here
+    def __new__(  # noqa: PYI034 -- the class has no subclass, so Self is not needed
         cls,
         limit: int,
         reserve: int | None = None,
-        cut_step: float = 0.0,
+        trim_step: float = 0.0,
         max_messages: int = 0,
         resolved: bool = True,
+        model: str = "",
     ) -> Budget:
-        if not 0 <= cut_step < 1:
-            raise ValueError(f"cut_step is a part of the room, from 0 to below 1: {cut_step}")
-        return super().__new__(cls, limit, reserve, cut_step, max_messages, resolved)
+        if not 0 <= trim_step < 1:
+            raise ValueError(f"trim_step is a part of the room, from 0 to below 1: {trim_step}")
+        if reserve is not None and reserve < 0:
+            raise ValueError(f"reserve is a number of tokens, 0 or more: {reserve}")
+        if max_messages < 0:
+            raise ValueError(f"max_messages is a number of messages, or 0: {max_messages}")
+        return super().__new__(cls, limit, reserve, trim_step, max_messages, resolved, model)
 
     @property
     def room(self) -> int:
-        """What the prompt may take."""
+        """Tokens that the prompt may have: the limit minus the reserve, never below 0."""
         reserve = -(-self.limit // 5) if self.reserve is None else self.reserve
         return max(0, self.limit - reserve)
 
@@ -50,33 +68,43 @@ class Budget(_Budget):
         model: str,
         max_tokens: int | None = None,
         reserve: int | None = None,
-        cut_step: float = 0.0,
+        trim_step: float = 0.0,
         max_messages: int = 0,
         windows: Mapping[str, Override] | None = None,
     ) -> Budget:
-        """`max_tokens`, but never more than the model takes; `windows` as in `resolve_window`."""
+        """The budget for a model: `max_tokens`, but at most the model's context window.
+
+        `windows` overrides the built-in table of context windows; see `resolve_window`.
+        """
         window = resolve_window(model, windows)
         limit = window.context_length if max_tokens is None else max_tokens
         return cls(
-            min(limit, window.context_length), reserve, cut_step, max_messages, window.resolved
+            min(limit, window.context_length),
+            reserve,
+            trim_step,
+            max_messages,
+            window.resolved,
+            model,
         )
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> Budget:
-        """From what a configuration file has, with the names of the TypeScript version or ours.
+        """The budget that a configuration describes; keys in camelCase or snake_case.
 
-        `model`, `contextLength` (the window, where it is not the table's), `maxTokens`, `reserve`,
-        `cutStep`, `maxMessages`; or `context_length` and so on. Other keys are left to others.
-        ValueError for a value that is not a number.
+        Keys: `model`, `contextLength` (overrides the table's context window), `maxTokens`,
+        `reserve`, `trimStep`, `maxMessages`. All other keys are ignored. Raises ValueError for a
+        value that is not a number.
+
+        Example: `Budget.from_config({"model": "gpt-4o", "maxTokens": 8000})`.
         """
         model = str(config.get("model", ""))
         length = _number(config, "contextLength", "context_length")
         return cls.for_model(
             model,
-            _whole(_number(config, "maxTokens", "max_tokens")),
-            _whole(_number(config, "reserve")),
-            _number(config, "cutStep", "cut_step") or 0.0,
-            _whole(_number(config, "maxMessages", "max_messages")) or 0,
+            _integer(_number(config, "maxTokens", "max_tokens")),
+            _integer(_number(config, "reserve")),
+            _number(config, "trimStep", "trim_step") or 0.0,
+            _integer(_number(config, "maxMessages", "max_messages")) or 0,
             None if length is None else {model: int(length)},
         )
 
@@ -91,5 +119,5 @@ def _number(config: Mapping[str, object], *names: str) -> float | None:
     return None
 
 
-def _whole(number: float | None) -> int | None:
+def _integer(number: float | None) -> int | None:
     return None if number is None else int(number)

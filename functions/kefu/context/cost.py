@@ -1,44 +1,128 @@
-"""What one message costs, whatever its text is counted with."""
+"""The token cost of one message, for any counter of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from kefu.context.tokens import (
+    Counter,
+    counter,
+    estimate_calibrated,
+    estimate_message_tokens,
+    utf16_length,
+)
+from kefu.errors import TiktokenMissing
 from kefu.messages import Message
-from kefu.tokens import counter, estimate_calibrated, estimate_message_tokens, utf16_length
 
 
 class MessageCounter:
-    """Content, and the name and arguments of every tool call, each text counted by itself."""
+    """Counts a message: its content, and the name and arguments of each of its tool calls.
 
-    __slots__ = ("count", "per_message", "priming")
+    `count` counts one text; each of these texts is counted on its own and the counts are added.
+    """
 
-    def __init__(self, count: Callable[[str], int], per_message: int = 0, priming: int = 0) -> None:
+    __slots__ = ("count", "per_message", "priming", "safety")
+
+    def __init__(
+        self,
+        count: Callable[[str], int],
+        per_message: int = 0,
+        priming: int = 0,
+        safety: float = 1.0,
+    ) -> None:
         self.count = count
         self.per_message = per_message
-        """What the chat format adds to each message: 3 for exact counts of OpenAI's models."""
+        """Tokens that the chat format adds to each message: 3 for OpenAI's models, else 0."""
         self.priming = priming
-        """What it adds once a prompt: 3 there. Estimates have it in their error anyway."""
+        """Tokens that the chat format adds once per prompt: 3 for OpenAI's models, else 0.
+
+        Estimates use 0: their error is larger than this overhead."""
+        self.safety = safety
+        """The room of a budget is divided by it, so that an estimate that is too low still fits."""
 
     def __call__(self, message: Message) -> int:
-        tokens = self.per_message + self.count(message.content)
-        for call in message.tool_calls:
-            tokens += self.count(call.name) + self.count(call.arguments)
+        count = self.count
+        tokens = self.per_message + count(message.content)
+        for _, name, arguments in message.tool_calls:
+            tokens += count(name) + count(arguments)
         return tokens
 
 
-def message_counter(name: str, *, overhead: bool | None = None) -> MessageCounter:
-    """One of `kefu.tokens.counter`'s; exact ones add 3 per message and 3 a prompt, unless told.
+AnyCounter = str | MessageCounter | Callable[[str], int]
+"""A counter wherever one is taken: a name of `message_counter`, a message counter, or a function
+from a text to its number of tokens."""
 
-    Raises what `kefu.tokens.counter` raises: UnknownCounter, TiktokenMissing.
+SAFETY = 1.25
+"""Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
+a fifth more tokens than estimated."""
+
+
+def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None) -> MessageCounter:
+    """The message counter for a name, or for a function that counts one text.
+
+    Names: `bytes4`, `chars4`, `cjk_v1`, `calibrated`, `calibrated_cl100k`, `calibrated_claude`, and
+    `tiktoken:` with an encoding or a model. With `overhead`, the chat format's 3 tokens per message
+    and 3 per prompt are added. None: they are added to exact counters only. Raises UnknownCounter
+    or TiktokenMissing, and TypeError for anything else.
+
+    Example: `message_counter("tiktoken:gpt-4o")(Message("user", "Hello")) == 4`.
     """
-    text = counter(name)
-    if overhead is None:
-        overhead = text.name.startswith("tiktoken:")
-    return MessageCounter(text.count, 3, 3) if overhead else MessageCounter(text.count)
+    if isinstance(counter_or_name, MessageCounter):
+        return counter_or_name
+    text = counter(counter_or_name) if isinstance(counter_or_name, str) else counter_or_name
+    if not callable(text):
+        raise TypeError(
+            f"{text!r} is no counter. Pass a name such as 'calibrated' or 'tiktoken:gpt-4o', a"
+            " MessageCounter, or a function from a text to its number of tokens."
+        )
+    exact = isinstance(text, Counter) and text.name.startswith("tiktoken:")
+    count = text.count if isinstance(text, Counter) else text
+    return (
+        MessageCounter(count, 3, 3)
+        if (exact if overhead is None else overhead)
+        else (MessageCounter(count))
+    )
+
+
+def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
+    """Return the counter for a model: an estimate with a safety factor, or, if `exact`, a count.
+
+    Exact counts need a public tokenizer (OpenAI's models) and tiktoken; otherwise this returns the
+    estimate. Estimates follow the model's tokenizer: o200k, cl100k or Claude's. Other models,
+    LongCat's among them, are estimated like o200k.
+
+    Example: `counter_for("gpt-4").count("你好") == 3`.
+    """
+    family = tokenizer_family(model)
+    if exact and family in ("o200k", "cl100k"):
+        try:
+            return message_counter(f"tiktoken:{family}_base")
+        except TiktokenMissing:
+            pass
+    return MessageCounter(counter(estimate_of(model)).count, 3, 3, SAFETY)
+
+
+def estimate_of(model: str) -> str:
+    """The name of the estimate for a model's tokenizer, such as `calibrated_cl100k` for GPT-4."""
+    names = {"cl100k": "calibrated_cl100k", "claude": "calibrated_claude"}
+    return names.get(tokenizer_family(model), "calibrated")
+
+
+def tokenizer_family(model: str) -> str:
+    """`o200k` or `cl100k` for OpenAI's models, `claude`, or `other`."""
+    name = model.lower().rpartition("/")[2].removeprefix("ft:")
+    if "claude" in name:
+        return "claude"
+    if name.startswith(("gpt-4o", "gpt-4.", "chatgpt-4o")):
+        return "o200k"
+    if name.startswith(("gpt-4", "gpt-3.5", "gpt-35")):
+        return "cl100k"
+    return "o200k" if name.startswith(("gpt-", "chatgpt", "o1", "o3", "o4", "codex")) else "other"
 
 
 CALIBRATED = MessageCounter(estimate_calibrated)
+"""Estimated tokens of the o200k encoding: the default counter."""
 BYTES4 = MessageCounter(estimate_message_tokens)
+"""Estimated tokens: one per 4 bytes of UTF-8."""
 CHARACTERS = MessageCounter(utf16_length)
-"""Not tokens: the unit of `truncate_v1`."""
+"""UTF-16 code units instead of tokens: the unit of `truncate_v1`."""

@@ -1,87 +1,98 @@
-"""What belongs together: a tool call and its results, a question and all that follows it.
+"""The interface through which trimming strategies see a conversation.
 
-Strategies see a conversation as positions. An *exchange* is one message, or an assistant message
-with tool calls and the results right behind it; a *turn* is a user message and every exchange up
-to the next one. What a model's API would refuse, a result without its call or an unanswered call,
-is a *hole*: it costs nothing, because it is never sent.
+A strategy works with positions of messages. These terms are used:
+
+- An *exchange* is one message, or an assistant message with tool calls and their results.
+- A *turn* is a user message and all exchanges up to the next user message.
+- A *hole* is a tool result without its call, or a tool call without all of its results. A model's
+  API refuses both, so a hole is never sent, and its cost is 0.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from kefu.context.window import Span
-from kefu.lean_typing import Protocol
 from kefu.messages import Message, ToolCall
 
 Paid = Sequence[Span]
-"""Exchanges that are kept already, in order."""
+"""Spans of exchanges whose tokens are already in the budget, in order of position."""
 
 
 class Conversation(Protocol):
-    """All that a strategy may ask; spans are half open, costs are in the counter's unit."""
+    """The questions that a strategy may ask about a conversation.
+
+    Spans are half open: `(start, stop)` excludes `stop`. Costs are in the counter's unit, tokens as
+    a rule.
+    """
 
     @property
-    def messages(self) -> Sequence[Message]: ...
+    def messages(self) -> Sequence[Message]:
+        """All messages, oldest first."""
 
     @property
     def priming(self) -> int:
-        """What a prompt costs before its first message."""
+        """The tokens that the chat format adds once per prompt."""
 
     @property
     def systems(self) -> int:
-        """How many messages at the start are the system prompt."""
+        """The number of system messages at the start: they are the system prompt."""
 
     @property
     def head(self) -> int:
-        """The same and the summary behind it, if there is one: where turns begin."""
+        """The position after the system prompt and the summary: the first turn starts here."""
 
     @property
     def current(self) -> int:
-        """Where the last user message is; -1 without one."""
+        """The position of the last user message; -1 if there is none."""
 
     @property
     def tail(self) -> int:
-        """Where the last exchange starts if it has tool calls, answered or not; else the end."""
+        """The start of the last exchange if it has tool calls, else the number of messages."""
+
+    @property
+    def kept_from(self) -> int:
+        """The position from which the previous prompt was kept; 0 if it was not trimmed."""
 
     def cost(self, start: int, stop: int) -> int:
-        """Of a span that begins and ends with an exchange."""
+        """The cost of a span. The span must start and end at the border of an exchange."""
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        """The earliest exchange from which all up to `stop` fit into the room, and their cost.
+        """Returns `(start, cost)` of the longest run of exchanges before `stop` that fits `room`.
 
-        `stop` itself if not even the last one fits; never before `floor`. What is paid already
-        costs nothing.
+        `start` is never below `floor`; it is `stop` if no exchange fits. Exchanges in `paid` cost
+        nothing.
         """
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        """The same by turns. What stands between the head and the first turn is a turn as well."""
+        """Like `exchanges_back`, for whole turns.
 
-    def turn_after(self, least: int, paid: Paid = ()) -> int:
-        """The first turn before which `least` or more goes; the current one at the latest.
-
-        Looks at all messages.
+        Messages between `head` and the first user message count as a turn.
         """
 
+    def turns(self, start: int, stop: int) -> Sequence[int]:
+        """The positions of the user messages in a span, in order."""
+
     def holes(self, start: int, stop: int) -> Sequence[Span]:
-        """Of a span that one of the above has looked at."""
+        """The holes in a span, in order. Pass the span to one of the methods above first."""
 
     def later_systems(self) -> Sequence[int]:
-        """Every system message behind the head, in order. Looks at all messages."""
+        """The positions of the system messages after `head`, in order. Reads every message."""
 
     def pinned(self) -> Iterator[int]:
-        """Every other message behind the head that is pinned, the newest first.
+        """The positions of the pinned messages after `head`, newest first; no system messages.
 
-        Looks at no more messages than it takes to find those that are asked for.
+        The positions are found lazily: older messages are read only as they are requested.
         """
 
     def exchange(self, at: int) -> Span:
-        """The one that the message at this position is in; empty for a hole."""
+        """The span of the exchange that contains this position; an empty span for a hole."""
 
 
 class Pairing:
-    """The calls of one assistant message, of which some have been answered."""
+    """The tool calls of one assistant message, and which of them have no result yet."""
 
     __slots__ = ("_waiting",)
 
@@ -89,30 +100,35 @@ class Pairing:
         self._waiting: Counter[str | None] = Counter(call.id for call in calls)
 
     def answer(self, call_id: str | None) -> bool:
-        """Whether this result is one that was waited for."""
-        if not self.awaits(call_id):
+        """Record a result; False if no call with this id is waiting for one."""
+        waiting = self._waiting.get(call_id, 0)
+        if not waiting:
             return False
-        self._waiting[call_id] -= 1
+        self._waiting[call_id] = waiting - 1
         return True
 
     def awaits(self, call_id: str | None) -> bool:
+        """Whether a call with this id has no result yet."""
         return self._waiting[call_id] > 0
 
     @property
     def complete(self) -> bool:
+        """Whether every call has its result."""
         return not any(self._waiting.values())
 
 
 def calls_tools(message: Message) -> bool:
+    """Whether this is an assistant message with tool calls."""
     return bool(message.tool_calls) and message.role == "assistant" and not message.summary
 
 
 def starts_turn(message: Message) -> bool:
+    """Whether this is a user message. A summary has the role `user`, but starts no turn."""
     return message.role == "user" and not message.summary
 
 
 def extent_of_head(messages: Sequence[Message]) -> Span:
-    """How many messages at the start are the system prompt, and with the summary behind it."""
+    """Returns `(systems, head)` as in `Conversation`: the ends of system prompt and summary."""
     systems = 0
     while systems < len(messages) and messages[systems].role == "system":
         systems += 1

@@ -1,11 +1,11 @@
-"""A conversation that is kept up to date message by message: any question takes no time."""
+"""A `Conversation` that grows message by message and answers by binary search, in O(log n)."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, starmap
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
 from kefu.context.window import Span
@@ -13,10 +13,10 @@ from kefu.messages import Message
 
 
 class Ledger:
-    """A `Conversation` that grows. Each message is counted once, when it comes.
+    """A `Conversation` that grows. Each message is counted once, when it is added.
 
-    Beside the messages it keeps eight bytes for each, the sum up to there, and four for each turn.
-    Messages are only ever appended or replaced by their like, so a `View` of them stays true.
+    Memory, besides the messages: eight bytes per message (prefix sums of costs) and four per turn.
+    Messages are appended or marked as pinned, never removed. So a `View` of them stays valid.
     """
 
     __slots__ = (
@@ -31,6 +31,7 @@ class Ledger:
         "_sums",
         "_turns",
         "head",
+        "kept_from",
         "messages",
         "priming",
         "systems",
@@ -39,7 +40,7 @@ class Ledger:
     def __init__(self, count: Callable[[Message], int], priming: int = 0) -> None:
         self.messages: list[Message] = []
         self.priming = priming
-        self.systems = self.head = 0
+        self.systems = self.head = self.kept_from = 0
         self._count = count
         self._sums = array("q", [0])
         self._turns = array("I")
@@ -47,39 +48,40 @@ class Ledger:
         self._pinned: list[int] = []
         self._holes: list[Span] = []
         self._group = -1
-        """Where the tool calls and results at the end begin, or where the run of strays does."""
+        """The start of the tool calls and results at the end; -1 if the end has none."""
         self._pairing: Pairing | None = None
         self._anchor = 0
         self._measured = (1, 1)
 
     def add(self, message: Message, cost: int | None = None) -> int:
-        """What it costs, unless that is known; the rest of the conversation is not counted."""
+        """Append a message and return its cost. The message is counted unless `cost` is given."""
         at = len(self.messages)
         cost = self._count(message) if cost is None else cost
         if message.role == "tool":
-            sound = self._pairing is not None and self._pairing.answer(message.tool_call_id)
+            paired = self._pairing is not None and self._pairing.answer(message.tool_call_id)
         else:
             self._close_group()
-            sound = True
+            paired = True
             if calls_tools(message):
                 self._group, self._pairing = at, Pairing(message.tool_calls)
         self.messages.append(message)
-        self._sums.append(self._sums[-1] + (cost if sound else 0))
-        if not sound:
+        self._sums.append(self._sums[-1] + (cost if paired else 0))
+        if not paired:
             self._holes.append((at, at + 1))
         self._note(at, message)
         return cost
 
     def after(self, message: Message, cost: int) -> int:
-        """The cost of the whole conversation if this message, which costs so much, were added."""
+        """The cost of the whole conversation after adding this message, which costs `cost`."""
         end = len(self.messages)
         if message.role == "tool":
-            waited_for = self._pairing is not None and self._pairing.awaits(message.tool_call_id)
-            return self.cost(0, end) + (cost if waited_for else 0)
+            awaited = self._pairing is not None and self._pairing.awaits(message.tool_call_id)
+            return self.cost(0, end) + (cost if awaited else 0)
         broken = self._pairing is not None and not self._pairing.complete
         return self.cost(0, self._group if broken else end) + cost
 
     def pin(self, at: int, pinned: bool) -> None:
+        """Set or clear the pin of the message at this position."""
         message = self.messages[at]
         self.messages[at] = message._replace(pinned=pinned)
         if at < self.head or message.role == "system" or message.pinned == pinned:
@@ -103,7 +105,7 @@ class Ledger:
                 self._pinned.append(at)
 
     def _close_group(self) -> None:
-        """The calls at the end are no longer at the end: unanswered, they are broken now."""
+        """End the group of tool calls at the end. If a result is missing, the group is a hole."""
         if self._pairing is not None and not self._pairing.complete:
             start, stop = self._group, len(self.messages)
             while self._holes and self._holes[-1][0] >= start:
@@ -127,13 +129,14 @@ class Ledger:
         return self._corrected(stop) - self._corrected(start)
 
     def counted(self, start: int, stop: int) -> int:
-        """The cost as the counter has it, without the correction of `measured`."""
+        """The counter's cost of a span, without the correction of `measured`."""
         return self._sums[stop] - self._sums[start]
 
     def measured(self, stop: int, tokens: int, counted: int) -> None:
-        """What was counted as so many tokens is in truth so many: all up to `stop` is corrected.
+        """Scale the costs of all messages before `stop` by `tokens / counted`.
 
-        In proportion, as nobody knows which of the messages was miscounted.
+        `tokens` is the provider's count of a prompt, `counted` the counter's. All messages are
+        scaled alike, because the provider reports no count per message.
         """
         self._anchor, self._measured = stop, (tokens, counted)
 
@@ -143,16 +146,16 @@ class Ledger:
         return self._sums[anchor] * tokens // counted + self._sums[at] - self._sums[anchor]
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _Free(self.cost, paid)
+        free = _PaidSpans(self.cost, _between(paid, floor, stop))
         positions = range(floor, stop)
         at = self._first_within(positions, 0, len(positions), stop, room, free)
         if at < stop:
             start, end = self._extent(at)
-            at = at if start == at else end  # not in the middle of an exchange
+            at = at if start == at else end  # never start in the middle of an exchange
         return at, self._unpaid(at, stop, free)
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _Free(self.cost, paid)
+        free = _PaidSpans(self.cost, _between(paid, floor, stop))
         at = self.head
         if floor > at or self._unpaid(at, stop, free) > room:
             low, high = bisect_left(self._turns, floor), bisect_left(self._turns, stop)
@@ -160,29 +163,23 @@ class Ledger:
         return at, self._unpaid(at, stop, free)
 
     def _first_within(
-        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, free: _Free
+        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, free: _PaidSpans
     ) -> int:
         def saved(start: int) -> int:
             return -self._unpaid(start, stop, free)
 
         if free or self._anchor:
-            found = bisect_left(starts, -room, low, high, key=saved)
+            index = bisect_left(starts, -room, low, high, key=saved)
         else:
             sums = self._sums
-            found = bisect_left(starts, sums[stop] - room, low, high, key=sums.__getitem__)
-        return starts[found] if found < high else stop
+            index = bisect_left(starts, sums[stop] - room, low, high, key=sums.__getitem__)
+        return starts[index] if index < high else stop
 
-    def _unpaid(self, start: int, stop: int, free: _Free) -> int:
+    def _unpaid(self, start: int, stop: int, free: _PaidSpans) -> int:
         return self.cost(start, stop) - (free.within(start, stop) if free else 0)
 
-    def turn_after(self, least: int, paid: Paid = ()) -> int:
-        free = _Free(self.cost, paid)
-
-        def gone(start: int) -> int:
-            return self._unpaid(self.head, start, free)
-
-        found = bisect_left(self._turns, least, key=gone)
-        return self._turns[found] if found < len(self._turns) else max(self.current, self.head)
+    def turns(self, start: int, stop: int) -> Sequence[int]:
+        return self._turns[bisect_left(self._turns, start) : bisect_left(self._turns, stop)]
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
         if not self._holes:
@@ -203,7 +200,7 @@ class Ledger:
         return self._extent(at)
 
     def _extent(self, at: int) -> Span:
-        """Of the exchange, or of the run of strays, that this position is in."""
+        """The span of the exchange, or of the run of results without calls, at this position."""
         messages = self.messages
         if messages[at].role != "tool" and not calls_tools(messages[at]):
             return at, at + 1
@@ -217,26 +214,33 @@ class Ledger:
         return first, stop
 
 
-class _Free:
-    """What costs nothing any more, so that its part of a span is found without going through it."""
+def _between(spans: Paid, floor: int, stop: int) -> Paid:
+    """The spans that may overlap the positions from `floor` to `stop`."""
+    first = max(0, bisect_left(spans, (floor, 0)) - 1)
+    return spans[first : bisect_left(spans, (stop, 0))]
+
+
+class _PaidSpans:
+    """The spans that are already paid for; finds their cost within another span in O(log n)."""
 
     __slots__ = ("_cost", "_spans", "_sums")
 
     def __init__(self, cost: Callable[[int, int], int], paid: Paid) -> None:
         self._cost = cost
         self._spans = paid
-        self._sums = [0, *accumulate(cost(*span) for span in paid)]
+        self._sums = [0, *accumulate(starmap(cost, paid))]
 
     def __bool__(self) -> bool:
         return bool(self._spans)
 
     def within(self, start: int, stop: int) -> int:
+        """The cost of the paid spans inside this span."""
         spans = self._spans
         first, end = bisect_left(spans, (start, 0)), bisect_left(spans, (stop, 0))
-        whole = self._sums[end] - self._sums[first]
-        # One may reach into it, and one out of it.
+        total = self._sums[end] - self._sums[first]
+        # A paid span may overlap the start of this span, and another one its end.
         if first and spans[first - 1][1] > start:
-            whole += self._cost(start, min(stop, spans[first - 1][1]))
+            total += self._cost(start, min(stop, spans[first - 1][1]))
         if end > first and spans[end - 1][1] > stop:
-            whole -= self._cost(stop, spans[end - 1][1])
-        return whole
+            total -= self._cost(stop, spans[end - 1][1])
+        return total

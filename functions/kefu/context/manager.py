@@ -1,71 +1,36 @@
-"""A running conversation: what it costs, what of it fits, and what it may lose."""
+"""Keeps a running conversation within its token budget, and reports its use of tokens."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from kefu.context.budget import Budget
-from kefu.context.cost import MessageCounter, message_counter
+from kefu.context.cost import CALIBRATED, AnyCounter, counter_for, message_counter
 from kefu.context.ledger import Ledger
+from kefu.context.reports import Compaction, Forecast, Removed, State
+from kefu.context.state import TrimState
 from kefu.context.trim import STRATEGIES
 from kefu.context.trim.summary import Summarize, summary
-from kefu.context.window import Reason, Window
-from kefu.lean_typing import NamedTuple
+from kefu.context.window import Window
 from kefu.messages import Message
 
 _NEAR = 0.8
 
 
-class Removed(NamedTuple):
-    id: int
-    """The how-manieth it was to come, from 0; the system prompt counts."""
-    tokens: int
-    reason: Reason
-    summary_id: int | None
-    """Of the summary that tells of it."""
-
-
-class Compaction(NamedTuple):
-    removed: tuple[Removed, ...]
-    fallback: str = ""
-    """Why there is no summary, where one was wanted. Then nothing was removed."""
-
-
-class Forecast(NamedTuple):
-    fits: bool
-    """With this message the whole conversation is still within the limit."""
-    near: bool
-    """Four fifths of the limit are passed, or soon will be: time to compact."""
-    tokens: int
-    """What the message costs."""
-    remaining: int
-    """What would be left then; never below 0."""
-
-
-class State(NamedTuple):
-    used: int
-    """Tokens of the whole conversation, so it may be more than the limit."""
-    remaining: int
-    limit: int
-    """What a prompt may have: the model's window without the reserve for the answer."""
-    resolved: bool
-    """Whether the model's window is known; False: it is a careful guess."""
-    messages: int
-    roles: Mapping[str, int]
-    """How many of which role; a summary counts as `summary`."""
-    over_budget: bool
-    """Of the window: what must not be left out does not fit."""
-    dropped: int
-    """How many messages the window leaves out."""
-
-
 class MessageContextManager:
-    """Counts a message once, when it comes; the window is found without looking at the others.
+    """A conversation with a token budget. Each message is counted once, when it is added.
 
-    Nothing is ever removed but by `compact`, `summarize` and `clear`. Not for several threads at
-    once.
+    Only `compact`, `summarize` and `clear` remove messages. Not safe for use by several threads.
+    It holds `kefu.context.Message`; for the messages of other APIs there is `trim_messages`.
+
+    Example::
+
+        talk = MessageContextManager(Budget.for_model("gpt-4o"), "You are helpful.")
+        number = talk.add(Message("user", "My order is A4711."))
+        talk.pin(number)
+        window = talk.window()
     """
 
     def __init__(
@@ -73,60 +38,119 @@ class MessageContextManager:
         budget: Budget,
         system_prompt: str = "",
         strategy: str = "fifo",
-        counter: str | MessageCounter = "calibrated",
+        counter: AnyCounter | None = None,
     ) -> None:
-        """A strategy of `STRATEGIES`, or `summary`: that is `fifo` until `summarize` is awaited.
+        """`strategy` is a name of `STRATEGIES` or `summary`.
 
-        KeyError for another name; for a counter's name see `message_counter`.
+        `summary` trims like `fifo`; the caller then awaits `summarize` to make the summary.
+        `counter`: see `message_counter`; by default it follows `budget.model`, and is `calibrated`
+        without one. Raises ValueError for an unknown strategy, and the errors of `message_counter`.
         """
-        self.budget = budget
+        if strategy != "summary" and strategy not in STRATEGIES:
+            names = ", ".join([*STRATEGIES, "summary"])
+            raise ValueError(f"There is no strategy {strategy!r}. There are: {names}.")
         self._plan = STRATEGIES["fifo" if strategy == "summary" else strategy]
-        self._count = message_counter(counter) if isinstance(counter, str) else counter
+        if counter is not None:
+            self._count = message_counter(counter)
+        else:
+            self._count = counter_for(budget.model) if budget.model else CALIBRATED
+        if self._count.safety > 1:
+            budget = budget._replace(limit=int(budget.room / self._count.safety), reserve=0)
+        self.budget = budget
+        """The budget, in the counter's unit; less the safety factor of an estimate."""
         self._next_id = 0
         self._sent: tuple[int, int] | None = None
-        self._renew()
+        self._measured = (0, 0)
+        """The tokens of a prompt as the provider counted them, and as the counter does."""
+        self._reset()
         if system_prompt:
             self.add(Message("system", system_prompt))
 
-    def add(self, message: Message) -> bool:
-        """Append; whether the whole conversation now exceeds the limit. Nothing is trimmed."""
-        self._append(message, self._take_id())
+    def add(self, message: Message) -> int:
+        """Append a message. Returns its id, for `pin`. Nothing is removed; see `over_limit`."""
+        id = self._take_id()
+        self._append(message, id)
+        return id
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether the whole conversation exceeds the limit, so that `window` leaves some out."""
         return self._used() > self.budget.room
 
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All messages of the conversation, oldest first, for storing them."""
+        return tuple(self._ledger.messages)
+
+    def __len__(self) -> int:
+        """The number of messages, the system prompt included."""
+        return len(self._ledger.messages)
+
     def can_add(self, message: Message) -> Forecast:
-        """What `add` would lead to. Costs one count, changes nothing."""
+        """The budget after adding this message. The message is counted, but not added."""
         tokens = self._count(message)
         used, room = self._ledger.priming + self._ledger.after(message, tokens), self.budget.room
         return Forecast(used <= room, used > _NEAR * room, tokens, max(0, room - used))
 
     def window(self) -> Window:
-        """What goes to the model now, in order. A view: it stays as it is when messages come."""
+        """The messages to send to the model now, in order.
+
+        Messages that are added later do not change a window.
+        """
         window = self._plan(self._ledger, self.budget)
         total = len(self._ledger.messages)
-        out = sum(self._ledger.counted(start, stop) for start, stop, _ in window.left_out)
-        self._sent = total, self._ledger.counted(0, total) - out
+        dropped_tokens = sum(
+            self._ledger.counted(start, stop) for start, stop, _ in window.left_out
+        )
+        self._sent = total, self._ledger.counted(0, total) - dropped_tokens
+        if self.budget.trim_step:
+            self._ledger.kept_from = window.kept_from
         return window
 
     def calibrate(self, prompt_tokens: int) -> None:
-        """The provider's count (`usage.prompt_tokens`) of the prompt that was the last window.
+        """Correct the estimates by the provider's count (`usage.prompt_tokens`) of the last window.
 
-        From now on only what has come since that window is estimated; before, the estimate is
-        corrected in proportion. Without a window since the last `compact` it does nothing.
+        The costs of all messages up to that window are scaled to match. Later messages keep their
+        estimates. Does nothing if `window` has not been called since the last compaction.
         """
         priming = self._ledger.priming
         if self._sent and self._sent[1] > 0 and prompt_tokens > priming:
-            self._ledger.measured(self._sent[0], prompt_tokens - priming, self._sent[1])
+            self._measured = prompt_tokens - priming, self._sent[1]
+            self._ledger.measured(self._sent[0], *self._measured)
+
+    def dump(self) -> TrimState:
+        """The cut and the calibration, to store with the messages; `TrimState.dump` is its JSON."""
+        from kefu.context.wire.marks import mark
+
+        cut, (measured, counted) = self._ledger.kept_from, self._measured
+        return TrimState(
+            cut=cut,
+            cut_mark=mark(self._ledger.messages, cut),
+            measured=measured,
+            measured_as=counted,
+        )
+
+    def load(self, state: TrimState) -> None:
+        """Take over the state of an earlier process, after the same messages have been added."""
+        from kefu.context.wire.marks import mark
+
+        messages = self._ledger.messages
+        if state.cut and mark(messages, state.cut) == state.cut_mark:
+            self._ledger.kept_from = state.cut
+        if state.measured and state.measured_as:
+            self._measured = state.measured, state.measured_as
+            self._ledger.measured(len(messages), *self._measured)
 
     def compact(self) -> Compaction:
-        """Remove for good what the window leaves out."""
-        return Compaction(self._keep(self.window()))
+        """Remove the messages that `window` leaves out. They cannot be restored."""
+        return Compaction(self._remove_left_out(self.window()))
 
     async def summarize(self, summarize: Summarize) -> Compaction:
-        """Put a summary in the place of what does not fit; nothing happens while all of it fits.
+        """Replace the messages that do not fit with a summary. Does nothing while all of them fit.
 
-        When the summariser fails, nothing is removed, `window` leaves out what `fifo` would, and
-        the next call tries again. What is added while it works stays; a `compact` or `clear`
-        meanwhile makes its answer void.
+        If `summarize` fails, nothing is removed and `window` trims like `fifo`; the next call tries
+        again. Messages added during the call are kept. If `compact` or `clear` runs during the
+        call, the summary is discarded and `fallback` is `changed`.
         """
         ledger = self._ledger
         window = await summary(ledger, self.budget, summarize, self._count)
@@ -134,21 +158,28 @@ class MessageContextManager:
             return Compaction((), window.fallback)
         if ledger is not self._ledger:
             return Compaction((), "changed")
-        return Compaction(self._keep(window, window.messages[ledger.systems]))
+        return Compaction(self._remove_left_out(window, window.messages[ledger.systems]))
 
     def pin(self, id: int, pinned: bool = True) -> None:
-        """Mark a message as important, for `keep_important`. ValueError if it is not there."""
+        """Pin or unpin a message for `keep_important`. `id` as returned by `add`.
+
+        Raises ValueError if the conversation has no message with this id.
+        """
+        if id not in self._ids:
+            raise ValueError(f"The conversation has no message with the id {id!r} from `add`.")
         self._ledger.pin(self._ids.index(id), pinned)
 
     def clear(self) -> None:
-        """Remove all but the system prompt, and forget what was counted."""
+        """Remove all messages but the system prompt, and the correction of `calibrate`."""
         prompts = self._ledger.messages[: self._ledger.systems]
         ids = self._ids
-        self._renew()
+        self._measured = (0, 0)
+        self._reset()
         for message, number in zip(prompts, ids, strict=False):
             self._append(message, number)
 
     def state(self) -> State:
+        """The current use of the budget."""
         window = self._plan(self._ledger, self.budget)
         used, room = self._used(), self.budget.room
         return State(
@@ -170,7 +201,7 @@ class MessageContextManager:
         self._ids.append(id)
         self._roles["summary" if message.summary else message.role] += 1
 
-    def _renew(self) -> None:
+    def _reset(self) -> None:
         self._ledger = Ledger(self._count, self._count.priming)
         self._ids = array("I")
         self._roles: Counter[str] = Counter()
@@ -180,15 +211,17 @@ class MessageContextManager:
         self._next_id += 1
         return self._next_id - 1
 
-    def _keep(self, window: Window, told: Message | None = None) -> tuple[Removed, ...]:
-        """Remove what the window leaves out; `told` is the summary of it."""
+    def _remove_left_out(
+        self, window: Window, summary_message: Message | None = None
+    ) -> tuple[Removed, ...]:
+        """Remove the messages that the window leaves out; insert their summary if there is one."""
         old, ids = self._ledger, self._ids
-        summary_id = None if told is None else self._take_id()
+        summary_id = None if summary_message is None else self._take_id()
         reasons = {at: run.reason for run in window.left_out for at in range(run.start, run.stop)}
-        self._renew()
+        self._reset()
         for at, message in enumerate(old.messages):
-            if told is not None and summary_id is not None and at == old.systems:
-                self._append(told, summary_id)
+            if summary_message is not None and summary_id is not None and at == old.systems:
+                self._append(summary_message, summary_id)
             if at not in reasons:
                 self._append(message, ids[at], old.cost(at, at + 1))
         return tuple(

@@ -1,23 +1,23 @@
-"""How long a prompt a model takes: a small table of names and beginnings of names.
+"""The context windows of known models, by name or prefix of a name.
 
-What the input alone may have, where a provider limits input and output apart. Figures from the
-price list of litellm 1.106 (MIT licence) and, LongCat's, from its API documentation; November
-2026. A name that is not here is better configured than guessed, so unknown is short.
+If a provider limits input and output separately, the figure is the limit of the input. Sources:
+the price list of litellm 1.106 (MIT licence), and LongCat's API documentation; November 2026.
+An unknown model gets a short window. Its real window can be configured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from kefu.lean_typing import NamedTuple
+from typing import NamedTuple
 
 UNKNOWN_WINDOW = 8_192
-"""What nearly every model of today can take."""
+"""Tokens. Nearly every current model has at least this context window."""
 
 _K = 1024
 _M = 1024 * 1024
 
-# A name also covers its versions: "gpt-4o" is "gpt-4o-mini", not "gpt-4one". The longest fits.
+# A name is also a prefix: "gpt-4o" matches "gpt-4o-mini", but not "gpt-4one". The longest match
+# applies.
 _WINDOWS = {
     # LongCat
     "longcat-2.0": _M,
@@ -200,44 +200,52 @@ _WINDOWS = {
     "sonar-deep-research": 128_000,
     "sonar-pro": 200_000,
     "sonar-reasoning": 128_000,
-    # The small model that `kefu serve` starts when there is no API key.
+    # `kefu serve` starts this small model if no API key is configured.
     "smollm2-135m": 4_096,
 }
-_ENDS_OF_NAMES = "-:@"
+_PREFIX_ENDS = "-:@"
 
 Override = int | Mapping[str, int]
 
 
 class ModelWindow(NamedTuple):
+    """The context window of a model."""
+
     context_length: int
-    """Tokens."""
+    """Size in tokens."""
     resolved: bool
-    """False: the model is in no table, `context_length` is `UNKNOWN_WINDOW`."""
+    """False if the model is unknown: `context_length` is then `UNKNOWN_WINDOW`."""
 
 
 def resolve_window(model: str, overrides: Mapping[str, Override] | None = None) -> ModelWindow:
-    """By the overrides first, then by the table; in each, the exact name, then a beginning of it.
+    """Looks a model up in `overrides`, then in the built-in table: by exact name, then by prefix.
 
-    An override is a number of tokens or, as in the TypeScript version, `{"contextLength": 128000}`.
-    Upper and lower case are the same; what stands in front, `openai/gpt-4o` or `ft:gpt-4o`, counts
-    only in an override that has it, too.
-    ValueError for an override that is not a positive number of tokens.
+    An override is a number of tokens or `{"contextLength": 128000}`. Letter case is ignored. A
+    provider's prefix (`openai/gpt-4o`, `ft:gpt-4o`) is ignored too, unless an override contains it.
+    Raises ValueError for an override that is not a positive number of tokens.
+
+    Example: `resolve_window("openai/GPT-4o-mini").context_length == 128_000`.
     """
-    ours = {name.lower(): _tokens(name, value) for name, value in (overrides or {}).items()}
-    whole = model.lower()
-    for table in (ours, _WINDOWS):
-        for name in (whole, whole.rpartition("/")[2].removeprefix("ft:")):
-            known = _longest_beginning(name, table)
-            if known is not None:
-                return ModelWindow(table[known], resolved=True)
+    lowered_overrides = {
+        name.lower(): _tokens(name, value) for name, value in (overrides or {}).items()
+    }
+    lowered = model.lower()
+    for table in (lowered_overrides, _WINDOWS):
+        for name in (lowered, lowered.rpartition("/")[2].removeprefix("ft:")):
+            entry = _longest_prefix(name, table)
+            if entry is not None:
+                return ModelWindow(table[entry], resolved=True)
     return ModelWindow(UNKNOWN_WINDOW, resolved=False)
 
 
-def _longest_beginning(name: str, table: Mapping[str, int]) -> str | None:
-    """The entry that is the name, or the longest of those that end where a part of it does."""
+def _longest_prefix(name: str, table: Mapping[str, int]) -> str | None:
+    """The entry for the exact name, else the longest entry that is a prefix.
+
+    A prefix must end before one of the characters `-`, `:` and `@`.
+    """
     if name in table:
         return name
-    ends = [i for i, character in enumerate(name) if character in _ENDS_OF_NAMES]
+    ends = [i for i, character in enumerate(name) if character in _PREFIX_ENDS]
     return next((name[:end] for end in reversed(ends) if name[:end] in table), None)
 
 

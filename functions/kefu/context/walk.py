@@ -1,4 +1,4 @@
-"""A conversation seen from its end: what is not kept is not looked at, however long it is."""
+"""A `Conversation` over a plain list. It is read from the end, so few messages are counted."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from itertools import compress
 from operator import attrgetter
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
-from kefu.context.ledger import Ledger
 from kefu.context.window import Span
 from kefu.messages import Message
 
 
 class Walk:
-    """A `Conversation` for one look at it. Exchanges are found, and counted, from the newest."""
+    """A `Conversation` for one trimming of a fixed list of messages.
+
+    Exchanges are found and counted from the newest backwards.
+    """
 
     __slots__ = (
+        "_costs",
         "_count",
+        "_exchanges",
         "_holes",
         "_in_order",
         "current",
         "head",
+        "kept_from",
         "messages",
         "priming",
         "systems",
@@ -29,11 +34,19 @@ class Walk:
     )
 
     def __init__(
-        self, messages: Sequence[Message], count: Callable[[Message], int], priming: int = 0
+        self,
+        messages: Sequence[Message],
+        count: Callable[[Message], int],
+        priming: int = 0,
+        kept_from: int = 0,
     ) -> None:
         self.messages = messages
         self.priming = priming
+        self.kept_from = kept_from
         self._count = count
+        self._costs: dict[int, int] = {}
+        self._exchanges: dict[int, tuple[int, int]] = {}
+        """What `_tools_before` has returned, by position."""
         self._holes: set[Span] = set()
         self._in_order: Sequence[Span] = ()
         self.systems, self.head = extent_of_head(messages)
@@ -41,16 +54,25 @@ class Walk:
         self.current = self._find_current()
 
     def cost(self, start: int, stop: int) -> int:
+        if stop - start == 1:  # most spans are one message
+            known = self._costs.get(start)
+            if known is not None:
+                return known
+            message = self.messages[start]
+            if message.role != "tool" and not message.tool_calls:
+                known = self._costs[start] = self._count(message)
+                return known
         return self.exchanges_back(start, stop, _NO_LIMIT)[1]
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        return self._back(floor, stop, room, paid, turns=False)
+        return self._run_back(floor, stop, room, paid, turns=False)
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        return self._back(floor, stop, room, paid, turns=True)
+        return self._run_back(floor, stop, room, paid, turns=True)
 
-    def turn_after(self, least: int, paid: Paid = ()) -> int:
-        return self._ledger().turn_after(least, paid)
+    def turns(self, start: int, stop: int) -> Sequence[int]:
+        messages = self.messages
+        return [at for at in range(start, stop) if starts_turn(messages[at])]
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
         if len(self._in_order) < len(self._holes):
@@ -60,18 +82,18 @@ class Walk:
 
     def later_systems(self) -> Sequence[int]:
         roles = list(map(_ROLE, self.messages))
-        found = []
+        positions = []
         at = self.head - 1
         for _ in range(roles[self.head :].count("system")):
             at = roles.index("system", at + 1)
-            found.append(at)
-        return found
+            positions.append(at)
+        return positions
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages
         newest_first = range(len(messages) - 1, self.head - 1, -1)
-        found = compress(newest_first, map(_PINNED, reversed(messages)))
-        return (at for at in found if messages[at].role != "system")
+        positions = compress(newest_first, map(_PINNED, reversed(messages)))
+        return (at for at in positions if messages[at].role != "system")
 
     def exchange(self, at: int) -> Span:
         stop = at + 1
@@ -82,10 +104,10 @@ class Walk:
         inside = any(hole[0] <= at < hole[1] for hole in self._holes)
         return (at, at) if inside else (start, stop)
 
-    def _back(
+    def _run_back(
         self, floor: int, stop: int, room: int, paid: Paid, *, turns: bool
     ) -> tuple[int, int]:
-        messages, tokens, head = self.messages, self._count, self.head
+        messages, head, costs = self.messages, self.head, self._costs
         free = {start for start, _ in paid}
         best, spent, total = stop, 0, 0
         at = stop
@@ -96,8 +118,10 @@ class Walk:
                 start, cost = self._tools_before(at)
                 if start < floor:
                     break
+            elif start in costs:
+                cost = costs[start]
             else:
-                cost = tokens(message)
+                cost = costs[start] = self._count(message)
             if start not in free:
                 total += cost
             if total > room:
@@ -108,28 +132,34 @@ class Walk:
         return best, spent
 
     def _tools_before(self, stop: int) -> tuple[int, int]:
-        """Where the exchange that ends here starts, and its cost; notes what of it is broken."""
+        """Returns `(start, cost)` of the exchange that ends before `stop`; records its holes."""
+        known = self._exchanges.get(stop)
+        if known is None:
+            known = self._exchanges[stop] = self._read_tools_before(stop)
+        return known
+
+    def _read_tools_before(self, stop: int) -> tuple[int, int]:
         first = self._first_result(stop)
         caller = self.messages[first - 1] if first > self.head else None
-        cost = 0
         if caller is None or not calls_tools(caller):
             if first < stop:
                 self._holes.add((first, stop))
                 return first, 0
             return stop - 1, self._count(self.messages[stop - 1])
-        start = first - 1
+        count, cost, start = self._count, 0, first - 1
         pairing = Pairing(caller.tool_calls)
-        strays = []
-        for at in range(first, stop):
-            if pairing.answer(self.messages[at].tool_call_id):
-                cost += self._count(self.messages[at])
+        unmatched = []
+        answer = pairing.answer
+        for at, message in enumerate(self.messages[first:stop], first):
+            if answer(message.tool_call_id):
+                cost += count(message)
             else:
-                strays.append((at, at + 1))
+                unmatched.append((at, at + 1))
         if not pairing.complete and stop < len(self.messages):
             self._holes.add((start, stop))
             return start, 0
-        self._holes.update(strays)
-        return start, cost + self._count(caller)
+        self._holes.update(unmatched)
+        return start, cost + count(caller)
 
     def _first_result(self, stop: int) -> int:
         while stop > self.head and self.messages[stop - 1].role == "tool":
@@ -148,12 +178,6 @@ class Walk:
         while at >= self.head and not starts_turn(self.messages[at]):
             at -= 1
         return at if at >= self.head else -1
-
-    def _ledger(self) -> Ledger:
-        ledger = Ledger(self._count, self.priming)
-        for message in self.messages:
-            ledger.add(message)
-        return ledger
 
 
 _NO_LIMIT = 1 << 62

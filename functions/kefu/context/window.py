@@ -1,4 +1,4 @@
-"""A plan: what goes to the model, what does not, and why."""
+"""The result of trimming: the messages for the model, the dropped messages and the reasons."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Literal, NamedTuple, overload
 
-from kefu.lean_typing import Literal, NamedTuple, overload
 from kefu.messages import Message
 
 Reason = Literal["budget", "broken_tool_group", "summarized"]
-"""`broken_tool_group`: a tool's result without its call, or a call without its result, that is
-not the conversation's end. A model's API refuses a prompt with either."""
+"""Why a message is left out.
+
+`budget`: it does not fit. `summarized`: a summary replaces it. `broken_tool_group`: a tool result
+without its call, or a call without its result before the end of the conversation. A model's API
+refuses a prompt with either."""
 
 Span = tuple[int, int]
-"""From the first position to the one after the last."""
+"""`(start, stop)`: positions of messages, without `stop`."""
 
 
 class LeftOut(NamedTuple):
-    """A run of messages, by their positions in the conversation, and why it stays behind."""
+    """A run of dropped messages: positions in the conversation without `stop`, and the reason."""
 
     start: int
     stop: int
@@ -27,10 +30,10 @@ class LeftOut(NamedTuple):
 
 
 class View(Sequence[Message]):
-    """Some of a conversation's messages, in order, without a copy of it.
+    """A read-only sequence of some of a conversation's messages, without a copy of them.
 
-    It takes no time to make, however many they are. It shows the sequence it was made from, so
-    that one must not lose messages; it may grow.
+    It reads from the sequence that it was made from. That sequence may grow, but its messages must
+    not be removed. Creating a view takes time in proportion to the spans, not to the messages.
     """
 
     __slots__ = ("_ends", "_of", "_spans")
@@ -72,29 +75,38 @@ class View(Sequence[Message]):
 
 
 class Window(NamedTuple):
-    """`messages` and `dropped` are, unchanged and in order, all there was (and a new summary)."""
+    """The result of trimming.
+
+    `messages` and `dropped` together are all messages of the conversation, unchanged and in order.
+    `messages` may contain a new summary besides.
+    """
 
     messages: Sequence[Message]
+    """The messages to send, in order."""
     dropped: Sequence[Message] = ()
+    """The messages that are left out, in order."""
     tokens: int = 0
-    """What `messages` cost, in the counter's unit."""
+    """The cost of `messages`, in the counter's unit."""
     limit: int = 0
-    """The room there was for them."""
+    """The room of the budget, in the same unit."""
     over_budget: bool = False
-    """What must not be left out does not fit: the system prompt, the current user message and
-    the tool calls that are being worked on."""
+    """`tokens` exceeds `limit`: the messages that are always kept do not fit.
+
+    These are the system prompt, the current user message and unfinished tool calls at the end."""
     left_out: tuple[LeftOut, ...] = ()
-    """Each run of dropped messages and its reason, oldest first."""
+    """The runs of dropped messages with their reasons, oldest first."""
     fallback: str = ""
-    """Why there is no new summary where one was wanted, and `fifo` decided instead."""
+    """Why no summary was made, if one was needed; `fifo` was used instead. Else empty."""
+    kept_from: int = 0
+    """The position of the turn from which on everything is kept; 0 if no older turn is dropped."""
 
     @property
     def reasons(self) -> dict[Reason, int]:
-        """How many messages were dropped for which reason."""
-        found: Counter[Reason] = Counter()
+        """The number of dropped messages per reason."""
+        counts: Counter[Reason] = Counter()
         for start, stop, reason in self.left_out:
-            found[reason] += stop - start
-        return dict(found)
+            counts[reason] += stop - start
+        return dict(counts)
 
 
 def window_of(
@@ -103,28 +115,40 @@ def window_of(
     holes: Iterable[Span],
     tokens: int,
     room: int,
+    kept_from: int = 0,
 ) -> Window:
-    """`kept` without the `holes` in it, which are broken; what is in neither is over the budget.
+    """The window with the spans in `kept`, without the `holes` inside them.
 
-    Both in order; spans may be empty or touch.
+    Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
+    Both arguments are in order; spans may be empty or adjacent.
     """
     shown: list[Span] = []
     out: list[LeftOut] = []
-    broken = iter((*holes, (len(messages), len(messages))))
-    hole = next(broken)
+    ordered_holes = iter((*holes, (len(messages), len(messages))))
+    hole = next(ordered_holes)
     at = 0
     for start, stop in (*kept, (len(messages), len(messages))):
-        _leave_out(out, at, start, "budget")
-        at = max(at, start)
+        if at < start:
+            _leave_out(out, at, start, "budget")
+            at = start
         while hole[0] < stop:
             _show(shown, at, hole[0])
             _leave_out(out, *hole, "broken_tool_group")
             at = hole[1]
-            hole = next(broken)
-        _show(shown, at, stop)
-        at = max(at, stop)
+            hole = next(ordered_holes)
+        if at < stop:
+            _show(shown, at, stop)
+            at = stop
     dropped = View(messages, ((start, stop) for start, stop, _ in out))
-    return Window(View(messages, shown), dropped, tokens, room, tokens > room, tuple(out))
+    return Window(
+        View(messages, shown),
+        dropped,
+        tokens,
+        room,
+        tokens > room,
+        tuple(out),
+        kept_from=kept_from,
+    )
 
 
 def _show(spans: list[Span], start: int, stop: int) -> None:

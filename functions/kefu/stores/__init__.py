@@ -1,4 +1,4 @@
-"""Where shared state lives: one module per engine, the same promises from each.
+"""Implements the store protocols of `kefu` in memory, SQLite, DynamoDB and log files.
 
-`guarded` goes around any of them, so that a store that is down or slow never stops a chat.
+Only this package imports sqlite3 and boto3. It imports neither the web layer nor the settings.
 """

@@ -1,7 +1,7 @@
-"""boto3's clients, made one at a time: its default session is not for several threads at once.
+"""Creates boto3 clients under a lock, because boto3's default session is not thread-safe.
 
-boto3 is loaded by the first call, which belongs into a worker thread: it costs half a second that
-a cold start must not wait for. Importing this module does not load it.
+The first call imports boto3, which takes half a second. Call these functions in a worker thread,
+so that a cold start does not wait for the import.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_one_at_a_time: Final = threading.Lock()
+_client_creation: Final = threading.Lock()
 
 
 def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:
@@ -22,19 +22,20 @@ def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:
     config = Config(
         connect_timeout=1,
         read_timeout=1,
-        retries={"mode": "standard", "total_max_attempts": 1},  # the caller knows what may be
+        # The caller retries, because only it knows which operations are idempotent.
+        retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=connections,
         tcp_keepalive=True,
     )
-    with _one_at_a_time:
+    with _client_creation:
         return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
 
 
 def text_at(reference: str) -> str:
-    """The text behind `ssm:NAME` (a SecureString, say) or `secretsmanager:NAME-OR-ARN`; blocks.
+    """Return the text of an SSM parameter or of a secret in Secrets Manager. Blocks.
 
-    Raises what botocore raises, BotoCoreError and ClientError, and ValueError where there is no
-    text. Their words name the place, never what is there.
+    `reference`: `ssm:NAME` or `secretsmanager:NAME-OR-ARN`. Raises BotoCoreError and ClientError,
+    and ValueError if there is no text. The error messages never contain the text.
     """
     import boto3
     from botocore.config import Config
@@ -43,7 +44,7 @@ def text_at(reference: str) -> str:
     config = Config(
         connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2}
     )
-    with _one_at_a_time:
+    with _client_creation:
         client: Any = boto3.client("ssm" if service == "ssm" else "secretsmanager", config=config)
     try:
         if service == "ssm":
@@ -54,5 +55,5 @@ def text_at(reference: str) -> str:
     finally:
         client.close()
     if not isinstance(text, str):
-        raise ValueError("holds no text")
+        raise ValueError("contains no text")
     return text

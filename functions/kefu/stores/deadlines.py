@@ -1,25 +1,31 @@
-"""What a stored cooldown means, and which of two stays: one rule, so that every store agrees."""
+"""Rules for stored cooldowns, shared by all stores so that they behave alike."""
 
 from __future__ import annotations
 
-from kefu.clocks import CLOCK_SLACK
-from kefu.keypool import MAX_COOLDOWN, Cooldown, Reason
+from kefu.relay.clocks import CLOCK_SLACK
+from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
 
 
 def far_from(now: float) -> float:
-    """A deadline past this was written by a clock that jumped; it must not shadow a real one."""
+    """Return the latest valid deadline, in Unix time.
+
+    A later deadline was stored by a machine with a wrong clock, and must not hide a valid one.
+    """
     return now + MAX_COOLDOWN + CLOCK_SLACK
 
 
 def later(stored: Cooldown | None, new: Cooldown, now: float) -> Cooldown:
-    """The later of both; the stored one of two equals; never an impossibly far stored one."""
+    """Return the cooldown with the later deadline; `stored` if both are equal.
+
+    A `stored` deadline after `far_from(now)` is invalid and is replaced by `new`.
+    """
     if stored is None or stored.until < new.until or stored.until > far_from(now):
         return new
     return stored
 
 
 def reason_of(name: str) -> Reason:
-    """A reason as it was stored; one that only a newer Kefu knows counts as FAILING."""
+    """Parse a stored reason. An unknown one, from a newer version of Kefu, becomes FAILING."""
     try:
         return Reason(name)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A call as the bytes that a store keeps, and back: one form for every engine.
+"""Encodes upstream calls to compact bytes and decodes them, for all store engines.
 
-Bodies are folded (see `kefu.capture`). What is left is JSON in which one call is like the next, so
-it is deflated with a dictionary of what all of them say: some 1,200 bytes become 400.
+`kefu.sessions.body_dedup` replaces stored messages in a body by references. The remaining JSON is
+similar in all calls. Deflate with a preset dictionary shrinks it from about 1,200 to 400 bytes.
 """
 
 from __future__ import annotations
@@ -9,14 +9,23 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from kefu.capture import Content, Known, Unfoldable, digest, fold, references, unfold
-from kefu.lean_typing import NamedTuple
-from kefu.sessions import CALL_FACTS, CallRecord, SessionId, StoredMessage
+from kefu.sessions.body_dedup import (
+    Content,
+    MessageIndex,
+    Unfoldable,
+    digest,
+    fold,
+    references,
+    unfold,
+)
+from kefu.sessions.model import CALL_FACTS, CallRecord, SessionId, StoredMessage
 
 REFERRED = 42
-"""How many messages a store looks up by itself: a window of 20, and some that were left out."""
+"""Number of recent messages that a store reads to replace their texts by references.
+
+It covers a context window of 20 messages, and some older ones that were trimmed."""
 
 DICTIONARY = (
     b'"system"},{"role":"user","content":"user","assistant","tool_calls":["tools":["timeout"'
@@ -38,19 +47,23 @@ DICTIONARY = (
     b'"limit":,"over_budget":false,"fallback":"","left_out":[]},"timings":{"started":17,'
     b'"first_event_ms":,"chunk_count":}}]}'
 )
-"""What a record says anyway, the most usual last. Never edited: what is stored needs it."""
+"""The preset dictionary of zlib: frequent strings of a record, the most frequent last.
+
+Never edit it, because stored records can only be decompressed with the same dictionary."""
 
 FOLDED = ("request", "response", "meta", "error")
+"""Fields of a call whose texts are replaced by references."""
 
 
 class Packed(NamedTuple):
     record: bytes
     texts: Mapping[str, bytes]
-    """What it refers to besides messages, by digest; to be kept once a session."""
+    """Compressed texts that the record refers to, by digest. A session stores each one once."""
 
 
 def pack(call: CallRecord, known: Sequence[StoredMessage]) -> Packed:
-    messages = Known(known)
+    """Encode a call. `known`: stored messages that the record may refer to."""
+    messages = MessageIndex(known)
     texts: dict[str, str] = {}
     record: dict[str, object] = {name: getattr(call, name) for name in CALL_FACTS}
     for name in FOLDED:
@@ -60,24 +73,30 @@ def pack(call: CallRecord, known: Sequence[StoredMessage]) -> Packed:
             record["sha256"] = digest(body)
         elif body is not None:
             record[name] = _folded_text(body, messages)
-    kept = {name: value for name, value in record.items() if value is not None}
-    squeezed = {name: zlib.compress(_encoded(text)) for name, text in texts.items()}
-    return Packed(_deflated(_encoded(_dumped(kept))), squeezed)
+    fields = {name: value for name, value in record.items() if value is not None}
+    compressed = {name: zlib.compress(_encoded(text)) for name, text in texts.items()}
+    return Packed(_deflated(_encoded(_dumped(fields))), compressed)
 
 
 class PackedCall:
-    """A call as it was kept, until what it refers to has been read."""
+    """A stored call whose references are not yet resolved.
+
+    `ids` are the messages and `digests` the texts that it refers to.
+    """
 
     def __init__(self, record: bytes) -> None:
         self._record: dict[str, Any] = json.loads(_decoded(_inflated(record)))
-        found = [references(self._record.get(name)) for name in FOLDED]
-        self.ids = {number for ids, _ in found for number in ids}
-        self.digests = {name for _, digests in found for name in digests}
+        referenced = [references(self._record.get(name)) for name in FOLDED]
+        self.ids = {number for ids, _ in referenced for number in ids}
+        self.digests = {name for _, digests in referenced for name in digests}
 
     def call(
         self, session_id: SessionId, messages: Mapping[int, Content], texts: Mapping[str, str]
     ) -> CallRecord:
-        """What cannot be put together any more, or not as it was, is None."""
+        """Resolve the references and return the call.
+
+        A field is None if a reference is missing. `request` is also None if its digest differs.
+        """
         record = self._record
         request = self._body("request", messages, texts)
         if request is not None and digest(request) != record["sha256"]:
@@ -110,7 +129,7 @@ class PackedCall:
 
 
 def text_of(packed: bytes) -> str:
-    """One of `Packed.texts` again."""
+    """Decompress one of `Packed.texts`."""
     return _decoded(zlib.decompress(packed))
 
 
@@ -118,8 +137,8 @@ def contents(messages: Sequence[StoredMessage]) -> dict[int, Content]:
     return {one.id: Content(one.role, one.content) for one in messages}
 
 
-def _folded_text(text: str, known: Known) -> object:
-    """As `fold`; a text with half a surrogate pair stays as it is."""
+def _folded_text(text: str, known: MessageIndex) -> object:
+    """Like `fold`, but return a text with an unpaired surrogate unchanged."""
     try:
         return fold(text.encode(), known)
     except UnicodeEncodeError:
@@ -143,8 +162,8 @@ def _decoded(body: bytes) -> str:
 
 
 def _deflated(body: bytes) -> bytes:
-    squeezing = zlib.compressobj(zdict=DICTIONARY)
-    return squeezing.compress(body) + squeezing.flush()
+    compressor = zlib.compressobj(zdict=DICTIONARY)
+    return compressor.compress(body) + compressor.flush()
 
 
 def _inflated(body: bytes) -> bytes:

@@ -1,67 +1,76 @@
-"""API keys, and other secrets, kept in SSM or Secrets Manager: read by reference, and again.
+"""Loads API keys and other secrets from SSM or Secrets Manager, and refreshes them periodically.
 
-Nobody waits for a reading but a chat that has no key at all, and that one not for long. A reading
-that fails changes nothing: the keys of the last one stay.
+A refresh runs in the background. Only a request without any key waits for it, for `PATIENCE`
+seconds at most. After a failed refresh the previous keys stay in use.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from kefu.keypool import keys_in
+from kefu.relay.key_pool import keys_in
 
 RETRY: Final = 10.0
-"""Seconds after a reading that failed until another is tried."""
+"""Seconds between a failed refresh and the next one, while the previous keys are in use."""
+
+FIRST_RETRY: Final = (0.5, 1.5)
+"""The same while no key is known, as a range: SSM throttles many instances that start at once."""
 
 PATIENCE: Final = 3.0
-"""Seconds a chat waits for the first keys: boto3 may still be loading."""
+"""Seconds that a chat waits for the first keys. Importing boto3 is part of this time."""
 
 
 class ReferencedKeys:
     def __init__(
         self,
         read: Callable[[], str],
-        learn: Callable[[tuple[str, ...]], None],
+        set_secrets: Callable[[tuple[str, ...]], None],
         clock: Callable[[], float],
         *,
         ttl: float,
         on_degraded: Callable[[str], None],
         what: str = "the API keys",
     ) -> None:
-        """`read` blocks, is called in a thread, and gives the text that holds the keys; `learn` is
-        told the keys whenever they were read, and may refuse them with a ValueError. `ttl`:
-        seconds until they are read again. `what` they are, for the log.
+        """`read` returns the text with the keys. It may block, because it is called in a thread.
+
+        `set_secrets` receives the keys after every refresh, and raises ValueError to refuse them.
+        `ttl`: seconds between refreshes. `what`: the name of the secrets in the log.
         """
         self._read = read
-        self._learn = learn
+        self._set_secrets = set_secrets
         self._clock = clock
         self._ttl = ttl
         self._on_degraded = on_degraded
-        self._what = what
+        self.what = what
+        self.trouble = "they are not read yet"
+        """Why the last refresh failed; without any of the text that was read."""
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="kefu-keys")
         self._reading: asyncio.Task[None] | None = None
         self._next = 0.0
-        self._known = False
+        self._pause = 0.0
+        self.loaded = False
+        """Whether a refresh has succeeded."""
 
     def prefetch(self) -> None:
-        """Start a reading if one is due; returns at once."""
-        # A clock that went back would put the next reading off for ever.
-        due = not self._next - self._ttl - RETRY <= self._clock() < self._next
+        """Start a refresh if one is due, and return at once."""
+        # If the clock was set back, a refresh is due at once, instead of much later.
+        due = not self._next - self._pause <= self._clock() < self._next
         if due and (self._reading is None or self._reading.done()):
             self._reading = asyncio.create_task(self._refresh())
 
-    async def ready(self) -> None:
-        """Wait for the first keys while they are being read; not at all once they are known.
+    async def ready(self, patience: float = PATIENCE) -> None:
+        """Wait for the first keys, for `patience` seconds at most.
 
-        Starts a reading if one is due: not everybody who needs them is a chat.
+        Returns at once if keys were loaded before. Starts a refresh if one is due.
         """
         self.prefetch()
-        if not self._known and self._reading is not None:
-            await asyncio.wait({self._reading}, timeout=PATIENCE)
+        if not self.loaded and self._reading is not None:
+            await asyncio.wait({self._reading}, timeout=patience)
 
     async def aclose(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -72,31 +81,44 @@ class ReferencedKeys:
     async def _refresh(self) -> None:
         try:
             text = await asyncio.wrap_future(self._threads.submit(self._read))
-            if not (keys := keys_in(_text_in(text))):
-                raise ValueError("holds no key")
-            self._learn(keys)
-        except Exception as error:  # noqa: BLE001 - whatever breaks there, chats go on with what is known
-            self._next = self._clock() + RETRY
-            self._on_degraded(f"reading {self._what}: {_why(error)}")
+            if not (keys := secrets_in(text)):
+                raise ValueError("contains no key")
+            self._set_secrets(keys)
+        except Exception as error:  # noqa: BLE001 - after any failure the previous keys stay in use
+            self._wait(RETRY if self.loaded else random.uniform(*FIRST_RETRY))  # noqa: S311 - jitter
+            self.trouble = cause_of(error)
+            self._on_degraded(f"reading {self.what}: {self.trouble}")
             return
-        self._next = self._clock() + self._ttl
-        self._known = True
+        self._wait(self._ttl)
+        self.loaded = True
+
+    def _wait(self, seconds: float) -> None:
+        self._pause = seconds
+        self._next = self._clock() + seconds
+
+
+def secrets_in(text: str) -> tuple[str, ...]:
+    """The keys in the text of a parameter or of a secret. Raises ValueError."""
+    return keys_in(_text_in(text))
 
 
 def _text_in(text: str) -> str:
-    """The list of keys in a text, or the lists in the JSON object that Secrets Manager makes."""
+    """Return the comma-separated keys of a text.
+
+    The text is such a list, or a JSON object of lists, as the console of Secrets Manager saves it.
+    """
     if not text.lstrip().startswith("{"):
         return text
     try:
         values = json.loads(text).values()
     except ValueError:
-        # Without the text: the error would quote it.
+        # `from None`, because the message of the JSON error may quote the secret.
         raise ValueError("is neither a list of keys nor a JSON object") from None
     return ",".join(value for value in values if isinstance(value, str))
 
 
-def _why(error: Exception) -> str:
-    """Why, without the words of an error that may quote a key."""
+def cause_of(error: Exception) -> str:
+    """Return the cause for the log, without error messages that may quote a key."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         return str(response.get("Error", {}).get("Code", "unknown"))

@@ -1,66 +1,71 @@
-"""Where session logs are: a folder of files, or `sqlite:///FILE`."""
+"""Opens the session logs of the terminal chat: a folder of files, or `sqlite:///FILE`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kefu.agent.events import AgentSessionId, Log, SessionEvent
 from kefu.errors import HistoryUnavailable
-from kefu.events import Event, Log, SessionId
-from kefu.stores.jsonl import JsonlHistorySink, log_path, logged_sessions, read_log
-from kefu.stores.sqlite_history import SqliteHistorySink, SqliteLogs
+from kefu.stores.jsonl import JsonlHistorySink, log_path, logged_sessions, read_log, xml_path
+from kefu.stores.legacy_xml import LegacyXmlSink
+from kefu.stores.sqlite.history import SqliteHistorySink, SqliteLogs
 
 _SQLITE = "sqlite:///"
 
 
-def logs_at(place: str) -> SessionLogs | SqliteLogs:
-    file = _database(place)
-    return SqliteLogs(file) if file else SessionLogs(Path(place))
+def logs_at(location: str) -> SessionLogs | SqliteLogs:
+    """Return the logs of a location: the path of a folder, or `sqlite:///FILE`."""
+    file = _database(location)
+    return SqliteLogs(file) if file else SessionLogs(Path(location))
 
 
-def sink_at(place: str, session_id: SessionId) -> JsonlHistorySink | SqliteHistorySink:
-    """Raises HistoryUnavailable."""
-    file = _database(place)
+def sink_at(location: str, session_id: AgentSessionId) -> JsonlHistorySink | SqliteHistorySink:
+    """Open the log of a session for writing. Raises HistoryBusy and HistoryUnavailable."""
+    file = _database(location)
     if file:
         return SqliteHistorySink(file, session_id)
-    return JsonlHistorySink(Path(place), session_id)
+    return JsonlHistorySink(Path(location), session_id)
 
 
-def beside(place: str, name: str) -> Path:
-    """A file of another kind, in the same folder."""
-    file = _database(place)
-    return (file.parent if file else Path(place)) / name
+def xml_at(location: str, session_id: AgentSessionId) -> LegacyXmlSink:
+    """Open the XML log, in the folder of the log or database. Raises HistoryUnavailable."""
+    file = _database(location)
+    return LegacyXmlSink(xml_path(file.parent if file else Path(location), session_id))
 
 
-def _database(place: str) -> Path | None:
-    return Path(place.removeprefix(_SQLITE)) if place.startswith(_SQLITE) else None
+def _database(location: str) -> Path | None:
+    return Path(location.removeprefix(_SQLITE)) if location.startswith(_SQLITE) else None
 
 
 class SessionLogs:
-    """The logs of one folder.
+    """The logs in one folder.
 
-    Every method raises HistoryUnavailable, whose text is for a person.
+    Every method raises HistoryUnavailable with a message that the command line shows.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def ids(self) -> Sequence[SessionId]:
-        """The one that was last written to first."""
+    def ids(self) -> Sequence[AgentSessionId]:
+        """Return the ids of all sessions, the most recently modified first."""
         return logged_sessions(self._folder)
 
-    def read(self, session_id: SessionId) -> Log:
+    def read(self, session_id: AgentSessionId) -> Log:
         return read_log(self._folder, session_id)
 
-    def place(self, session_id: SessionId) -> str:
-        """Where its log is, for a person."""
+    def place(self, session_id: AgentSessionId) -> str:
+        """Return the path of a session's log, for display."""
         return str(log_path(self._folder, session_id))
 
-    def keep(self, session_id: SessionId, events: Iterable[Event]) -> str:
-        """A new log of these events, and where it is. There must be none of this name."""
+    def keep(self, session_id: AgentSessionId, events: Iterable[SessionEvent]) -> str:
+        """Write a new log with these events and return its path.
+
+        Raises HistoryUnavailable if the session already has a log.
+        """
         path = log_path(self._folder, session_id)
         if path.exists():
-            raise HistoryUnavailable(f"{path} is there already")
+            raise HistoryUnavailable(f"{path} already exists")
         sink = JsonlHistorySink(self._folder, session_id)
         try:
             for event in events:
@@ -69,14 +74,15 @@ class SessionLogs:
             sink.close()
         return str(path)
 
-    def remove(self, session_id: SessionId) -> None:
-        """For good; refused while a process writes to it."""
+    def remove(self, session_id: AgentSessionId) -> None:
+        """Delete a session's log and XML file. Raises HistoryBusy if a process has it open."""
         path = log_path(self._folder, session_id)
         if not path.exists():
             raise HistoryUnavailable(f"there is no session {session_id}")
         sink = JsonlHistorySink(self._folder, session_id)
         try:
             path.unlink()
+            xml_path(self._folder, session_id).unlink(missing_ok=True)
         except OSError as error:
             raise HistoryUnavailable(f"{path}: {error.strerror}") from error
         finally:

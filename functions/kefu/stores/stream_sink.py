@@ -1,16 +1,16 @@
-"""Events on a stream, as they happen: `--json`."""
+"""Writes events to a stream as JSON lines while they happen, for the option `--json`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
+from kefu.agent.events import SessionEvent, event_line
 from kefu.errors import HistoryUnavailable
-from kefu.events import Event, event_line
-from kefu.lean_typing import Protocol
 
 
 class ByteStream(Protocol):
-    """A part of `io.RawIOBase` and its like, such as `sys.stdout.buffer`."""
+    """A writable binary stream, such as `sys.stdout.buffer`."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -18,22 +18,22 @@ class ByteStream(Protocol):
 
 
 class StreamSink:
-    """The lines of a log, written to a stream that is somebody else's to close."""
+    """Writes each event as one JSON line. It does not close the stream."""
 
     def __init__(self, stream: ByteStream, gone: Callable[[], None]) -> None:
-        """`gone` is called when the stream's reader has left; from then on nothing is written."""
+        """`gone` is called when the reader has closed the pipe. Later events are discarded."""
         self._stream = stream
         self._gone = gone
-        self._left = False
+        self._broken_pipe = False
 
-    def append(self, event: Event) -> None:
-        if self._left:
+    def append(self, event: SessionEvent) -> None:
+        if self._broken_pipe:
             return
         try:
             self._stream.write(event_line(event))
             self._stream.flush()
         except BrokenPipeError:
-            self._left = True
+            self._broken_pipe = True
             self._gone()
         except OSError as error:
             raise HistoryUnavailable(
@@ -41,4 +41,4 @@ class StreamSink:
             ) from error
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: `append` flushes every line."""

@@ -1,7 +1,7 @@
-"""What a stored turn means: one rule for every engine, so that all of them agree.
+"""Rules for stored turns, shared by all engines so that they behave alike.
 
-A turn is kept as one row: the visitor's message, and its answer when there is one. It has the ids
-`question_id` and the one after.
+A turn is one row (in DynamoDB one item): the visitor's message and its answer, if there is one.
+The message has the id `question_id`, the answer the id `question_id + 1`.
 """
 
 from __future__ import annotations
@@ -9,45 +9,47 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from math import inf
+from typing import NamedTuple
 
-from kefu.lean_typing import NamedTuple
-from kefu.sessions import (
+from kefu.sessions.model import (
     LEASE,
-    Asked,
-    Begun,
-    Ended,
+    BeginResult,
+    NewMessage,
     Overview,
     Rating,
     SessionId,
     Status,
     StoredMessage,
+    TurnOutcome,
     Wanted,
 )
 
 FAR = 253_402_300_800.0
-"""The year 10000: no date reaches it."""
+"""Unix time of the year 10000, later than every stored time."""
 
 ERRORS: tuple[Status, ...] = ("failed", "partial")
 
 
-class Turn(NamedTuple):
+class StoredTurn(NamedTuple):
     session_id: SessionId
     question_id: int
     question: str
     status: Status
-    """As it was written: a turn left `pending` is still so here."""
+    """The stored status. `seen` derives the effective status from it and from the lease."""
     lease: float
-    """Until when it is taken to be running, while it is `pending`."""
+    """Unix time until which a `pending` turn counts as running."""
     asked_at: float
     client_message_id: str | None = None
     answer: str = ""
     answered_at: float = 0.0
     rating: Rating | None = None
     again: int = 0
-    """How often it was begun before."""
+    """The number of retries: 0 for the first attempt."""
 
     @classmethod
-    def begun(cls, session_id: SessionId, question_id: int, asked: Asked, now: float) -> Turn:
+    def begun(
+        cls, session_id: SessionId, question_id: int, asked: NewMessage, now: float
+    ) -> StoredTurn:
         return cls(
             session_id=session_id,
             question_id=question_id,
@@ -59,7 +61,7 @@ class Turn(NamedTuple):
         )
 
     def messages(self, now: float) -> tuple[StoredMessage, ...]:
-        """The visitor's, and the answer if there is one."""
+        """Return the visitor's message, and the answer if there is one."""
         asked = self.message(now)
         answer = self.answer_message(now)
         return (asked, answer) if answer else (asked,)
@@ -89,26 +91,33 @@ class Turn(NamedTuple):
             rating=self.rating,
         )
 
-    def met_again(self, now: float) -> Begun | None:
-        """What a second `begin` hears; None: the turn is its own, to be begun again."""
+    def met_again(self, now: float) -> BeginResult | None:
+        """Return the result of a second `begin` for the same message.
+
+        It contains the stored answer, or the seconds that the first attempt may still run. None:
+        the first attempt has failed or expired, so the caller may retry the turn.
+        """
         if self.status == "ok":
-            return Begun(self.message(now), answer=self.answer_message(now))
+            return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
-            return Begun(self.message(now), busy_for=self.lease - now)
+            return BeginResult(self.message(now), busy_for=self.lease - now)
         return None
 
-    def begun_again(self, now: float) -> Turn:
+    def begun_again(self, now: float) -> StoredTurn:
         return self._replace(status="pending", lease=now + LEASE, answer="", again=self.again + 1)
 
     def runs_for(self, again: int) -> bool:
-        """Whether it is this beginning's, and has not ended."""
+        """Whether the turn is `pending` and attempt `again` is the latest one."""
         return self.status == "pending" and self.again == again
 
 
 def newest_messages(
-    turns: Iterable[Turn], before: int | None, limit: int, now: float
+    turns: Iterable[StoredTurn], before: int | None, limit: int, now: float
 ) -> list[StoredMessage]:
-    """The newest `limit` messages of turns that come newest first; oldest of them first."""
+    """Return the newest `limit` messages, in ascending order.
+
+    `turns` are in descending order. `before`: only messages with a smaller id.
+    """
     newest: list[StoredMessage] = []
     for turn in turns:
         newest += [m for m in reversed(turn.messages(now)) if before is None or m.id < before]
@@ -118,15 +127,16 @@ def newest_messages(
 
 
 def seen(status: Status, lease: float, now: float) -> Status:
-    """A status as it reads now."""
+    """Return the effective status: a `pending` turn with an expired lease is `interrupted`."""
     return "interrupted" if status == "pending" and lease <= now else status
 
 
-def is_error(ended: Ended) -> bool:
+def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
 
 def wants(wanted: Wanted, row: Overview) -> bool:
+    """Whether a session matches the filter."""
     at = row.session.updated_at
     return (
         (wanted.since is None or wanted.since <= at)
@@ -137,22 +147,25 @@ def wants(wanted: Wanted, row: Overview) -> bool:
 
 
 def date_of(at: float) -> str:
-    """The day of a time, in UTC."""
+    """Return the UTC date (YYYY-MM-DD) of a Unix time."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
 def cursor_after(row: Overview) -> str:
-    """Where the page after this row begins."""
+    """Return the cursor of the page that follows this row."""
     return f"{row.session.updated_at!r}~{row.session.id}"
 
 
 def position(cursor: str) -> tuple[float, str]:
-    """`(updated_at, id)` of the last row seen. Raises ValueError for what is no cursor."""
+    """Parse a cursor into `(updated_at, id)` of the previous page's last row.
+
+    Raises ValueError if the cursor is invalid.
+    """
     at, separator, session_id = cursor.partition("~")
     try:
         when = float(at)
     except ValueError:
         when = inf
     if not (separator and session_id.isalnum() and abs(when) < FAR):
-        raise ValueError("no cursor of a page")
+        raise ValueError("the cursor is not valid")
     return when, session_id

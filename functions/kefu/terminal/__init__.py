@@ -1,4 +1,5 @@
-"""The parts of the terminal chat: what `assembly` is to the service. `talk` puts them together.
+"""The chat in the terminal, `kefu chat`: its input and output, its sessions and its model.
 
-Nothing is imported here: naming a session must not load what a model needs.
+This package chooses the implementations for the chat, as `bootstrap` does for the service. It
+imports no web framework. Slow imports happen after the prompt is shown.
 """

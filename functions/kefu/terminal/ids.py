@@ -1,12 +1,12 @@
-"""A new session's name; loads next to nothing, so that it can be told at once."""
+"""Creates the ids of sessions. It imports little, so that the id is shown before the prompt."""
 
 from __future__ import annotations
 
 import os
 
-from kefu.events.envelope import SessionId, new_session_id
-from kefu.system_clock import SystemClock
+from kefu.agent.events.envelope import AgentSessionId, new_session_id
+from kefu.bootstrap.clock import SystemClock
 
 
-def new_id() -> SessionId:
+def new_id() -> AgentSessionId:
     return new_session_id(SystemClock().now(), os.urandom(10))

@@ -1,36 +1,37 @@
-"""API keys that are kept elsewhere, read as the service reads them."""
+"""Reads API keys that are stored in AWS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from kefu.keypool import KeyPool
+from kefu.bootstrap.secrets import KEYS_TTL
+from kefu.relay.key_pool import KeyPool
 from kefu.settings import Settings
 from kefu.stores.aws import text_at
 from kefu.stores.referenced_keys import ReferencedKeys
 
 
-class KeptKeys:
-    """Hands the keys at `KEFU_KEYS_FROM` to the pool, and others once they are rotated."""
+class KeysByReference:
+    """Puts the referenced keys into the pool, and replaces them after a rotation."""
 
     def __init__(self, settings: Settings, pool: KeyPool, now: Callable[[], float]) -> None:
         self.trouble = ""
-        """Why the last reading that failed did; without any of what was read."""
+        """The error of the last failed read. It contains no part of a key."""
         self._keys = ReferencedKeys(
-            partial(text_at, settings.keys_from),
+            partial(text_at, settings.keys_place),
             pool.replace,
             now,
-            ttl=settings.keys_ttl,
+            ttl=KEYS_TTL,
             on_degraded=self._note,
         )
 
     def _note(self, trouble: str) -> None:
-        # Not said at once: it may come while somebody types, and the keys of before still serve.
+        # Not printed: the user may be typing, and the keys that were read before still work.
         self.trouble = trouble
 
     async def ready(self) -> None:
-        """Begin a reading if one is due; wait for it, not for long, while there are no keys."""
+        """Start a read if one is due. Wait for it, for a limited time, if there are no keys."""
         self._keys.prefetch()
         await self._keys.ready()
 

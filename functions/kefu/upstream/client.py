@@ -1,146 +1,145 @@
-"""The one HTTP client: `POST {base}/chat/completions` over aiohttp, a pool of warm connections.
-
-Why aiohttp and not httpx: docs/decisions/0005-http-client.md.
-"""
+"""The HTTP client for the model: `POST {base}/chat/completions`, connections kept alive."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import Mapping
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
+from kefu.upstream.transport import connection_reused, failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
     import aiohttp
-
-_READ = 16 * 1024
-"""Bytes read at once, and half of what is held for one stream before its sender is held back."""
+    import httpx
 
 _END_WITHIN = 0.5
 """Seconds in which the end of a body should follow `[DONE]`."""
 
-_finishing: set[asyncio.Task[None]] = set()
-"""Kept from the garbage collector."""
-
-_IDLE = 15.0
-"""Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
+_AFTER_DONE = 16 * 1024
+"""Bytes that are read after `[DONE]` before the connection is given up."""
 
 
 class HttpUpstream:
-    """An `Upstream` at one base URL. Loads aiohttp with its first use, not with its import."""
+    """An `Upstream` at one base URL. Loads httpx with its first use, not with its import."""
 
-    def __init__(self, base_url: str, path: str = "/chat/completions") -> None:
+    def __init__(
+        self, base_url: str, path: str = "/chat/completions", method: str = "POST"
+    ) -> None:
         self._url = base_url.rstrip("/") + path
-        self._session: aiohttp.ClientSession | None = None
+        self._method = method
+        self._client: httpx.AsyncClient | None = None
+        self._open: set[HttpResponse] = set()
 
     async def warm(self) -> None:
-        """Load the HTTP library off the event loop, before the first request needs it."""
-        await asyncio.to_thread(__import__, "aiohttp")
-        self._open()
+        """Load httpx and the certificates off the event loop, before the first request."""
+        client = await asyncio.to_thread(self._new_client)
+        self._client = self._client or client
 
-    def _open(self) -> aiohttp.ClientSession:
-        import aiohttp
+    def _new_client(self) -> httpx.AsyncClient:
+        # No limit here: admission happens before, and a queue inside would look like silence.
+        return new_client(proxy_for=self._url)
 
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_reuseconn.append(_note_reuse)
-        self._session = aiohttp.ClientSession(
-            # No limit here: admission happens before, and a queue inside would look like silence.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE),
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept": "text/event-stream", "Accept-Encoding": "identity"},
-            skip_auto_headers=("User-Agent",),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            read_bufsize=_READ,
-            trace_configs=[trace],
-        )
-        return self._session
-
-    async def send(self, body: bytes, secret: str) -> HttpResponse:
-        connection = SimpleNamespace(reused=False)
+    async def send(
+        self, body: bytes, secret: str, more: Mapping[str, str] = MappingProxyType({})
+    ) -> HttpResponse:
+        """`more` are further headers, in place of those with the same name."""
         try:
-            return await self._post(body, secret, connection)
+            return await self._post(body, secret, more)
         except HostUnreachable:
-            if not connection.reused:
+            if not connection_reused.get():
                 raise
             # The server had closed an idle connection just then: not a fault, and not answered.
-            return await self._post(body, secret, SimpleNamespace(reused=False))
+            return await self._post(body, secret, more)
 
-    async def _post(self, body: bytes, secret: str, connection: SimpleNamespace) -> HttpResponse:
-        import aiohttp
+    async def _post(self, content: bytes, secret: str, more: Mapping[str, str]) -> HttpResponse:
+        import httpx
 
-        session = self._session or self._open()
-        headers = {"Content-Type": "application/json"}
+        from kefu.upstream.aiohttp_transport import BODY
+
+        self._client = client = self._client or self._new_client()
+        headers = {
+            "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            **more,
+        }
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         try:
-            response = await session.post(
-                self._url,
-                data=body,
-                headers=headers,
-                allow_redirects=False,
-                trace_request_ctx=connection,
-            )
-        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            raise CertificateRejected(type(error).__name__) from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise HostUnreachable(type(error).__name__) from error
-        return HttpResponse(response)
+            # Not built by the client, which would add a User-Agent of its own.
+            request = httpx.Request(self._method, self._url, headers=headers, content=content)
+            response = await client.send(request, stream=True, follow_redirects=False)
+        except request_errors() as error:
+            failure = failure_of(error)
+            if failure.certificate_rejected:
+                raise CertificateRejected(failure.name) from error
+            raise HostUnreachable(failure.name, request_sent=failure.sent) from error
+        body = response.extensions[BODY]
+        self._open.add(opened := HttpResponse(response, body, self._open.discard))
+        return opened
 
     async def aclose(self) -> None:
         """Close all connections; another request would open new ones."""
-        if self._session:
-            session, self._session = self._session, None
-            await session.close()
-
-
-async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:
-    context.trace_request_ctx.reused = True
+        client, self._client = self._client, None
+        await asyncio.gather(*(response.aclose() for response in self._open))
+        if client:
+            await client.aclose()
 
 
 class HttpResponse:
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    """An `UpstreamResponse`. One reader at a time."""
+
+    def __init__(
+        self,
+        response: httpx.Response,
+        body: aiohttp.StreamReader,
+        on_closed: Callable[[HttpResponse], None],
+    ) -> None:
+        """`body` is that of `response`; it can be read again after a time limit."""
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = dict(response.headers.multi_items())
         self._response = response
-        self._finished = False
-        self.status = response.status
-        self.headers: Mapping[str, str] = {
-            name.lower(): value for name, value in response.headers.items()
-        }
+        self._body = body
+        self._on_closed = on_closed
+        self._ending: asyncio.Task[None] | None = None
 
     async def read(self, timeout: float) -> bytes:
-        import aiohttp
-
         try:
-            # Cancelling read() loses nothing: bytes stay in the reader's buffer.
+            if data := self._body.read_nowait():
+                return data
             async with asyncio.timeout(timeout):
-                return await self._response.content.read(_READ)
+                return await self._body.readany()
         except TimeoutError:
             raise
-        except (aiohttp.ClientError, OSError) as error:
-            raise ConnectionLost(type(error).__name__) from error
+        except request_errors() as error:
+            raise ConnectionLost(failure_of(error).name) from error
+        except RuntimeError as error:  # raised when the connection was closed before the read
+            raise ConnectionLost("closed") from error
 
-    def close(self) -> None:
-        self._response.close()
+    async def aclose(self) -> None:
+        # A task, because it must reach its end also when the caller is cancelled.
+        self._ending = self._ending or asyncio.create_task(self._close())
+        await asyncio.shield(self._ending)
+
+    async def _close(self) -> None:
+        await self._response.aclose()
+        # It refers to the response. Without this, both would wait for the garbage collector.
+        del self._response.stream
+        self._on_closed(self)
 
     def finish(self) -> None:
-        if not self._finished and not self._response.content.is_eof():
-            self._finished = True
-            task = asyncio.create_task(self._read_off())
-            _finishing.add(task)
-            task.add_done_callback(_finishing.discard)
+        self._ending = self._ending or asyncio.create_task(self._read_off())
 
     async def _read_off(self) -> None:
         """Wait a moment for the end of the body, behind which the connection can be used again."""
-        left = _READ
+        left = _AFTER_DONE
         try:
-            while left > 0 and (data := await self.read(_END_WITHIN)):
-                left -= len(data)
+            async with asyncio.timeout(_END_WITHIN):
+                while left > 0 and (data := await self.read(_END_WITHIN)):
+                    left -= len(data)
         except (TimeoutError, ConnectionLost):
             pass
-        except RuntimeError:  # aiohttp, when all connections are closed meanwhile
-            pass
         finally:
-            self._response.close()
+            await self._close()

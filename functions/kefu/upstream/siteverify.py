@@ -1,4 +1,4 @@
-"""Turnstile's and hCaptcha's `siteverify`: a form is sent, JSON comes back.
+"""The `siteverify` API of Turnstile and hCaptcha: a form is sent, and JSON is returned.
 
 Sources: developers.cloudflare.com/turnstile/get-started/server-side-validation and
 docs.hcaptcha.com, "Verify the user response server side".
@@ -10,11 +10,12 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
+from kefu.auth.bot_check import Verdict
 from kefu.errors import VerifierUnavailable
-from kefu.verification import Verdict
+from kefu.upstream.transport import failure_of, new_client, request_errors
 
 if TYPE_CHECKING:
-    import aiohttp
+    import httpx
 
 TURNSTILE = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
 HCAPTCHA = "https://api.hcaptcha.com/siteverify"
@@ -29,54 +30,46 @@ _AT_ONCE = 50
 
 
 class SiteVerify:
-    """A `Verifier`. Loads aiohttp with its first use."""
+    """A `Verifier`. It imports httpx on first use."""
 
     def __init__(self, url: str, secret: str) -> None:
         self._url = url
         self._secret = secret
-        self._session: aiohttp.ClientSession | None = None
+        self._client: httpx.AsyncClient | None = None
 
-    def learn(self, secret: str) -> None:
-        """The provider's secret, from now on."""
+    def set_secret(self, secret: str) -> None:
+        """Replace the provider's secret."""
         self._secret = secret
 
     async def verify(self, token: str, address: str) -> Verdict:
-        import aiohttp
+        import httpx
 
+        self._client = client = self._client or new_client(proxy_for=self._url, limit=_AT_ONCE)
         form = {"secret": self._secret, "response": token, "remoteip": address}
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
-            async with (
-                asyncio.timeout(TIMEOUT),
-                self._opened().post(self._url, data=form, allow_redirects=False) as response,
-            ):
-                if response.status != 200:
-                    raise VerifierUnavailable(f"HTTP {response.status}")
-                return _verdict(await _body(response))
-        except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
-            raise VerifierUnavailable(type(error).__name__) from error
+            # Not `client.build_request`, which would add the header User-Agent.
+            request = httpx.Request("POST", self._url, data=form, headers=headers)
+            async with asyncio.timeout(TIMEOUT):
+                response = await client.send(request, stream=True, follow_redirects=False)
+                try:
+                    if response.status_code != 200:
+                        raise VerifierUnavailable(f"HTTP {response.status_code}")
+                    return _verdict(await _body(response))
+                finally:
+                    await response.aclose()
+        except request_errors() as error:  # a TimeoutError is an OSError
+            raise VerifierUnavailable(failure_of(error).name) from error
 
     async def aclose(self) -> None:
-        if self._session:
-            await self._session.close()
-            self._session = None
-
-    def _opened(self) -> aiohttp.ClientSession:
-        import aiohttp
-
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=_AT_ONCE),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-                skip_auto_headers=("User-Agent",),
-            )
-        return self._session
+        client, self._client = self._client, None
+        if client:
+            await client.aclose()
 
 
-async def _body(response: aiohttp.ClientResponse) -> bytes:
+async def _body(response: httpx.Response) -> bytes:
     body = b""
-    while part := await response.content.read(_LONGEST):
+    async for part in response.aiter_raw():
         body += part
         if len(body) > _LONGEST:
             raise VerifierUnavailable("an answer that is too long")

@@ -1,10 +1,11 @@
-"""The FastAPI application: routes, the edge around them, errors in one shape."""
+"""Builds the FastAPI application: its routes, its middleware and its exception handlers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from asyncio import create_task
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
@@ -12,103 +13,130 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kefu import __version__
-from kefu.answer import Clock
+from kefu.auth.client_keys import ClientKeys
+from kefu.auth.identity import Identities
 from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
-from kefu.lean_typing import NamedTuple
-from kefu.web.desk import Desk
+from kefu.relay.completion_stream import Clock
+from kefu.web.caller import Gateway
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
-from kefu.web.gateway import Gateway
-from kefu.web.identity import Identities
 from kefu.web.openapi import describe
 from kefu.web.options import WebOptions
+from kefu.web.overload import Overload
 from kefu.web.questions import Questions
-from kefu.web.record import record_of
+from kefu.web.request_record import record_of
 from kefu.web.routes.chat import chat_routes
 from kefu.web.routes.site import site_routes
-from kefu.web.schemas import Health, build_models
+from kefu.web.runtime import ChatRuntime
+from kefu.web.schemas import Health, Problem
 
 if TYPE_CHECKING:
-    from kefu.turns import Turns
-    from kefu.web.kept import KeptChats
-    from kefu.web.panel import Panel
+    from kefu.auth.origin_secret import OriginSecret
+    from kefu.sessions.service import SessionService
+    from kefu.web.admin.panel import Panel
+    from kefu.web.routes.contact import Deliveries
+    from kefu.web.session_chat import KeptChats
 
 Application = FastAPI
-"""For those who only pass it on."""
+"""The application's type, for modules that must not import FastAPI."""
 
 
-class Parts(NamedTuple):
-    """What `kefu.assembly` chose for the application."""
+class AppParts(NamedTuple):
+    """The dependencies of the application. `kefu.bootstrap.service` creates them.
+
+    `turns` is None when the server does not store chats. `panel` is None when it is disabled.
+    """
 
     options: WebOptions
-    desk: Desk
+    runtime: ChatRuntime
     clock: Clock
     health: Callable[[], Health]
+    problems: Callable[[], Awaitable[Sequence[Problem]]]
+    """The reasons why no chat can be answered."""
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     identities: Identities
-    turns: Turns | None = None
+    origin_secret: OriginSecret | None = None
+    client_keys: ClientKeys = ClientKeys(())
+    turns: SessionService | None = None
     panel: Panel | None = None
-    """Where chats are kept."""
+    contact: Deliveries | None = None
 
 
-def create_app(parts: Parts) -> FastAPI:
+def create_app(parts: AppParts) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        build_models()
         await parts.start()
+        # A Lambda instance serves one request at a time, and is frozen between two requests.
+        watching = None if options.on_aws else create_task(overload.watch())
         yield
+        if watching:
+            watching.cancel()
         await parts.stop()
 
+    options, overload = parts.options, Overload(parts.clock.monotonic)
     app = FastAPI(
         title="Kefu",
         version=__version__,
         summary="Chat completions for a widget: streamed, limited, with rotating keys.",
+        openapi_url="/openapi.json" if options.openai_api or options.demo else None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # Costs time in every request, and would record exceptions with their texts.
+        # Telemetry would cost time in every request, and would record the texts of exceptions.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=lifespan,
     )
     app.add_exception_handler(KefuError, _kefu_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(Edge, origins=parts.options.origins, clock=parts.clock, log=parts.desk.log)
+    app.add_middleware(
+        Edge,
+        origins=options.origins,
+        clock=parts.clock,
+        log=parts.runtime.log,
+        overload=overload,
+        origin_secret=parts.origin_secret,
+    )
     for router in _routers(parts):
-        # Not `include_router`: FastAPI makes each route again, in the first request.
-        app.router.routes += router.routes
+        app.include_router(router)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 
 
-def _routers(parts: Parts) -> Iterator[APIRouter]:
-    """What only some services have is loaded only there: a cold start waits for every module."""
-    desk, options, questions = parts.desk, parts.options, Questions(parts.options)
+def _routers(parts: AppParts) -> Iterator[APIRouter]:
+    """Yield the routers of the enabled features.
+
+    Optional features are imported only when they are enabled, to keep cold starts short.
+    """
+    runtime, options, questions = parts.runtime, parts.options, Questions(parts.options)
     gateway = Gateway(
         parts.clock.now,
         trusted_hops=options.trusted_proxy_hops,
         behind_adapter=options.behind_adapter,
+        behind_cdn=options.behind_cdn,
     )
     kept: KeptChats | None = None
     if parts.turns is not None:
-        from kefu.web.kept import KeptChats
+        from kefu.web.routes.contact import contact_routes
         from kefu.web.routes.sessions import session_routes
+        from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(desk, parts.turns, gateway, parts.identities)
-        yield session_routes(desk, kept)
-    yield chat_routes(desk, questions, gateway, options, kept)
+        kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
+        yield session_routes(kept)
+        yield contact_routes(kept, parts.contact, options.body)
+    yield chat_routes(runtime, questions, gateway, options, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
 
-        yield admin_routes(parts.panel, desk, gateway)
+        yield admin_routes(parts.panel, runtime, gateway)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes
 
-        yield openai_routes(desk, questions, gateway)
-    yield site_routes(parts.health, demo=options.demo)
+        yield openai_routes(runtime, questions, gateway, parts.client_keys)
+    yield site_routes(parts.health, parts.problems, demo=options.demo)
 
 
-# The handlers await nothing, yet Starlette would call plain functions in a thread.
+# The handlers are `async` because Starlette runs synchronous handlers in a thread.
 
 
 async def _kefu_error(request: Request, error: Exception) -> Response:
@@ -119,7 +147,7 @@ async def _kefu_error(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """What the router itself raises: no such path, wrong method."""
+    """Convert the HTTP exceptions that Starlette's router raises, such as 404 and 405."""
     if not isinstance(error, HTTPException):
         raise error
     if error.status_code == 405:

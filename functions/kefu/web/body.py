@@ -1,4 +1,4 @@
-"""From a request's bytes to a `Question`: every limit is checked before the next step is taken."""
+"""Reads and validates JSON request bodies. The size limits are checked before parsing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.requests import ClientDisconnect, Request
 
 from kefu.errors import BodyTimeout, InvalidRequest, UnsupportedMediaType
@@ -15,13 +16,18 @@ from kefu.web.options import BodyLimits
 
 Body = TypeVar("Body", bound=BaseModel)
 
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# The closing quote is optional. Otherwise an unclosed string would fail to match once for every
+# quote inside it, which takes quadratic time.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
 async def read_json(request: Request, limits: BodyLimits) -> object:
-    """The JSON body of a request. Raises a KefuError for whatever is wrong with it."""
+    """Return the JSON body of a request.
+
+    Raises UnsupportedMediaType, BodyTimeout or InvalidRequest.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise UnsupportedMediaType("The Content-Type must be application/json.")
@@ -35,27 +41,39 @@ async def read_json(request: Request, limits: BodyLimits) -> object:
     try:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
         if _SURROGATE.search(raw):
-            # Encoding finds the halves; whole pairs have become one character by now.
+            # Encoding fails on an unpaired surrogate. `json.loads` has already joined the pairs.
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InvalidRequest("Half of a surrogate pair is no text.") from None
+        raise InvalidRequest("The body contains an unpaired surrogate.") from None
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, _Doubtful) else "The body is not valid JSON."
+        reason = str(error) if isinstance(error, _AmbiguousJson) else "The body is not valid JSON."
         raise InvalidRequest(reason) from None
     return value
 
 
 def checked(model: type[Body], value: object) -> Body:
-    """The body as a model; the first thing wrong with it becomes the error's `param`."""
+    """Validate a parsed body against a pydantic model.
+
+    Raises InvalidRequest. Its `param` is the path of the first invalid field.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        # Of a union pydantic names the branch, too: `messages.0.content.str`.
+        first = _first(error.errors(include_url=False, include_input=False, include_context=False))
+        # For a union pydantic appends the type of the branch: `messages.0.content.str`.
         path = [str(part) for part in first["loc"] if not str(part).startswith(("str", "list["))]
         message = first["msg"].removeprefix("Value error, ")
         param = ".".join(path) or None
         raise InvalidRequest(f"{param or 'body'}: {message}", param=param) from None
+
+
+def _first(errors: list[ErrorDetails]) -> ErrorDetails:
+    """Return the first error. Of a text or list of parts, that of the part if it is a list."""
+    *field, branch = errors[0]["loc"] or ("",)
+    if branch != "str":
+        return errors[0]
+    same_field = [error for error in errors if error["loc"][: len(field)] == tuple(field)]
+    return max(same_field, key=lambda error: len(error["loc"]))
 
 
 async def _read(request: Request, limits: BodyLimits) -> bytes:
@@ -88,16 +106,16 @@ def _deeper_than(depth: int, raw: bytes) -> bool:
     return False
 
 
-class _Doubtful(ValueError):
-    """Valid to some JSON parsers, and read differently by others."""
+class _AmbiguousJson(ValueError):
+    """JSON that some parsers reject or interpret differently from others."""
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _Doubtful(f"{name} is not valid JSON.")
+    raise _AmbiguousJson(f"{name} is not valid JSON.")
 
 
 def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    whole = dict(pairs)
-    if len(whole) != len(pairs):
-        raise _Doubtful("The body names the same key twice.")
-    return whole
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _AmbiguousJson("The body contains the same key twice.")
+    return result

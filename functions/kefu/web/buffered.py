@@ -1,7 +1,7 @@
-"""Answers held back until they are whole, for a caller that takes them in one piece.
+"""Buffers responses until they are complete, for Lambda integrations that do not stream.
 
-A Lambda function's buffered answer may have 6 MB; one that is longer would be an error without a
-body, without CORS headers, and with a model that goes on writing.
+Lambda limits a buffered response to 6 MB. If a response is longer, Lambda sends an error without a
+body and without CORS headers, and the model continues to generate text.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from kefu.errors import UpstreamUnavailable
 from kefu.web.error_response import error_response
 
 LARGEST = 6 * 1024 * 1024 - 64 * 1024
-"""Bytes of a body as JSON text; the rest of the 6 MB is for the headers around it."""
+"""The limit of a body in bytes, encoded as a JSON string. The rest of 6 MB is for headers."""
 
 
 class Buffered:
+    """ASGI middleware that sends a response only when it is complete.
+
+    A response over `largest` bytes is cancelled and replaced by a 503.
+    """
+
     def __init__(self, app: ASGIApp, largest: int = LARGEST) -> None:
         self._app = app
         self._largest = largest
@@ -32,11 +37,11 @@ class Buffered:
         async def hold(message: Message) -> None:
             nonlocal size
             if size > self._largest:
-                return  # what the application says to its own failure
+                return  # the application's error response to the exception raised below
             size += _size_in_json(message.get("body", b""))
             held.append(message)
             if size > self._largest:
-                raise _too_large()  # which ends the answer, and with it the model's
+                raise _too_large()  # cancels the application, and so the request to the model
 
         await self._app(scope, receive, hold)
         if size > self._largest:
@@ -47,17 +52,20 @@ class Buffered:
 
 
 def _too_large() -> UpstreamUnavailable:
-    message = "The answer is too long to be sent in one piece."
+    message = "The answer is too long for a response without streaming."
     return UpstreamUnavailable(message, should_retry=False)
 
 
 def _size_in_json(body: bytes) -> int:
-    """Quotes, line ends and whatever is not ASCII grow when an answer becomes a JSON string."""
+    """Return the length of a body as a JSON string.
+
+    Escaping lengthens quotes, line breaks and non-ASCII characters.
+    """
     return len(json.dumps(body.decode(errors="replace")))
 
 
 async def _refuse(start: Message, scope: Scope, receive: Receive, send: Send) -> None:
-    """503 in place of the answer, with the headers that every answer to this request has."""
+    """Send a 503 instead of the response, and keep its other headers, such as CORS."""
     response = error_response(_too_large())
     own = {name for name, _ in response.raw_headers}
     response.raw_headers += [pair for pair in start["headers"] if pair[0] not in own]

@@ -1,25 +1,101 @@
-"""Who asks, and how the answer is wanted: the same of every kind of question."""
+"""Reads from a request who is asking: the client's address, its proof and its deadline.
+
+The address and the deadline come from Lambda or from a trusted proxy. Values that a client can
+forge are never used. Mangum puts the Lambda event and context into the ASGI scope. The Lambda Web
+Adapter sends them in two headers, and overwrites those of the client. These headers are read only
+when `behind_adapter` says that requests come from the adapter alone.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
 from starlette.requests import Request
 
-from kefu.lean_typing import NamedTuple
-from kefu.verification import Proof
-from kefu.web.gateway import Gateway
+from kefu.auth.bot_check import Proof
+from kefu.chat.addresses import address_in
 from kefu.web.schemas import AnswerRequest
+
+VIEWER_HEADER = "true-client-ip"
+"""The header in which a CDN sends the visitor's address. It overwrites one of the visitor's."""
+
+END_EARLY = 2.0
+"""Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
+
+
+class Gateway:
+    def __init__(
+        self,
+        now: Callable[[], float],
+        *,
+        trusted_hops: int = 0,
+        behind_adapter: bool = False,
+        behind_cdn: bool = False,
+    ) -> None:
+        """`now` returns Unix time. `trusted_hops` is the number of trusted proxies.
+
+        `behind_cdn`: the Edge has checked that the request comes from the CDN.
+        """
+        self._now = now
+        self._trusted_hops = trusted_hops
+        self._behind_adapter = behind_adapter
+        self._behind_cdn = behind_cdn
+
+    def address(self, request: Request) -> str:
+        """Return the client's IP address, in its usual spelling.
+
+        Behind a CDN it is the address that the CDN saw. On Lambda it is the source IP of the
+        request context. Behind trusted proxies it is the
+        entry number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge
+        the entries further left. Otherwise it is the address of the TCP peer.
+        """
+        return address_in(self._address(request))
+
+    def _address(self, request: Request) -> str:
+        peer = request.client.host if request.client else "unknown"
+        if self._behind_cdn and (viewer := request.headers.get(VIEWER_HEADER, "")):
+            return viewer
+        if "aws.event" in request.scope:
+            return peer  # Mangum sets `client` to the source IP of the request context
+        if self._behind_adapter:
+            return _source_ip(_header_object(request, "x-amzn-request-context")) or peer
+        if self._trusted_hops:
+            chain = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+            hops = [part.strip() for part in chain if part.strip()]
+            if len(hops) >= self._trusted_hops:
+                return hops[-self._trusted_hops]
+        return peer
+
+    def seconds(self, request: Request) -> float | None:
+        """Return the seconds left for the answer. None: only the settings limit it."""
+        left: float | None = None
+        if "aws.event" in request.scope:
+            if context := request.scope.get("aws.context"):
+                left = context.get_remaining_time_in_millis() / 1000
+        elif self._behind_adapter:
+            deadline = _header_object(request, "x-amzn-lambda-context").get("deadline")
+            if isinstance(deadline, int) and deadline:
+                left = deadline / 1000 - self._now()
+        return None if left is None else max(0.0, left - END_EARLY)
 
 
 class Caller(NamedTuple):
     ip: str
-    """The address that limits are counted by."""
+    """The client address that the rate limits count requests by."""
     proof: Proof
     stream: bool = True
-    """Else the answer comes in one piece."""
+    """True: server-sent events. False: one JSON object."""
     seconds: float | None = None
-    """After which the answer must have ended, whatever is still to come."""
+    """The time limit of the answer. None: only the limits in the settings apply."""
     wants_usage: bool = False
+    """Whether the stream includes the token usage (`stream_options.include_usage`)."""
     client_message_id: str | None = None
+    sources: bool | Literal["text"] = False
+    """Whether the stream has events that name the sources, or the text ends with a list of them."""
+    client: str = ""
+    """The name of the key with which a client of `/v1` has identified itself."""
 
 
 def caller_of(
@@ -32,4 +108,29 @@ def caller_of(
         seconds=gateway.seconds(request),
         wants_usage=body.wants_usage,
         client_message_id=body.client_message_id,
+        sources=body.sources,
     )
+
+
+def _header_object(request: Request, name: str) -> dict[str, object]:
+    """Parse a header as a JSON object; empty if absent, as in the adapter's readiness check."""
+    try:
+        value = json.loads(request.headers.get(name, "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _source_ip(context: dict[str, object]) -> str | None:
+    """REST APIs put the source IP into `identity`, HTTP APIs and Function URLs into `http`."""
+    for name in ("identity", "http"):
+        part = context.get(name)
+        if isinstance(part, dict) and isinstance(address := part.get("sourceIp"), str) and address:
+            return address
+    return None
+
+
+def bearer_of(request: Request) -> str:
+    """The token of `Authorization: Bearer`; empty without one."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

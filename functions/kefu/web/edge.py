@@ -1,33 +1,47 @@
-"""The outermost layer: request ids, origins, headers every answer has, and the last catch."""
+"""The outermost ASGI middleware: request ids, CORS, common headers and unhandled exceptions."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kefu.answer import Clock
-from kefu.errors import KefuError, OriginNotAllowed
+from kefu.errors import KefuError, OriginNotAllowed, UpstreamUnavailable
+from kefu.relay.completion_stream import Clock
 from kefu.web.error_response import error_response
 from kefu.web.log import RequestLog
-from kefu.web.record import Record
+from kefu.web.overload import Overload
+from kefu.web.request_record import Record
+
+if TYPE_CHECKING:
+    from kefu.auth.origin_secret import OriginSecret
 
 _GUARDED = ("/api/", "/v1/")
-"""Paths that cost money, for allowed origins alone; all others are public files."""
+"""Paths that only allowed origins may call, because they cost money. Other paths are public."""
 
-_OPERATORS = "/admin"
-"""For no other origin at all."""
+_CANCEL = "/api/chat/cancel"
+
+_OF_THE_PROCESS = ("/health", "/ready")
+"""Paths that Lambda and monitors ask without the CDN. They cost nothing and tell no secret."""
+
+_ADMIN = "/admin"
+"""The path of the operator's panel. It gets no CORS headers, so other origins cannot read it."""
 
 _EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
-    "X-Verification-Pass, x-should-retry"
+    "X-Upstream, X-Verification-Pass, x-should-retry"
 )
 _HEADERS_ALLOWED = "Content-Type, Authorization, X-Session-Token, X-User-Token"
 _METHODS_ALLOWED = "GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_AGE = "600"
+_LONGEST_ORIGIN = 200
+"""Characters of a refused origin that the log shows."""
 
 _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -37,13 +51,25 @@ _ALWAYS = {
 
 
 class Edge:
+    """ASGI middleware that refuses foreign origins and writes one log line for each request."""
+
     def __init__(
-        self, app: ASGIApp, *, origins: Iterable[str], clock: Clock, log: RequestLog
+        self,
+        app: ASGIApp,
+        *,
+        origins: Iterable[str],
+        clock: Clock,
+        log: RequestLog,
+        overload: Overload,
+        origin_secret: OriginSecret | None = None,
     ) -> None:
+        """`origin_secret`: the check of the CDN's header; None without a CDN."""
         self._app = app
+        self._overload = overload
         self._origins = frozenset(origins)
         self._clock = clock
         self._log = log
+        self._origin_secret = origin_secret
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,15 +93,15 @@ class Edge:
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                self._dress(message, record, origin, guarded=_is_guarded(scope))
+                self._set_headers(message, record, origin, guarded=_is_guarded(scope))
             elif not message.get("more_body"):
-                report()  # before the end: a function may be frozen as soon as it has gone out
+                report()  # before the last chunk: Lambda may freeze the process after it
             await send(message)
 
         try:
             await self._answer(scope, receive, send_on, origin)
-        except Exception:  # noqa: BLE001 - the last catch there is
-            # No input may come here; if one does, it is answered in our shape and logged.
+        except Exception:  # noqa: BLE001 - the outermost handler
+            # A bug in Kefu: log it, and respond with the common error object.
             self._log.crashed(record)
             record.code = record.code or KefuError.code
             if not record.status:
@@ -87,9 +113,16 @@ class Edge:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, origin: str | None) -> None:
         headers = Headers(scope=scope)
         app: ASGIApp = self._app
-        if _is_guarded(scope) and "origin" in headers and origin is None:
+        error: KefuError
+        if refusal := await self._refusal(scope, headers):
+            scope["state"]["record"].code = refusal.code
+            app = error_response(refusal)
+        elif _is_guarded(scope) and "origin" in headers and origin is None:
             error = OriginNotAllowed("This page is not allowed to use this service.")
-            scope["state"]["record"].code = error.code
+            record: Record = scope["state"]["record"]
+            record.code = error.code
+            # Log the origin, because the operator may want to add it to KEFU_ALLOWED_ORIGINS.
+            record.facts["origin"] = headers["origin"][:_LONGEST_ORIGIN]
             app = error_response(error)
         elif _is_preflight(scope, headers):
             app = Response(
@@ -100,23 +133,42 @@ class Edge:
                     "Access-Control-Max-Age": _PREFLIGHT_AGE,
                 },
             )
+        elif _is_work(scope) and self._overload.refuses(scope["state"].get("waited")):
+            error = UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
+            record = scope["state"]["record"]
+            record.code, record.facts["refused"] = error.code, "overload"
+            app = error_response(error)
         await app(scope, receive, send)
 
-    def _origin_to_allow(self, scope: Scope, headers: Headers) -> str | None:
-        """The request's Origin if it may read the answer; never a guess, never a pattern."""
-        given = headers.getlist("origin")
-        if len(given) != 1:
+    async def _refusal(self, scope: Scope, headers: Headers) -> KefuError | None:
+        """Return the error for a request that must come through the CDN and does not."""
+        if self._origin_secret is None or scope["path"] in _OF_THE_PROCESS:
             return None
-        origin = given[0]
-        if scope["path"].startswith(_OPERATORS):
+        try:
+            await self._origin_secret.check(headers)
+        except KefuError as error:
+            return error
+        return None
+
+    def _origin_to_allow(self, scope: Scope, headers: Headers) -> str | None:
+        """Return the request's Origin if it may read the response, else None.
+
+        Origins are compared exactly. No pattern is matched.
+        """
+        origins = headers.getlist("origin")
+        if len(origins) != 1:
+            return None
+        origin = origins[0]
+        if scope["path"].startswith(_ADMIN):
             return None
         if not _is_guarded(scope) or "*" in self._origins or origin in self._origins:
             return origin
-        own = {f"{scheme}://{headers.get('host')}" for scheme in (scope["scheme"], "https")}
-        return origin if origin in own else None
+        return origin if origin == _own_origin(scope, headers) else None
 
     @staticmethod
-    def _dress(message: Message, record: Record, origin: str | None, *, guarded: bool) -> None:
+    def _set_headers(
+        message: Message, record: Record, origin: str | None, *, guarded: bool
+    ) -> None:
         headers = MutableHeaders(scope=message)
         for name, value in _ALWAYS.items():
             headers.setdefault(name, value)
@@ -129,9 +181,29 @@ class Edge:
             headers["Access-Control-Expose-Headers"] = _EXPOSED
 
 
+def _own_origin(scope: Scope, headers: Headers) -> str | None:
+    """Return the server's own origin if the Host header is a loopback address, else None.
+
+    Any other Host header is not trusted, because DNS rebinding lets a foreign page send its own
+    name. Such names must be in the list of allowed origins.
+    """
+    host = headers.get("host", "")
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        loopback = name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return None
+    return f"{scope['scheme']}://{host}" if loopback else None
+
+
 def _is_preflight(scope: Scope, headers: Headers) -> bool:
     asks = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-    return asks and not scope["path"].startswith(_OPERATORS)
+    return asks and not scope["path"].startswith(_ADMIN)
+
+
+def _is_work(scope: Scope) -> bool:
+    """Whether an overloaded server refuses the request. A cancellation makes less work."""
+    return _is_guarded(scope) and scope["path"] != _CANCEL
 
 
 def _is_guarded(scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""The one place where errors become HTTP: OpenAI's error object, its status, its headers."""
+"""Maps every KefuError to HTTP: OpenAI's error object, the status and the headers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,9 @@ from starlette.responses import JSONResponse
 from kefu.errors import KefuError
 
 
-def error_body(error: KefuError) -> dict[str, object]:
-    return {
-        "error": {
-            "message": error.message,
-            "type": error.type,
-            "param": error.param,
-            "code": error.code,
-        }
-    }
-
-
 def error_event(error: KefuError) -> bytes:
-    """The same as the last event of a stream that has already begun."""
-    return b"data: " + json.dumps(error_body(error), separators=(",", ":")).encode() + b"\n\n"
+    """Encode the error as the last server-sent event, for a stream whose headers are sent."""
+    return b"data: " + json.dumps(error.body(), separators=(",", ":")).encode() + b"\n\n"
 
 
 def error_response(error: KefuError) -> JSONResponse:
@@ -31,6 +20,8 @@ def error_response(error: KefuError) -> JSONResponse:
         headers["Retry-After"] = str(error.retry_after)
     if error.should_retry is not None:
         headers["x-should-retry"] = str(error.should_retry).lower()
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
     if error.hangs_up:
         headers["Connection"] = "close"
-    return JSONResponse(error_body(error), error.status, headers)
+    return JSONResponse(error.body(), error.status, headers)

@@ -1,4 +1,4 @@
-"""Files of the package as they are served: read once, with an ETag, packed where a build did it."""
+"""Serves the static files of the package with ETags, and compressed if the build did this."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TYPES = {
 }
 
 _CODINGS = {"br": ".br", "gzip": ".gz"}
-"""What the widget's build has packed already, best first."""
+"""File suffixes of the compressed variants that the widget's build makes, smallest first."""
 
 
 class StaticFile:
-    """A file of the package and its packed siblings, each read once, served with its ETag."""
+    """A static file with its compressed variants. Each is read on first use and then cached."""
 
     def __init__(self, path: Path, cache: str, headers: Mapping[str, str] | None = None) -> None:
         self._headers = headers or {}
@@ -60,7 +60,7 @@ def serve(router: APIRouter, path: str, file: StaticFile) -> None:
     async def get(request: Request) -> Response:
         return file.response(request)
 
-    # Starlette's kind: FastAPI's would look for parameters in thirty functions that have none.
+    # A Starlette route, because FastAPI would inspect the signatures of some 30 such functions.
     router.add_route(router.prefix + path, get, methods=["GET", "HEAD"], include_in_schema=False)
 
 

@@ -1,4 +1,4 @@
-"""JSON of texts that a model wrote, which may hold half of a character."""
+"""JSON responses for text of a model, which may contain unpaired surrogates."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from starlette.responses import JSONResponse
 
 
-class Json(JSONResponse):
+class JsonResponse(JSONResponse):
     def render(self, content: object) -> bytes:
         return encoded(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def encoded(text: str) -> bytes:
-    """A lone surrogate becomes its escape, which in JSON is the same; nothing else changes."""
+    """Encode JSON text as UTF-8, with unpaired surrogates as JSON escapes (`\\ud800`)."""
     return text.encode(errors="backslashreplace")

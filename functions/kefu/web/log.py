@@ -1,4 +1,4 @@
-"""Logs as JSON lines, with every secret taken out by its value, and metrics inside the lines."""
+"""Writes one log line a request, without secrets, and with CloudWatch metrics inside it."""
 
 from __future__ import annotations
 
@@ -7,38 +7,31 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from kefu.answer import Clock
-from kefu.web.record import Record
+from kefu.relay.completion_stream import Clock
+from kefu.relay.redaction import PLACEHOLDER, Secrets
+from kefu.web.request_record import Record
 
-_BEARER = re.compile(r"(?i)bearer\s+[\w.~+/=-]+|\bsk-[\w-]{8,}")
+if TYPE_CHECKING:
+    from kefu.sessions.capacity import Level
+
+_CREDENTIAL = re.compile(
+    r"\b(?:(?i:bearer)\s{1,8}|sk-)(?=[\w.~+/=-]{0,99}\d)[\w.~+/=-]{20,}", re.ASCII
+)
+"""Matches strings that look like a credential, because Kefu does not know every secret.
+
+They have at least 20 characters and a digit among the first 100. The bounds keep the search
+linear."""
 
 Redact = Callable[[str], str]
 
 
-class Redactor:
-    """Replaces the known keys, and whatever looks like one, in a text."""
-
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        self.learn(secrets)
-
-    def learn(self, secrets: Iterable[str]) -> None:
-        """More keys. Those that were known stay so: a line may still hold one."""
-        self._known.update(secret for secret in secrets if len(secret) >= 4)
-        if self._known:
-            longest_first = sorted(self._known, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-
-    def __call__(self, text: str) -> str:
-        text = self._pattern.sub("[key]", text) if self._pattern else text
-        return _BEARER.sub("[key]", text)
+_SHOWN = ("method", "path", "status", "code", "origin", "duration_ms", "ttft_ms", "tokens")
 
 
 class _Text(logging.Formatter):
-    """For a person at a terminal: time, what, how long."""
+    """Formats a line for a terminal: time, message and the most important fields."""
 
     def __init__(self, redact: Redact) -> None:
         super().__init__("%(asctime)s  %(message)s", "%H:%M:%S")
@@ -48,14 +41,13 @@ class _Text(logging.Formatter):
         fields = vars(record)
         text = super().format(record)
         if "duration_ms" in fields:
-            shown = ("method", "path", "status", "code", "duration_ms", "ttft_ms", "tokens")
-            text += "".join(f"  {name}={fields[name]}" for name in shown if fields.get(name))
-        # ESC and its kind could drive the terminal.
+            text += "".join(f"  {name}={fields[name]}" for name in _SHOWN if fields.get(name))
+        # Control characters such as ESC could control the terminal.
         return self._redact(re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", text))
 
 
 class RequestLog:
-    """One line a request."""
+    """Writes the log: one line for each request, and notices of the service."""
 
     def __init__(
         self,
@@ -66,80 +58,104 @@ class RequestLog:
         secrets: Iterable[str] = (),
         metrics: str = "",
     ) -> None:
-        """`metrics`: the function's name where metrics are wanted, by which they are told apart."""
+        """`metrics`: the name of the Lambda function, as a metric dimension; empty: no metrics."""
         self._clock = clock
         self._level = level
         self._style = style
-        self.redactor = Redactor(secrets)
+        self.secrets = Secrets(secrets)
+        """The secrets that are removed from log lines and from stored chats."""
         self._metrics = metrics
         self._log = logging.getLogger("kefu")
 
     def open(self) -> None:
-        """Set up the process's logging: before the first line, off the event loop."""
-        # The server's own loggers, tracebacks among them, go the same way.
+        """Configure logging for the process. It blocks, so call it in a thread."""
+        # The root handler also redacts the lines of other loggers, such as tracebacks of uvicorn.
         server = logging.StreamHandler(sys.stderr)
         logging.basicConfig(handlers=[server], level=logging.WARNING, force=True)
         if self._style == "json":
             from kefu.web.json_lines import set_up
 
-            server.setFormatter(set_up(self._log.name, self.redactor))
+            server.setFormatter(set_up(self._log.name, self.redact))
         else:
-            server.setFormatter(_Text(self.redactor))
+            server.setFormatter(_Text(self.redact))
         self._log.setLevel(self._level)
+
+    def redact(self, text: str) -> str:
+        """Replace configured secrets, and strings that look like a credential, in a log line."""
+        return _CREDENTIAL.sub(PLACEHOLDER, self.secrets.hide(text))
 
     def request(self, record: Record) -> None:
         fields = record.fields(self._clock.monotonic())
-        fields |= self._metrics_of(_values(record, fields), by_code=True)
+        fields |= self._metrics_of(_values(record, fields))
         self._write(logging.INFO, "request", fields)
 
     def messages(self, record: Record) -> None:
-        """What the visitor and the model were told; only at DEBUG."""
-        if record.dialogue and self._log.isEnabledFor(logging.DEBUG):
-            body = json.loads(record.dialogue.call.body)
-            self._log.debug("messages", extra={"request_id": record.request_id, "sent": body})
+        """Log the request that was sent to the model, and refusals; only at level DEBUG."""
+        if not (record.dialogue and self._log.isEnabledFor(logging.DEBUG)):
+            return
+        call = record.dialogue.call
+        fields: dict[str, object] = {"request_id": record.request_id}
+        self._log.debug("messages", extra={**fields, "sent": json.loads(call.body)})
+        for attempt in call.attempts:
+            if attempt.said:
+                said = {"key": attempt.key, "outcome": attempt.outcome, "said": attempt.said}
+                self._log.debug("refused by the upstream", extra={**fields, **said})
 
     def notice(self, text: str) -> None:
-        """Something that the person running it should look at."""
+        """Log a warning for the operator."""
         self._log.warning(text)
 
     def degraded(self, what: str) -> None:
-        """The store failed, and Kefu goes on without it."""
+        """Log that the store failed and that Kefu continues without it."""
         metrics = self._metrics_of({"store_degraded": 1})
         self._write(logging.WARNING, f"store degraded: {what}", metrics)
+
+    def store_level(self, level: Level) -> None:
+        """Log a change of the store's level, which says how much of its space is used."""
+        metrics = self._metrics_of({"store_full": int(level in ("no_new_chats", "full"))})
+        self._write(logging.WARNING, f"store: {_LEVELS[level]}", {"store_level": level, **metrics})
 
     def crashed(self, record: Record) -> None:
         self._log.exception("a request crashed", extra={"request_id": record.request_id})
 
     def _write(self, level: int, text: str, fields: dict[str, object]) -> None:
-        """Where metrics are wanted also below the level: a line held back is an alarm held back."""
+        """Write a line. With metrics the level is ignored, because alarms depend on the line."""
         if self._metrics or self._log.isEnabledFor(level):
             name = self._log.name
             line = self._log.makeRecord(name, level, "", 0, text, (), None, extra=fields)
             self._log.handle(line)
 
-    def _metrics_of(self, values: dict[str, object], *, by_code: bool = False) -> dict[str, object]:
-        """CloudWatch's embedded metric format, version 0: the log line is the metric."""
+    def _metrics_of(self, values: dict[str, float]) -> dict[str, object]:
+        """Return the fields for metrics with these values; none without metrics."""
         if not self._metrics:
             return {}
-        metrics = [{"Name": name, "Unit": _UNITS.get(name, "Count")} for name in values]
-        dimensions = [["function"], ["function", "code"]] if by_code else [["function"]]
-        directive = {"Namespace": "Kefu", "Dimensions": dimensions, "Metrics": metrics}
-        timestamp = int(self._clock.now() * 1000)
-        values = {**values, "function": self._metrics}
-        return {**values, "_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [directive]}}
+        from kefu.web.metrics import embedded
+
+        return embedded(values, self._metrics, self._clock.now())
 
 
-_UNITS = {"ttft_ms": "Milliseconds", "duration_ms": "Milliseconds"}
+_LEVELS: dict[Level, str] = {
+    "ok": "there is room again",
+    "no_bodies": "80 % of KEFU_STORE_MAX_MB are used; requests and responses are not kept",
+    "no_new_chats": "90 % of KEFU_STORE_MAX_MB are used; new chats are not kept",
+    "full": "KEFU_STORE_MAX_MB is used; no message is kept",
+}
+
+_MEASURED = ("tokens", "ttft_ms")
 
 
-def _values(record: Record, fields: dict[str, object]) -> dict[str, object]:
-    """The metrics in a request's log line."""
-    values: dict[str, object] = {"requests": 1}
-    values |= {name: fields[name] for name in ("attempts", "tokens", *_UNITS) if name in fields}
+def _values(record: Record, fields: dict[str, object]) -> dict[str, float]:
+    """Return the metrics of a request by name."""
+    values: dict[str, float] = {"requests": 1}
+    for name in _MEASURED:
+        if isinstance(value := fields.get(name), int | float):
+            values[name] = value
     if record.code:
         values["errors"] = 1
     if record.dialogue:
         attempts = record.dialogue.call.attempts
-        values["cooldowns"] = sum(attempt.rested for attempt in attempts)
-        values["all_keys_cooling"] = int(record.code != "" and not attempts)
+        values["cooldowns"] = sum(attempt.cooled_down for attempt in attempts)
+        if failing := sum(attempt.failing for attempt in attempts):
+            values["keys_failing"] = failing
+        values["all_keys_cooling"] = int(record.dialogue.call.all_keys_cooling)
     return values

@@ -1,7 +1,7 @@
-"""What FastAPI cannot see by itself: bodies that we read with our own limits, and streams.
+"""Describes request bodies and streams in OpenAPI, because the routes do not declare them.
 
-As plain dictionaries, made when the document is first asked for: models in the routes' own
-declarations would each be built while the application is imported.
+The schemas are built when the document is first requested. FastAPI would build models that the
+routes declare during import, which slows cold starts.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 
+from kefu.web.completion_schemas import CompletionRequest
 from kefu.web.schemas import (
     CancelRequest,
     ChatRequest,
-    CompletionRequest,
+    ContactBody,
     ErrorBody,
     FeedbackRequest,
     Health,
     MessageRequest,
+    Ready,
+    ShownForm,
     ShownMessages,
 )
 
@@ -30,6 +33,7 @@ _BODIES: dict[tuple[str, str], type[BaseModel]] = {
     ("/api/chat", "post"): ChatRequest,
     ("/api/chat/cancel", "post"): CancelRequest,
     ("/api/chat/feedback", "post"): FeedbackRequest,
+    ("/api/sessions/{session_id}/contact", "post"): ContactBody,
     ("/v1/chat/completions", "post"): CompletionRequest,
 }
 _REF = "#/components/schemas/{model}"
@@ -47,7 +51,7 @@ def json_response(model: type[Mapping[str, object]]) -> Spec:
 
 
 def stream_response(*, also_json: bool = False) -> Spec:
-    # OpenAPI 3.2's word for the items of a stream, as FastAPI writes it, too.
+    # `itemSchema` is the keyword of OpenAPI 3.2 for the items of a stream. FastAPI uses it too.
     event = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
     content: Spec = {"text/event-stream": {"itemSchema": event}}
     if also_json:
@@ -68,7 +72,10 @@ _QUERY: Mapping[str, Spec] = {
 
 
 def session_parameters(*query: str) -> Spec:
-    """Read by hand: whatever is wrong with an id or a token is one and the same 404."""
+    """Describe the parameters of the session endpoints.
+
+    The routes parse them without FastAPI, so that an invalid id or token gives a 404, not a 422.
+    """
     text = {"type": "string"}
     return {
         "parameters": [
@@ -80,7 +87,7 @@ def session_parameters(*query: str) -> Spec:
 
 
 def _both_forms(operation: Spec) -> None:
-    """Where chats are kept: a whole conversation or one message, and never both."""
+    """Describe both bodies of `/api/chat` when chats are stored: a conversation or a message."""
     forms = [{"$ref": _REF.format(model=m.__name__)} for m in (ChatRequest, MessageRequest)]
     operation["requestBody"]["content"]["application/json"]["schema"] = {"oneOf": forms}
     operation["parameters"] = [
@@ -89,22 +96,25 @@ def _both_forms(operation: Spec) -> None:
 
 
 def describe(app: FastAPI) -> Spec:
-    """The OpenAPI document; made once, then kept by the application."""
+    """Return the OpenAPI document. It is built once and cached in the application."""
     if not app.openapi_schema:
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         for (path, method), model in _BODIES.items():
-            if path in document["paths"]:
+            if method in document["paths"].get(path, {}):
                 schema = {"$ref": _REF.format(model=model.__name__)}
                 body = {"required": True, "content": {"application/json": {"schema": schema}}}
                 document["paths"][path][method]["requestBody"] = body
         if "/api/sessions/{session_id}" in document["paths"]:
             _both_forms(document["paths"]["/api/chat"]["post"])
-        described = (ErrorBody, Health, MessageRequest, ShownMessages, *_BODIES.values())
+        described = (
+            *(ErrorBody, Health, MessageRequest, Ready, ShownForm, ShownMessages),
+            *_BODIES.values(),
+        )
         for model in described:
-            whole = TypeAdapter(model).json_schema(ref_template=_REF)
-            schemas |= {**whole.pop("$defs", {}), model.__name__: whole}
+            definition = TypeAdapter(model).json_schema(ref_template=_REF)
+            schemas |= {**definition.pop("$defs", {}), model.__name__: definition}
         app.openapi_schema = document
     return app.openapi_schema

@@ -1,20 +1,20 @@
-"""What the web edge needs to know of the configuration: plain values, given from outside."""
+"""The configuration values of the web layer, which does not import the settings itself."""
 
 from __future__ import annotations
 
-from kefu.lean_typing import NamedTuple
+from typing import NamedTuple
 
 
 class BodyLimits(NamedTuple):
     bytes: int = 65536
     depth: int = 32
     seconds: float = 10.0
-    """For the whole body to arrive."""
+    """The time limit for receiving the whole body."""
 
 
 class WebOptions(NamedTuple):
     origins: tuple[str, ...] = ()
-    """Pages that may ask, exact; `*`: all."""
+    """The allowed origins, compared exactly; `*` allows all."""
     body: BodyLimits = BodyLimits()
     max_messages: int = 200
     max_message_chars: int = 16000
@@ -22,6 +22,11 @@ class WebOptions(NamedTuple):
     max_output_tokens: int = 2048
     trusted_proxy_hops: int = 0
     behind_adapter: bool = False
-    """Only the Lambda Web Adapter can reach the server, so its headers are believed."""
+    """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""
+    on_aws: bool = False
+    behind_cdn: bool = False
+    """Whether every request is checked to come through a CDN, so that its headers are trusted."""
     openai_api: bool = True
+    openai_tools: bool = False
+    """Whether `/v1` passes tools, tool calls and their results."""
     demo: bool = True

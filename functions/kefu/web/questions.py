@@ -1,4 +1,4 @@
-"""Request bodies turned into questions, within the configured limits."""
+"""Converts request bodies into `Question` objects and applies the configured limits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from kefu.chat import Question
+from kefu.chat.completion import Question
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
+from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 from kefu.web.options import WebOptions
 from kefu.web.schemas import ChatRequest, ConversationRequest, MessageRequest
 
@@ -20,30 +21,49 @@ class Questions:
         self._options = options
 
     async def read(self, request: Request, model: type[R]) -> R:
-        """The checked body. Raises a KefuError that names what is wrong."""
+        """Return the validated body. Raises a KefuError for an invalid one."""
         value = await read_json(request, self._options.body)
         if _has(value, "message") and not _has(value, "messages"):
-            raise InvalidRequest("No chat is kept here: send `messages`.", param="message")
+            raise InvalidRequest(
+                "This server does not store chats: send `messages`.", param="message"
+            )
         return checked(model, value)
 
     async def read_either(self, request: Request) -> ChatRequest | MessageRequest:
-        """The same, where one message of a kept chat is understood, too."""
+        """Return the validated body: a whole conversation, or one message of a stored chat.
+
+        Raises a KefuError for an invalid body.
+        """
         value = await read_json(request, self._options.body)
         if not _has(value, "message"):
-            return checked(ChatRequest, value)
-        if _has(value, "messages"):
+            conversation = checked(ChatRequest, value)
+            if not conversation.store:
+                return conversation
+            body = conversation.first_message()
+        elif _has(value, "messages"):
             raise InvalidRequest("Send `messages` or `message`, not both.", param="message")
-        body = checked(MessageRequest, value)
+        else:
+            body = checked(MessageRequest, value)
+        if not body.message.strip():
+            raise InvalidRequest("message: is empty.", param="message")
         longest = self._options.max_message_chars
         if len(body.message) > longest:
             raise InvalidRequest(f"message: longer than {longest} characters.", param="message")
         return body
 
-    def question(self, body: ConversationRequest) -> Question:
+    async def read_completion(self, request: Request) -> CompletionRequest:
+        """Return the validated body of `/v1`. Raises a KefuError for an invalid one."""
+        value = await read_json(request, self._options.body)
+        refuse_unsupported(value, tools=self._options.openai_tools)
+        return checked(CompletionRequest, value)
+
+    def question(self, body: ConversationRequest | CompletionRequest) -> Question:
         options = self._options
         messages = body.conversation(options.max_messages, options.max_message_chars)
+        tools = body.tool_fields if isinstance(body, CompletionRequest) else {}
         temperature = options.temperature if body.temperature is None else body.temperature
-        return Question(messages, temperature, body.output_tokens(options.max_output_tokens))
+        longest = body.output_tokens(options.max_output_tokens)
+        return Question(messages, temperature, longest, tools=tools)
 
 
 def _has(value: object, name: str) -> bool:

@@ -1,58 +1,74 @@
-"""The shapes of requests and answers at the web edge, and in the OpenAPI document."""
+"""The schemas of request and response bodies, for validation and for the OpenAPI document."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
-from typing_extensions import TypedDict  # pydantic cannot read that of `typing` before 3.12
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StringConstraints
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
+from kefu.auth.bot_check import Proof
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
-from kefu.verification import Proof
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
-Kind = Literal["local-model", "scripted", "remote"]
-"""Who answers."""
+UpstreamKind = Literal["local-model", "scripted", "remote"]
+"""The kind of upstream that generates the answers."""
+
+DegradedReason = Literal["", "no_api_key", "store_full"]
+"""Why the service is degraded."""
 
 SessionName = Annotated[str, StringConstraints(max_length=64)]
 ProfileName = Annotated[str, StringConstraints(max_length=64)]
 ProfileText = Annotated[str, StringConstraints(max_length=1000)]
 
 
-class _Body(BaseModel):
-    # Unknown keys are ignored, and never forwarded: the upstream's body is built anew.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
+def _whole(value: object) -> object:
+    """JSON has one type of number, and some clients write `1.0` for 1."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class TextPart(_Body):
+Tokens = Annotated[int, BeforeValidator(_whole)]
+
+
+class StrictBody(BaseModel):
+    # Unknown keys are ignored. They never reach the upstream, whose body is built separately.
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class TextPart(StrictBody):
     type: Literal["text"]
     text: str
 
 
-class ChatMessage(_Body):
+class ChatMessage(StrictBody):
     role: Literal["system", "user", "assistant"]
     content: str | list[TextPart]
 
     def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content)
+        return text_of(self.content)
 
 
-class StreamOptions(_Body):
+def text_of(content: str | list[TextPart]) -> str:
+    return content if isinstance(content, str) else "\n".join(part.text for part in content)
+
+
+class StreamOptions(StrictBody):
     include_usage: StrictBool = False
 
 
-class AnswerRequest(_Body):
-    """What a request for an answer may hold besides the question."""
+class AnswerRequest(StrictBody):
+    """The fields that all requests for an answer share, besides the question."""
 
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    max_tokens: int | None = Field(None, ge=1)
-    max_completion_tokens: int | None = Field(None, ge=1)
+    max_tokens: Tokens | None = Field(None, ge=1)
+    max_completion_tokens: Tokens | None = Field(None, ge=1)
     stream_options: StreamOptions | None = None
     client_message_id: ClientMessageId | None = None
+    sources: StrictBool | Literal["text"] = False
+    """`true`: events of the stream name the pages that the answer cites. `text`: the answer ends
+    with a list of them."""
     verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
     verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
 
@@ -73,12 +89,12 @@ class AnswerRequest(_Body):
 
 
 class ConversationRequest(AnswerRequest):
-    """The whole conversation, the visitor's question last."""
+    """A whole conversation. The last message is the visitor's question."""
 
     messages: list[ChatMessage] = Field(min_length=1)
 
     def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
-        """The messages, in a valid order and within the limits. Raises InvalidRequest."""
+        """Return the messages after checking their order and the limits. Raises InvalidRequest."""
         if len(self.messages) > max_messages:
             raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
         messages = []
@@ -96,39 +112,55 @@ class ConversationRequest(AnswerRequest):
             messages.append(Message(message.role, text))
         if messages[-1].role != "user":
             raise InvalidRequest("The last message must be the user's.", param="messages")
+        if not messages[-1].content.strip():
+            raise InvalidRequest("The last message is empty.", param="messages")
         return messages
 
 
 class MessageRequest(AnswerRequest):
-    """One message of a chat that the server keeps."""
+    """One message of a chat that the server stores."""
 
-    message: str
+    message: str = Field(json_schema_extra={"pattern": r"\S"})
     session_id: SessionName | None = None
     config_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 
 
 class ChatRequest(ConversationRequest):
-    """`POST /api/chat`. Any `stream` is accepted: the answer always streams."""
+    """`POST /api/chat`. The answer always streams, so `stream` is ignored."""
+
+    store: StrictBool | None = None
+    """Whether this first message begins a chat that the server stores, if it stores chats."""
+
+    def first_message(self) -> MessageRequest:
+        """Return the only message, as the first one of a stored chat. Raises InvalidRequest."""
+        if len(self.messages) > 1 or self.messages[0].role != "user":
+            raise InvalidRequest("store: only for a single message of the user.", param="store")
+        fields = {name: getattr(self, name) for name in AnswerRequest.model_fields}
+        return MessageRequest.model_construct(message=self.messages[0].text(), **fields)
 
 
-class CompletionRequest(ConversationRequest):
-    """`POST /v1/chat/completions`."""
-
-    stream: StrictBool | None = None
-
-
-class CancelRequest(_Body):
+class CancelRequest(StrictBody):
     client_message_id: ClientMessageId
 
 
-class FeedbackRequest(_Body):
+class FeedbackRequest(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]
     session_id: SessionName | None = None
 
 
-# What is answered is not checked, and so no model: a document is all that is made of it.
+class ContactBody(StrictBody):
+    """A filled-in contact form. The form says which of the texts are required."""
+
+    client_message_id: ClientMessageId
+    name: Annotated[str, StringConstraints(max_length=200)] = ""
+    email: Annotated[str, StringConstraints(max_length=254)] = ""
+    message: Annotated[str, StringConstraints(max_length=4000)] = ""
+    consent: StrictBool = False
+
+
+# Responses are TypedDicts and not models: they are not validated, only described in OpenAPI.
 
 
 class ShownMessage(TypedDict):
@@ -142,7 +174,14 @@ class ShownMessage(TypedDict):
 class ShownMessages(TypedDict):
     messages: list[ShownMessage]
     before: int | None
-    """Of the page in front of this one; None: there is none."""
+    """The `before` parameter for the previous page. None: there are no older messages."""
+
+
+class ShownForm(TypedDict):
+    fields: list[Literal["name", "email", "message"]]
+    """Empty on a server without a contact form."""
+    consent: str
+    """The text that the visitor must accept; empty: none."""
 
 
 class ErrorDetail(TypedDict):
@@ -156,18 +195,34 @@ class ErrorBody(TypedDict):
     error: ErrorDetail
 
 
+class Problem(TypedDict):
+    code: Literal["no_api_key", "secret_not_read", "store_failed"]
+    message: str
+
+
+class Ready(TypedDict):
+    ready: bool
+    problems: list[Problem]
+    """Why no chat can be answered; empty if `ready`."""
+
+
+class LearntPages(TypedDict):
+    """What answers come from, on a server with learnt pages."""
+
+    pages: int
+    made: int
+    """Unix time of the run of `kefu learn`."""
+
+
 class Health(TypedDict):
     status: Literal["ok", "degraded"]
+    reason: DegradedReason
+    """Of `degraded`."""
     version: str
     model: str
-    upstream: Kind
+    upstream: UpstreamKind
     sessions: bool
-    """Whether `POST /api/chat` takes `message`, and chats are kept."""
+    """Whether `POST /api/chat` accepts `message` of a new chat, and stores it."""
     notice: str
-    """A sentence for the demo page about who answers."""
-
-
-def build_models() -> None:
-    """Build the validators of request bodies: at the start, not in the first request."""
-    for model in (ChatRequest, MessageRequest, CompletionRequest, CancelRequest, FeedbackRequest):
-        model.model_rebuild(force=True)
+    """A sentence for the demo page that names the kind of upstream."""
+    knowledge: NotRequired[LearntPages]

@@ -1,13 +1,13 @@
-"""A chat as a file that its visitor takes along."""
+"""Exports a stored chat as a file that the visitor downloads."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
-from kefu.lean_typing import NamedTuple
-from kefu.sessions import Session, StoredMessage
+from kefu.sessions.model import Session, StoredMessage
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
@@ -18,13 +18,13 @@ class Format(NamedTuple):
 
 
 def _as_json(session: Session, messages: Sequence[StoredMessage]) -> str:
-    whole = {
+    document = {
         "id": session.id,
         "title": session.title,
         "created_at": moment(session.created_at),
         "messages": [_fields(message) for message in messages],
     }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _fields(message: StoredMessage) -> Mapping[str, object]:
@@ -42,7 +42,7 @@ def _as_markdown(session: Session, messages: Sequence[StoredMessage]) -> str:
     parts = [f"# {session.title}", f"{moment(session.created_at)}"]
     for message in messages:
         parts.append(f"## {_speaker(message)}")
-        # What a visitor types is no Markdown: as a quotation it begins no heading of its own.
+        # The visitor's text is plain text: a block quote keeps it apart from the headings.
         quoted = message.role == "user"
         text = message.content
         parts.append("\n".join(f"> {line}" for line in text.split("\n")) if quoted else text)

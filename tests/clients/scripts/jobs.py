@@ -1,4 +1,4 @@
-"""What every client script does: read jobs on stdin, try each, print what came of it as JSON."""
+"""Shared by the client scripts: reads jobs from stdin, runs them, prints results as JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,23 @@ class Job:
     base_url: str
     question: str
     stream: bool
+
+
+TOOL_QUESTION = "tool"
+"""The question that is asked with a tool, with a system message beside it, and without a stream."""
+
+WEATHER: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather of a city.",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
 
 
 @dataclass
@@ -40,7 +57,7 @@ def tried(ask: Ask, job: Job) -> Outcome:
     outcome = Outcome()
     try:
         ask(job, outcome)
-    except Exception as error:  # noqa: BLE001 - which one it is is what is tested
+    except Exception as error:  # noqa: BLE001 - the test checks the class
         failed(outcome, error)
     return outcome
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-# In an environment of its own (requirements/clients.txt), which mypy does not see.
+# It is installed in an environment of its own (requirements/clients.txt), which mypy does not
+# check.
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import ChatOpenAI  # type: ignore[import-not-found]
 
-from tests.clients.scripts.jobs import Job, Outcome, run
+from tests.clients.scripts.jobs import TOOL_QUESTION, WEATHER, Job, Outcome, run
 
 
 def ask(job: Job, outcome: Outcome) -> None:
     model = ChatOpenAI(model="kefu", base_url=job.base_url, api_key="unused")
+    if job.question == TOOL_QUESTION:
+        use_tool(model, outcome)
+        return
     if not job.stream:
         answer = model.invoke(job.question)
         outcome.text = answer.content
@@ -18,6 +23,15 @@ def ask(job: Job, outcome: Outcome) -> None:
     for chunk in model.stream(job.question):
         outcome.text += chunk.content
         outcome.finish = chunk.response_metadata.get("finish_reason", outcome.finish)
+
+
+def use_tool(model: ChatOpenAI, outcome: Outcome) -> None:
+    messages = [SystemMessage("Be short."), HumanMessage(TOOL_QUESTION)]
+    bound = model.bind_tools([WEATHER])
+    called = bound.invoke(messages)
+    result = ToolMessage("sunny", tool_call_id=called.tool_calls[0]["id"])
+    outcome.text = bound.invoke([*messages, called, result]).content
+    outcome.finish = called.response_metadata["finish_reason"]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,10 @@ async function ask(job, outcome) {
   const messages = [{ role: "user", content: job.question }];
   const models = await client.models.list();
   const model = models.data[0].id;
+  if (job.question === "tool") {
+    await useTool(client, model, outcome);
+    return;
+  }
   if (!job.stream) {
     const answer = await client.chat.completions.create({ model, messages });
     outcome.text = answer.choices[0].message.content;
@@ -19,6 +23,29 @@ async function ask(job, outcome) {
     outcome.text += chunk.choices[0].delta.content ?? "";
     outcome.finish = chunk.choices[0].finish_reason;
   }
+}
+
+async function useTool(client, model, outcome) {
+  const messages = [
+    { role: "developer", content: "Be short." },
+    { role: "user", content: "tool" },
+  ];
+  const parameters = {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  };
+  const tools = [{ type: "function", function: { name: "weather", parameters } }];
+  const first = await client.chat.completions.create({ model, messages, tools });
+  const called = first.choices[0].message;
+  messages.push(called, {
+    role: "tool",
+    tool_call_id: called.tool_calls[0].id,
+    content: "sunny",
+  });
+  const second = await client.chat.completions.create({ model, messages, tools });
+  outcome.text = second.choices[0].message.content;
+  outcome.finish = first.choices[0].finish_reason;
 }
 
 function kinds(error) {

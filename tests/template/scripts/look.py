@@ -1,8 +1,8 @@
-"""Looks at a template as AWS and as `sam local` will: questions on stdin, a line of JSON each.
+"""Transforms a template as AWS and `sam local` do. Reads requests from stdin, one JSON per line.
 
-Stays for the next question: SAM's libraries take three seconds to load.
+It serves many requests, because SAM's libraries take three seconds to load.
 
-Runs in an environment of its own (requirements/sam.txt), which mypy does not see.
+Runs in an environment of its own (requirements/sam.txt), which mypy does not check.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import traceback
 from typing import Any
 
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-not-found]
 from samcli.lib.providers.sam_function_provider import (  # type: ignore[import-not-found]
     SamFunctionProvider,
 )
@@ -24,21 +25,25 @@ from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-not-foun
 
 class _NoPolicies:
     def load(self) -> dict[str, str]:
-        """The managed policies that SAM may name; this template names none of them."""
+        """The managed policies that SAM knows by name; the template uses none of them."""
         return {}
 
 
-def transformed(text: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The CloudFormation that AWS makes of the template."""
+def transformed(text: str, parameters: dict[str, Any], package: str) -> dict[str, Any]:
+    """The CloudFormation template that AWS makes. `package`: the name of the package in the
+    bucket.
+    """
     template = yaml_parse(text)
-    template["Resources"]["ChatFunction"]["Properties"]["CodeUri"] = "s3://bucket/package"
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = f"s3://bucket/{package}"
     defaults = {name: what.get("Default") for name, what in template["Parameters"].items()}
     found: dict[str, Any] = transform(template, {**defaults, **parameters}, _NoPolicies())
     return found
 
 
 def local(path: str, parameters: dict[str, str]) -> dict[str, Any]:
-    """What `sam local` would run."""
+    """The functions that `sam local` would run."""
     stacks, _ = SamLocalStackProvider.get_stacks(path, parameter_overrides=parameters)
     function = SamFunctionProvider(stacks).get("ChatFunction")
     return {
@@ -49,17 +54,29 @@ def local(path: str, parameters: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def create_only(kind: str) -> dict[str, Any]:
+    """The properties whose change replaces a resource, from AWS's schema of its type."""
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("eu-west-1", kind).schema
+    paths = [
+        *schema.get("createOnlyProperties", ()),
+        *schema.get("conditionalCreateOnlyProperties", ()),
+    ]
+    return {"properties": [path.removeprefix("/properties/") for path in paths]}
+
+
 def answer_to(question: dict[str, Any]) -> dict[str, Any]:
+    if "kind" in question:
+        return create_only(question["kind"])
     if "path" in question:
         return local(question["path"], question["parameters"])
-    return transformed(question["text"], question["parameters"])
+    return transformed(question["text"], question["parameters"], question.get("package", "package"))
 
 
 def main() -> None:
     for line in sys.stdin:
         try:
             answer: dict[str, Any] = {"found": answer_to(json.loads(line))}
-        except Exception:  # noqa: BLE001 - whatever it is, the test that asked shows it
+        except Exception:  # noqa: BLE001 - the calling test shows the error
             answer = {"failed": traceback.format_exc()}
         print(json.dumps(answer), flush=True)
 

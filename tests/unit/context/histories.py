@@ -1,4 +1,4 @@
-"""Conversations of every kind, and what is wrong with a window of one."""
+"""Generates conversations of every kind, and checks windows of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kefu.context import BYTES4, CHARACTERS, Message, MessageCounter, ToolCall, Window
-from kefu.tokens import estimate_tokens_v1
+from kefu.context.tokens import estimate_tokens_v1
 
 COUNTERS = {
     "bytes4": BYTES4,
@@ -27,7 +27,7 @@ def says(role: Any, pinned: bool = False) -> st.SearchStrategy[list[Message]]:
 
 @st.composite
 def tool_group(draw: st.DrawFn, *, sound: bool) -> list[Message]:
-    """Up to three calls at once and their results, in any order; or with something wrong."""
+    """Up to three tool calls at once and their results in any order; sometimes with an error."""
     calls = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=sound))
     results = list(draw(st.permutations(calls)))
     if not sound:
@@ -72,7 +72,7 @@ histories = st.builds(
 
 
 def positions(parts: Sequence[Message], whole: Sequence[Message]) -> list[int]:
-    """Where each stood: compared by identity, so nothing may be copied or changed."""
+    """The positions of messages, compared by identity: no message may be copied or changed."""
     where = {id(message): at for at, message in enumerate(whole)}
     return [where[id(message)] for message in parts]
 
@@ -82,7 +82,7 @@ def head_of(messages: Sequence[Message]) -> int:
 
 
 def last_group(messages: Sequence[Message]) -> range:
-    """The tool calls that a conversation ends in, with what is answered of them."""
+    """The tool calls at the end of a conversation, with the results that exist."""
     first = len(messages)
     while first and messages[first - 1].role == "tool":
         first -= 1
@@ -92,7 +92,9 @@ def last_group(messages: Sequence[Message]) -> range:
 
 
 def must_stay(messages: Sequence[Message]) -> set[int]:
-    """X10: by position. Of the last group, results of no call need not."""
+    """X10: the positions that must stay. In the last group, results without a call need not
+    stay.
+    """
     users = [at for at, m in enumerate(messages) if m.role == "user" and not m.summary]
     group = last_group(messages)
     waiting = Counter(c.id for at in group[:1] for c in messages[at].tool_calls)
@@ -105,7 +107,7 @@ def must_stay(messages: Sequence[Message]) -> set[int]:
 
 
 def refused_by_an_api(messages: Sequence[Message]) -> str:
-    """What is wrong with the tool calls of a prompt, or nothing."""
+    """The errors in the tool calls of a prompt; empty if there are none."""
     waiting: Counter[str | None] = Counter()
     for message in messages:
         if message.role == "tool":
@@ -120,7 +122,7 @@ def refused_by_an_api(messages: Sequence[Message]) -> str:
 
 
 def cost(messages: Sequence[Message], counter: MessageCounter) -> int:
-    """Written out, not by the counter's own method."""
+    """The token sum, computed without the counter's own method."""
     tokens = counter.priming
     for message in messages:
         tokens += counter.per_message + counter.count(message.content)
@@ -138,7 +140,7 @@ def check(
     *,
     tokens: bool = True,
 ) -> None:
-    """X19 and X12: everything that makes a window invalid."""
+    """X19 and X12: a list of everything that makes a window invalid."""
     kept, dropped = positions(window.messages, whole), positions(window.dropped, whole)
     assert kept == sorted(kept)
     assert dropped == sorted(dropped)

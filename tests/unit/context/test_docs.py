@@ -1,4 +1,4 @@
-"""docs/context.md, held against what it is about."""
+"""docs/context.md, compared with the library."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kefu.context import (
     MessageCounter,
     ToolCall,
     Window,
-    trim_messages,
     trim_with_summary,
+    window_for,
 )
 
 PAGE = (Path(__file__).parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
@@ -68,29 +68,29 @@ def _line(name: str, cells: Sequence[str]) -> str:
 def picture() -> str:
     whole, room = list(TALK.values()), Budget(10, reserve=0)
     lines = [_line("", list(TALK))]
-    lines.append(row("any, with room for all", trim_messages(whole, Budget(99), "fifo", ONE_EACH)))
-    lines += [row(name, trim_messages(whole, room, name, ONE_EACH)) for name in STRATEGIES]
+    lines.append(row("any, with room for all", window_for(whole, Budget(99), "fifo", ONE_EACH)))
+    lines += [row(name, window_for(whole, room, name, ONE_EACH)) for name in STRATEGIES]
     few = Budget(10, reserve=0, max_messages=7)
-    at_most = row("  with max_messages=7", trim_messages(whole, few, "sliding_window", ONE_EACH))
+    at_most = row("  with max_messages=7", window_for(whole, few, "sliding_window", ONE_EACH))
     lines.insert(4, at_most)
     told = asyncio.run(trim_with_summary(whole, room, tell, ONE_EACH))
     return "\n".join([*lines, row("summary", told)])
 
 
 def test_the_picture_of_a_window_is_what_the_strategies_do() -> None:
-    """X9, X12."""
+    """X9, X12: the page's diagram shows the messages that each strategy keeps."""
     (shown,) = re.findall(r"^```text\n(.*?)\n```$", PAGE, re.MULTILINE | re.DOTALL)
     assert shown == picture()
 
 
 def test_the_examples_run() -> None:
-    """And what the last one adds is a strategy like the others."""
+    """The strategy that the last example adds works like the built-in ones."""
     names: dict[str, object] = {}
     for example in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
         exec(compile(example, "context.md", "exec"), names)
     try:
         whole = [Message("user", text) for text in ("first", "second", "third", "fourth")]
-        window = trim_messages(whole, Budget(3, reserve=0), "keep_first", ONE_EACH)
+        window = window_for(whole, Budget(3, reserve=0), "keep_first", ONE_EACH)
         assert [m.content for m in window.messages] == ["first", "third", "fourth"]
     finally:
         del STRATEGIES["keep_first"]

@@ -1,4 +1,4 @@
-"""X14: the vectors that the Python and the TypeScript implementation are both held against."""
+"""X14: the test vectors that the Python and the TypeScript implementation share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kefu.context import (
     ToolCall,
     Window,
     build_llm_messages,
-    trim_messages,
     truncate_v1,
+    window_for,
 )
 from tests.golden.generate import COUNTERS, FILE, vectors
 
@@ -42,7 +42,7 @@ def agrees(window: Window, whole: list[Message], row: dict[str, Any]) -> bool:
 
 
 def test_the_vectors_are_those_that_the_script_writes() -> None:
-    """If this fails on purpose: python -m tests.golden.generate, and look at the difference."""
+    """After an intended change run `python -m tests.golden.generate`, and check the difference."""
     assert FILE.read_text(encoding="utf-8") == vectors()
 
 
@@ -51,7 +51,7 @@ def test_the_vectors_are_those_that_the_script_writes() -> None:
     [("介绍林默", 3), ("他的性格？", 4), ("林默是28岁侦探", 5), ("<identity>AI</identity>", 6)],
 )
 def test_the_vectors_have_the_specifications_byte_counts(text: str, bytes4: int) -> None:
-    """X3."""
+    """Requirement X3."""
     assert [row["bytes4"] for row in GOLDEN["tokens"] if row["text"] == text] == [bytes4]
 
 
@@ -59,7 +59,7 @@ def test_the_vectors_have_the_specifications_byte_counts(text: str, bytes4: int)
     ("text", "cjk_v1"), [("hello", 2), ("你好", 4), ("你好，我想咨询签证", 17)]
 )
 def test_the_vectors_have_the_specifications_v1_counts(text: str, cjk_v1: int) -> None:
-    """X4."""
+    """Requirement X4."""
     assert [row["cjk_v1"] for row in GOLDEN["tokens"] if row["text"] == text] == [cjk_v1]
 
 
@@ -74,7 +74,7 @@ def test_the_vectors_have_the_specifications_v1_counts(text: str, cjk_v1: int) -
     ],
 )
 def test_the_vectors_have_the_specifications_cuts(name: str, kept: int, chars: int) -> None:
-    """X5."""
+    """Requirement X5."""
     (row,) = (row for row in GOLDEN["v1"] if row["name"] == name)
     assert (len(row["kept"]), row["tokens"]) == (kept, chars)
 
@@ -87,7 +87,7 @@ def test_texts_count_as_in_the_vectors(name: str) -> None:
 
 
 def test_prompts_are_assembled_as_in_the_vectors() -> None:
-    """X1, X3."""
+    """Requirements X1 and X3."""
     for row in GOLDEN["assembly"]:
         history = messages(row["history"])
         built = build_llm_messages(row["system"], history, row["current"], row["budget"])
@@ -95,7 +95,7 @@ def test_prompts_are_assembled_as_in_the_vectors() -> None:
 
 
 def test_v1_cuts_as_in_the_vectors() -> None:
-    """X5."""
+    """Requirement X5."""
     for row in GOLDEN["v1"]:
         whole = messages(row["messages"])
         assert agrees(truncate_v1(whole, row["max_chars"]), whole, row), row["name"]
@@ -107,9 +107,9 @@ def test_windows_are_those_of_the_vectors(history: str) -> None:
     whole = HISTORIES[history]
     for row in GOLDEN["windows"]:
         if row["history"] == history:
-            budget = Budget(row["room"], reserve=0, cut_step=row["cut_step"])
+            budget = Budget(row["room"], reserve=0, trim_step=row["trim_step"])
             counter = MessageCounter(COUNTERS[row["counter"]])
-            assert agrees(trim_messages(whole, budget, row["strategy"], counter), whole, row)
+            assert agrees(window_for(whole, budget, row["strategy"], counter), whole, row)
             talk = MessageContextManager(budget, strategy=row["strategy"], counter=counter)
             for one in whole:
                 talk.add(one)

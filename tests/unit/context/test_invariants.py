@@ -13,7 +13,7 @@ from kefu.context import (
     MessageCounter,
     ToolCall,
     Window,
-    trim_messages,
+    window_for,
 )
 from kefu.context.ledger import Ledger
 from tests.unit.context.histories import (
@@ -46,11 +46,11 @@ def rooms(messages: Sequence[Message], counter: MessageCounter) -> range:
 def test_no_window_is_invalid_whatever_the_budget(
     name: str, counter: MessageCounter, whole: list[Message], step: float, most: int
 ) -> None:
-    """X19: every budget from 0 to the total, parallel tool calls, broken histories."""
+    """X19: every budget from 0 to the total, parallel tool calls, and histories with errors."""
     before = list(whole)
     for room in rooms(whole, counter):
-        budget = Budget(room, reserve=0, cut_step=step, max_messages=most)
-        window = trim_messages(whole, budget, name, counter)
+        budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
+        window = window_for(whole, budget, name, counter)
         check(window, whole, room, counter)
     assert whole == before
 
@@ -61,26 +61,28 @@ def test_no_window_is_invalid_whatever_the_budget(
 def test_a_conversation_kept_up_to_date_gives_the_same_window(
     name: str, whole: list[Message], step: float, most: int
 ) -> None:
-    """X6, X17: seen from its end or counted as it grew, positions and reasons are the same."""
+    """X6, X17: the stateless function and a conversation that grows message by message have the
+    same positions and reasons.
+    """
     counter = COUNTERS["bytes4"]
     ledger = kept_up_to_date(whole, counter)
     for room in rooms(whole, counter):
-        budget = Budget(room, reserve=0, cut_step=step, max_messages=most)
+        budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
         grown = STRATEGIES[name](ledger, budget)
-        fresh = trim_messages(whole, budget, name, counter)
+        fresh = window_for(whole, budget, name, counter)
         assert (grown.left_out, grown.tokens) == (fresh.left_out, fresh.tokens)
         assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_only_an_assistants_calls_wait_for_results(name: str) -> None:
-    """X9, X12: a result behind anything else is a stray, however the conversation is looked at."""
+    """X9, X12: the result of a call in a message of another role is dropped as a stray one."""
     counter = COUNTERS["bytes4"]
     asking = Message("system", "note", (ToolCall("1", "f", "{}"),))
     stray = Message("tool", "aaaa", tool_call_id="1")
     whole = [Message("user", "aaaa"), asking, stray, Message("user", "bbbb")]
     for room in rooms(whole, counter):
-        fresh = trim_messages(whole, Budget(room, reserve=0), name, counter)
+        fresh = window_for(whole, Budget(room, reserve=0), name, counter)
         grown = STRATEGIES[name](kept_up_to_date(whole, counter), Budget(room, reserve=0))
         assert stray in fresh.dropped
         assert fresh == grown
@@ -90,11 +92,11 @@ def test_only_an_assistants_calls_wait_for_results(name: str) -> None:
 @given(whole=histories)
 @settings(max_examples=50, deadline=None)
 def test_over_budget_only_what_must_stay_is_kept(name: str, whole: list[Message]) -> None:
-    """X10: `keep_important` keeps system messages behind the prompt as well."""
+    """X10: `keep_important` also keeps system messages after the prompt."""
     counter = COUNTERS["bytes4"]
     may_stay = {at for at, m in enumerate(whole) if m.role == "system" and name == "keep_important"}
     for room in rooms(whole, counter):
-        window = trim_messages(whole, Budget(room, reserve=0), name, counter)
+        window = window_for(whole, Budget(room, reserve=0), name, counter)
         if window.over_budget:
             kept = positions(window.messages, whole)
             costly = {at for at in kept if cost(whole[at : at + 1], counter) > 0}
@@ -102,18 +104,18 @@ def test_over_budget_only_what_must_stay_is_kept(name: str, whole: list[Message]
 
 
 def slowly(whole: list[Message], room: int, counter: MessageCounter) -> list[int]:
-    """`fifo` word for word: everything sound, then the oldest turn goes, and so on."""
+    """A slow `fifo` by its specification: drop broken groups, then the oldest turns."""
     stay = must_stay(whole)
     kept = sound(whole)
     first = [whole[at] for at in kept if at in stay or at in range(head(whole))]
-    if cost(first, counter) > room:  # a summary that does not fit beside what must stay
+    if cost(first, counter) > room:  # the summary does not fit
         kept = [at for at in kept if at in stay or at not in range(head(whole))]
     users = [at for at in kept if whole[at].role == "user" and not whole[at].summary]
     behind_head = [at for at in kept if at not in range(head(whole))]
     older = [at for at in behind_head if users and at < users[-1]]
     starts = [at for at in older if at in users] + users[-1:]
     cuts = starts[bool(older and older[0] in users) :]
-    # Then the exchanges of the current turn.
+    # Then the older exchanges of the current turn are dropped.
     current = [at for at in behind_head if at not in older and at not in stay]
     cuts += [at for at in current if whole[at].role != "tool"][1:] + [len(whole)] * bool(current)
     for cut in cuts:
@@ -130,7 +132,7 @@ def head(whole: list[Message]) -> int:
 
 
 def sound(whole: list[Message]) -> list[int]:
-    """Without any budget's say: all but broken groups, each of which is shown by removing it."""
+    """All messages but those in broken groups, found by removing each group."""
     kept = list(range(len(whole)))
     at = 0
     while at < len(whole):
@@ -156,19 +158,19 @@ def sound(whole: list[Message]) -> list[int]:
 @given(whole=histories)
 @settings(max_examples=80, deadline=None)
 def test_fifo_follows_its_rule_on_any_conversation(whole: list[Message]) -> None:
-    """X9, X10: it drops no more than it has to."""
+    """X9, X10: it drops no more messages than necessary."""
     counter = COUNTERS["characters"]
     for room in rooms(whole, counter):
-        window = trim_messages(whole, Budget(room, reserve=0), "fifo", counter)
+        window = window_for(whole, Budget(room, reserve=0), "fifo", counter)
         expected = slowly(whole, room, counter)
         free = {at for at, m in enumerate(whole) if cost([m], counter) == 0}
         assert set(positions(window.messages, whole)) - free == set(expected) - free
 
 
 def test_a_broken_group_is_reported_apart_from_what_the_budget_drops() -> None:
-    """X12."""
+    """X12: its reason differs from the reason of messages that are over the budget."""
     whole = [Message("user", "aaaa"), Message("assistant", "bbbb"), Message("user", "cccc")]
     whole += [Message("tool", "dddd", tool_call_id="1"), Message("user", "eeee")]
-    window = trim_messages(whole, Budget(2, reserve=0))
+    window = window_for(whole, Budget(2, reserve=0))
     assert window.reasons == {"budget": 2, "broken_tool_group": 1}
     assert isinstance(window, Window)

@@ -1,4 +1,4 @@
-"""X10: what stays when room is short. Every message costs 1, unless it says otherwise."""
+"""X10: the messages that are kept when space is short. Each costs 1 by default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kefu.context import (
     MessageCounter,
     ToolCall,
     Window,
-    trim_messages,
+    window_for,
 )
 from kefu.context.ledger import Ledger
 
@@ -40,9 +40,9 @@ def names(messages: Iterable[Message]) -> str:
 
 
 def both_ways(room: int, strategy: str) -> Window:
-    """The same looked at from its end and kept up to date."""
+    """The window by the stateless function and by a growing conversation, which must be equal."""
     budget = Budget(room, reserve=0)
-    window = trim_messages(list(TALK.values()), budget, strategy, ONE_EACH)
+    window = window_for(list(TALK.values()), budget, strategy, ONE_EACH)
     talk = MessageContextManager(budget, strategy=strategy, counter=ONE_EACH)
     for message in TALK.values():
         talk.add(message)
@@ -56,7 +56,7 @@ def both_ways(room: int, strategy: str) -> Window:
         (11, "S + P1 a1 u2 P2 u3 a3 Q C R"),
         (10, "S + P1 u2 P2 u3 a3 Q C R"),
         (9, "S + P1 P2 u3 a3 Q C R"),
-        (8, "S + P1 P2 Q C R"),  # half a turn is not kept
+        (8, "S + P1 P2 Q C R"),  # half a turn is never kept
         (7, "S + P1 P2 Q C R"),
         (6, "S + P2 Q C R"),
         (5, "S + Q C R"),
@@ -64,7 +64,7 @@ def both_ways(room: int, strategy: str) -> Window:
     ],
 )
 def test_recent_turns_go_first_then_pins_and_the_summary_last(room: int, kept: str) -> None:
-    """X10: the oldest turn before the newer, the oldest pin before the newer."""
+    """X10: older turns are dropped before newer ones, and older pins before newer ones."""
     window = both_ways(room, "keep_important")
     assert (names(window.messages), window.over_budget) == (kept, False)
 
@@ -94,17 +94,19 @@ def test_system_question_and_open_tool_group_stay_without_room(strategy: str, ro
 
 
 def test_what_does_not_fit_leaves_its_room_to_what_comes_after_it() -> None:
-    """X10: a long summary to the pins, a long pin to the older ones, all of them to the turns."""
+    """X10: a long summary makes way for the pins, a long pin for older ones, and all for
+    the turns.
+    """
     summary, long = Message("user", "ssss", summary=True), Message("user", "lll", pinned=True)
     small, recent = Message("user", "p", pinned=True), Message("user", "r")
     asked = Message("user", "q")
     whole = [summary, small, long, recent, asked]
-    window = trim_messages(whole, Budget(3, reserve=0), "keep_important", MessageCounter(len))
+    window = window_for(whole, Budget(3, reserve=0), "keep_important", MessageCounter(len))
     assert window.messages == [small, recent, asked]
 
 
 def test_of_many_pins_that_do_not_fit_a_hundred_are_counted() -> None:
-    """裁剪性能, X17: a history in which everything is pinned costs no more for it."""
+    """裁剪性能, X17: a history in which all messages are pinned takes no longer."""
     counted = []
 
     def count(text: str) -> int:
@@ -116,14 +118,14 @@ def test_of_many_pins_that_do_not_fit_a_hundred_are_counted() -> None:
     for misses, found in ((99, True), (100, False)):
         counted.clear()
         whole = [*[long] * 5000, small, *[long] * misses, Message("user", "q")]
-        window = trim_messages(whole, budget, "keep_important", counter)
+        window = window_for(whole, budget, "keep_important", counter)
         assert (small in window.messages) is found
         assert len(counted) < 250
 
 
 @pytest.mark.parametrize("strategy", ["fifo", "sliding_window", "keep_important", "v1"])
 def test_no_more_is_counted_than_what_is_kept(strategy: str) -> None:
-    """X17: though `keep_important` and `v1` look for system messages everywhere."""
+    """X17: although `keep_important` and `v1` look for system messages everywhere."""
     counted = []
 
     def count(text: str) -> int:
@@ -132,7 +134,7 @@ def test_no_more_is_counted_than_what_is_kept(strategy: str) -> None:
 
     whole = [Message("user" if n % 2 else "assistant", "x") for n in range(5000)]
     whole[100] = Message("system", "note")
-    trim_messages(whole, Budget(20, reserve=0), strategy, MessageCounter(count))
+    window_for(whole, Budget(20, reserve=0), strategy, MessageCounter(count))
     assert len(counted) < 100
 
 
@@ -140,7 +142,7 @@ def test_no_more_is_counted_than_what_is_kept(strategy: str) -> None:
 def test_a_window_among_pins_asks_for_the_cost_of_each_a_few_times(
     pins: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """裁剪性能, X17: not again with every place at which the cut might be."""
+    """裁剪性能, X17: the cost is not requested again for every possible cut."""
     asked = []
     cost = Ledger.cost
 

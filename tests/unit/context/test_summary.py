@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,15 +14,15 @@ from kefu.context import (
     Message,
     MessageContextManager,
     ToolCall,
-    trim_messages,
     trim_with_summary,
+    window_for,
 )
 from kefu.context.trim.summary import summary_text
 from tests.unit.context.histories import cost, head_of, histories, must_stay, refused_by_an_api
 
 
 class Summarizer:
-    """Answers as it was told, and remembers what it was asked."""
+    """A summarizer that returns a given text, and records its calls."""
 
     def __init__(self, answer: str | Exception = "told again") -> None:
         self.answer = answer
@@ -35,7 +36,7 @@ class Summarizer:
 
 
 def turns(count: int, first: int = 0) -> list[Message]:
-    """Ten tokens each."""
+    """Turns of ten tokens each."""
     return [Message("user", f"{turn:04}" * 10) for turn in range(first, first + count)]
 
 
@@ -68,7 +69,7 @@ async def test_nobody_is_asked_while_everything_fits() -> None:
 
 
 async def test_a_summary_is_itself_summarised() -> None:
-    """X9: one message, however long it goes on."""
+    """X9: one message, for any length of the conversation."""
     first = await trim_with_summary([SYSTEM, *turns(12)], ROOM, Summarizer("one"), BYTES4)
     summarize = Summarizer("one and two")
     whole = [*first.messages, *turns(5, first=12)]
@@ -87,10 +88,10 @@ async def test_a_summary_is_itself_summarised() -> None:
 async def test_without_a_summary_the_window_is_that_of_fifo_and_says_why(
     answer: str | Exception, fallback: str
 ) -> None:
-    """X9."""
+    """Requirement X9."""
     whole = [SYSTEM, *turns(12)]
     window = await trim_with_summary(whole, ROOM, Summarizer(answer), BYTES4)
-    plain = trim_messages(whole, ROOM, "fifo", BYTES4)
+    plain = window_for(whole, ROOM, "fifo", BYTES4)
     assert window.fallback == fallback
     assert (window.messages, window.left_out) == (plain.messages, plain.left_out)
 
@@ -103,7 +104,7 @@ async def test_nobody_is_asked_where_there_is_no_room_for_an_answer() -> None:
 
 
 async def test_a_long_summary_is_cut_to_its_share() -> None:
-    """X9: a quarter of the room; the newest turns keep theirs."""
+    """X9: the share is a quarter of the room. The newest turns keep the rest."""
     whole, summarize = [SYSTEM, *turns(12)], Summarizer("很长" * 500)
     window = await trim_with_summary(whole, ROOM, summarize, BYTES4)
     told = window.messages[1]
@@ -113,12 +114,13 @@ async def test_a_long_summary_is_cut_to_its_share() -> None:
     assert len(window.messages) == 2 + 7
 
 
-async def test_a_cut_step_leaves_room_so_that_not_every_turn_asks() -> None:
-    """X11."""
+async def test_a_trim_step_leaves_room_so_that_not_every_turn_asks() -> None:
+    """X11: the step leaves room, so the next turns need no new summary."""
     summarize = Summarizer()
-    talk = MessageContextManager(Budget(100, reserve=0, cut_step=0.4), "SSSS", "summary", BYTES4)
+    talk = MessageContextManager(Budget(100, reserve=0, trim_step=0.4), "SSSS", "summary", BYTES4)
     for message in turns(40):
-        if talk.add(message):
+        talk.add(message)
+        if talk.over_limit:
             await talk.summarize(summarize)
         assert not talk.window().left_out
     assert len(summarize.asked) == pytest.approx(40 / 5, abs=2)
@@ -144,7 +146,7 @@ def running(messages: Sequence[Message]) -> MessageContextManager:
 
 
 async def test_the_manager_puts_the_summary_where_the_messages_were() -> None:
-    """X6: what was dropped says which summary tells of it."""
+    """X6: a dropped message refers to the summary that replaces it."""
     talk = running(turns(12))
     removed, fallback = await talk.summarize(Summarizer("facts"))
     assert fallback == ""
@@ -165,7 +167,7 @@ async def test_the_manager_puts_the_summary_where_the_messages_were() -> None:
 
 
 async def test_the_manager_loses_nothing_when_the_summariser_fails() -> None:
-    """X9: the window is that of fifo, the conversation stays whole."""
+    """X9: the window is that of `fifo`, and the conversation keeps all messages."""
     talk = running(turns(12))
     assert await talk.summarize(Summarizer(OSError())) == ((), "failed: OSError")
     assert talk.state().messages == 13
@@ -191,7 +193,7 @@ async def test_a_conversation_may_go_on_while_it_is_summarised(meanwhile: str) -
 
 
 async def test_tool_calls_are_summarised_with_their_results_or_not_at_all() -> None:
-    """X9."""
+    """Requirement X9."""
     call = Message("assistant", "", (ToolCall("1", "f", "{}"),))
     result = Message("tool", "r" * 200, tool_call_id="1")
     whole = [SYSTEM, Message("user", "q"), call, result, *turns(7)]
@@ -206,7 +208,7 @@ async def test_tool_calls_are_summarised_with_their_results_or_not_at_all() -> N
 async def test_no_window_with_a_summary_is_invalid(
     whole: list[Message], room: int, answer: str
 ) -> None:
-    """X19: what stays is in order and unchanged, and one summary stands behind the prompt."""
+    """X19: kept messages are in order and unchanged, and one summary follows the system prompt."""
     window = await trim_with_summary(whole, Budget(room, reserve=0), Summarizer(answer), BYTES4)
     assert refused_by_an_api(window.messages) == ""
     assert window.tokens == cost(window.messages, BYTES4)
@@ -221,3 +223,48 @@ async def test_no_window_with_a_summary_is_invalid(
         m for at, m in enumerate(window.messages) if at not in new
     ]
     assert window.dropped == [whole[at] for at in out]
+
+
+async def test_a_conversation_that_is_trimmed_again_is_summarised_rarely() -> None:
+    """X9: for a caller that stores no summary, such as the hook `summary`."""
+    asked: set[int] = set()
+
+    async def told(messages: Sequence[Message], previous: str) -> str:
+        asked.add(len(messages))
+        return "told"
+
+    whole = [SYSTEM]
+    summarised = 0
+    budget = Budget(300, reserve=0, trim_step=0.5)
+    for message in turns(80):
+        whole.append(message)
+        window = await trim_with_summary(whole, budget, told, BYTES4, repeated=True)
+        assert window.tokens <= 300
+        summarised += any(m.summary for m in window.messages)
+    assert summarised == 51
+    assert len(asked) <= 51 / 5
+
+
+async def test_a_summarizer_that_is_programmed_wrongly_is_no_outage() -> None:
+    """The error reaches its author, instead of conversations without summaries."""
+
+    async def nothing(messages: Sequence[Message], previous: str) -> None:
+        return None
+
+    def synchronous(messages: Sequence[Message], previous: str) -> str:
+        return "told"
+
+    for wrong in (nothing, synchronous):
+        given: Any = wrong
+        with pytest.raises(TypeError, match="summarize must be an async function"):
+            await trim_with_summary([SYSTEM, *turns(12)], ROOM, given, BYTES4)
+
+
+def test_a_compacted_conversation_is_not_compacted_again() -> None:
+    """X6, X11: also with steps."""
+    for count in range(5, 60):
+        talk = MessageContextManager(Budget(100, 0, 0.3), "SSSS", counter=BYTES4)
+        for message in turns(count):
+            talk.add(message)
+        talk.compact()
+        assert talk.compact().removed == ()

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import Message, ToolCall, Window, truncate_v1
+from kefu.context.tokens import utf16_length
 from kefu.messages import Role
-from kefu.tokens import utf16_length
 from tests.fakes.growth import assert_linear
 
 
@@ -25,7 +25,7 @@ def assistant(size: int, letter: str = "a") -> Message:
 
 
 def pair(size: int, letter: str) -> list[Message]:
-    """A question and its answer of `size` characters together."""
+    """A question and its answer, which have `size` characters together."""
     return [user(size // 2, letter), assistant(size - size // 2, letter.upper())]
 
 
@@ -38,21 +38,23 @@ def total(messages: Sequence[Message]) -> int:
 
 
 def test_exactly_6000_characters_are_left_untouched() -> None:
-    """X5, C11."""
+    """Requirements X5 and C11."""
     messages = [system(100), *pair(2000, "p"), *pair(2000, "q"), user(1900)]
     assert total(messages) == 6000
     assert split(truncate_v1(messages)) == (messages, [])
 
 
 def test_one_character_more_removes_the_oldest_turn() -> None:
-    """X5, C11."""
+    """Requirements X5 and C11."""
     messages = [system(100), *pair(2000, "p"), *pair(2000, "q"), user(1901)]
     kept = [messages[0], *messages[3:]]
     assert split(truncate_v1(messages)) == (kept, messages[1:3])
 
 
 def test_8600_characters_become_4600() -> None:
-    """X5: system 100, four pairs of 2000, a question of 500."""
+    """X5: the system prompt has 100 characters, four pairs have 2000 each, and the question has
+    500.
+    """
     messages = [system(100), *(m for p in "abcd" for m in pair(2000, p)), user(500)]
     assert total(messages) == 8600
     window = truncate_v1(messages)
@@ -61,7 +63,7 @@ def test_8600_characters_become_4600() -> None:
 
 
 def test_a_cut_that_lands_on_exactly_6000_goes_one_turn_further() -> None:
-    """X5: the total has to get below."""
+    """X5: the total must be below the limit."""
     messages = [system(100), *pair(1000, "p"), *pair(2000, "q"), *pair(3000, "r"), user(900)]
     assert total(messages) - 1000 == 6000
     window = truncate_v1(messages)
@@ -69,21 +71,21 @@ def test_a_cut_that_lands_on_exactly_6000_goes_one_turn_further() -> None:
 
 
 def test_a_leading_greeting_goes_with_the_first_turn() -> None:
-    """X5."""
+    """Requirement X5."""
     messages = [system(100), assistant(50, "g"), *pair(3000, "p"), *pair(2500, "q"), user(400)]
     window = truncate_v1(messages)
     assert split(window) == ([messages[0], *messages[4:]], messages[1:4])
 
 
 def test_a_greeting_alone_before_the_current_message_goes() -> None:
-    """X5: nothing but the system prompt and the current message is protected."""
+    """X5: only the system prompt and the current message are always kept."""
     messages = [system(100), assistant(3000, "g"), user(3000)]
     window = truncate_v1(messages)
     assert split(window) == ([messages[0], messages[2]], [messages[1]])
 
 
 def test_system_and_current_message_stay_even_if_they_are_too_long() -> None:
-    """X5, C11."""
+    """Requirements X5 and C11."""
     messages = [system(7000), *pair(10, "p"), user(8000)]
     window = truncate_v1(messages)
     assert split(window) == ([messages[0], messages[3]], messages[1:3])
@@ -97,7 +99,7 @@ def test_a_question_left_without_an_answer_is_a_turn_of_its_own() -> None:
 
 
 def test_what_follows_the_current_message_stays_with_it() -> None:
-    """A turn that is being worked on, tool results and all, is the current one."""
+    """The current turn, with its tool calls and results, is kept."""
     calling = Message("assistant", "a" * 4000, (ToolCall("1", "look", "{}"),))
     result = Message("tool", "t" * 4000, tool_call_id="1")
     messages = [*pair(2000, "p"), user(500), calling, result]
@@ -131,7 +133,7 @@ conversations = st.lists(
 
 
 def slowly(messages: list[Message], limit: int) -> list[Message]:
-    """The rule of the specification, word for word."""
+    """The rule of the specification, implemented without optimization."""
     kept = list(messages)
     if total(kept) <= limit:
         return kept
@@ -140,7 +142,8 @@ def slowly(messages: list[Message], limit: int) -> list[Message]:
         users = [i for i in movable if kept[i].role == "user"]
         if not users:
             return kept
-        # The oldest turn with what stands before it; of the last turn only what stands before it.
+        # Drop the oldest turn and the messages before it; of the last turn only the messages before
+        # it.
         end = users[1] if len(users) > 1 else users[0]
         going = {i for i in movable if i < end}
         if not going:
@@ -153,7 +156,7 @@ def slowly(messages: list[Message], limit: int) -> list[Message]:
 
 @given(conversations, st.integers(0, 200))
 def test_v1_follows_the_rule_on_any_conversation(messages: list[Message], limit: int) -> None:
-    """X5: and what is dropped and what is kept are together all there was, in order."""
+    """X5: dropped and kept messages together are the whole conversation, in order."""
     window = truncate_v1(messages, limit)
     assert list(window.messages) == slowly(messages, limit)
     kept, dropped = list(window.messages), list(window.dropped)
@@ -171,5 +174,5 @@ SHAPES: dict[str, Callable[[int], list[Message]]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_no_faster_than_the_input(shape: str) -> None:
-    """T31: up to four MiB."""
+    """T31: for up to four MiB."""
     assert_linear(SHAPES[shape], truncate_v1, 2**22)

@@ -16,7 +16,7 @@ from kefu.context import (
     MessageContextManager,
     View,
     message_counter,
-    trim_messages,
+    window_for,
 )
 
 LETTERS = [Message("user", letter) for letter in "abcdefghij"]
@@ -41,7 +41,7 @@ def test_a_view_is_the_sequence_of_what_it_shows(shown: set[int], low: int, high
 
 
 class Watched(Sequence[Message]):
-    """A long conversation that knows which of its messages were looked at."""
+    """A long conversation that records which of its messages were read."""
 
     def __init__(self, messages: list[Message]) -> None:
         self.messages = messages
@@ -61,15 +61,15 @@ class Watched(Sequence[Message]):
 
 @pytest.mark.parametrize("strategy", ["fifo", "sliding_window"])
 def test_what_is_dropped_is_not_looked_at(strategy: str) -> None:
-    """裁剪性能, X17: so that a history costs no more than what is kept of it."""
+    """裁剪性能, X17: the work depends on the kept messages, not on the length of the history."""
     whole = Watched([Message("system", "S"), *(Message("user", "x" * 40) for _ in range(5000))])
-    window = trim_messages(whole, Budget(101, reserve=0), strategy, BYTES4)
+    window = window_for(whole, Budget(101, reserve=0), strategy, BYTES4)
     assert (len(window.messages), len(window.dropped)) == (11, 4990)
     assert whole.seen == {0, 1, *range(4990, 5001)}
 
 
 def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> None:
-    """添加消息性能, X17: however many are kept."""
+    """添加消息性能, X17: for any number of kept messages."""
     talk = MessageContextManager(Budget(100_000, reserve=0), counter=BYTES4)
     for _ in range(10_000):
         talk.add(Message("user", "x" * 40))
@@ -81,7 +81,7 @@ def test_the_window_of_a_long_conversation_looks_at_a_few_messages_only() -> Non
 
 @pytest.mark.parametrize("unit", ["A reply of some words. ", "一个回答，不长也不短。"])
 def test_a_conversation_takes_less_than_twice_the_size_of_its_texts(unit: str) -> None:
-    """内存占用, X18: at 222 bytes a message, exact counts included."""
+    """内存占用, X18: with 222 bytes a message, including exact counts."""
     counter = message_counter("tiktoken:o200k_base")
     counter.count(unit)
     repeated = unit * (222 // len(unit.encode()) + 1)

@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "ar",
@@ -20,6 +20,7 @@ export default {
   answering: "جارٍ الرد…",
   copy: "نسخ",
   copied: "تم النسخ",
+  sources: "المصادر",
   again: "إجابة أخرى",
   up: "مفيد",
   down: "غير مفيد",
@@ -29,6 +30,10 @@ export default {
   offline: "أنت غير متصل بالإنترنت",
   sendingWaits: "أنت غير متصل بالإنترنت. ستُرسل رسالتك عند عودة الاتصال.",
   disclaimer: "الإجابات من إنشاء الذكاء الاصطناعي وقد تكون خاطئة",
+  download: "تنزيل المحادثة",
+  erase: "حذف المحادثة",
+  eraseForGood: "حذف نهائي؟",
+  failed: "تعذّر ذلك",
   endings: {
     whole: "اكتملت الإجابة",
     stopped: "تم الإيقاف",
@@ -40,4 +45,4 @@ export default {
     cut: "انقطعت الإجابة قبل نهايتها. يُرجى المحاولة مرة أخرى.",
     disconnected: "انقطع الاتصال. يُرجى المحاولة مرة أخرى.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

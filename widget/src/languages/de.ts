@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "de",
@@ -20,6 +20,7 @@ export default {
   answering: "Antwortet …",
   copy: "Kopieren",
   copied: "Kopiert",
+  sources: "Quellen",
   again: "Neu antworten",
   up: "Hilfreich",
   down: "Nicht hilfreich",
@@ -29,6 +30,10 @@ export default {
   offline: "Sie sind offline",
   sendingWaits: "Sie sind offline. Ihre Nachricht wird gesendet, sobald Sie wieder verbunden sind.",
   disclaimer: "Antworten stammen von einer KI und können falsch sein",
+  download: "Chat herunterladen",
+  erase: "Chat löschen",
+  eraseForGood: "Endgültig löschen?",
+  failed: "Das hat nicht geklappt",
   endings: {
     whole: "Die Antwort ist vollständig",
     stopped: "Angehalten",
@@ -42,4 +47,4 @@ export default {
     cut: "Die Antwort brach ab. Bitte versuchen Sie es noch einmal.",
     disconnected: "Die Verbindung ging verloren. Bitte versuchen Sie es noch einmal.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "es",
@@ -20,6 +20,7 @@ export default {
   answering: "Respondiendo…",
   copy: "Copiar",
   copied: "Copiado",
+  sources: "Fuentes",
   again: "Responder de nuevo",
   up: "Útil",
   down: "No es útil",
@@ -29,6 +30,10 @@ export default {
   offline: "Sin conexión",
   sendingWaits: "Sin conexión. Tu mensaje se enviará cuando vuelvas a tenerla.",
   disclaimer: "Las respuestas las genera una IA y pueden contener errores",
+  download: "Descargar chat",
+  erase: "Eliminar chat",
+  eraseForGood: "¿Eliminar para siempre?",
+  failed: "No se pudo hacer",
   endings: {
     whole: "La respuesta está completa",
     stopped: "Detenida",
@@ -41,4 +46,4 @@ export default {
     cut: "La respuesta se interrumpió. Inténtalo de nuevo.",
     disconnected: "Se perdió la conexión. Inténtalo de nuevo.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

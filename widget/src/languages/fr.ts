@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "fr",
@@ -20,6 +20,7 @@ export default {
   answering: "Réponse en cours…",
   copy: "Copier",
   copied: "Copié",
+  sources: "Sources",
   again: "Répondre à nouveau",
   up: "Utile",
   down: "Pas utile",
@@ -29,6 +30,10 @@ export default {
   offline: "Vous êtes hors ligne",
   sendingWaits: "Vous êtes hors ligne. Votre message partira dès votre retour.",
   disclaimer: "Les réponses sont générées par une IA et peuvent contenir des erreurs",
+  download: "Télécharger",
+  erase: "Supprimer",
+  eraseForGood: "Supprimer définitivement ?",
+  failed: "Cela n’a pas fonctionné",
   endings: {
     whole: "La réponse est terminée",
     stopped: "Arrêtée",
@@ -41,4 +46,4 @@ export default {
     cut: "La réponse s’est interrompue. Réessayez.",
     disconnected: "La connexion a été perdue. Réessayez.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

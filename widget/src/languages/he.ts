@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "he",
@@ -20,6 +20,7 @@ export default {
   answering: "עונה…",
   copy: "העתקה",
   copied: "הועתק",
+  sources: "מקורות",
   again: "תשובה נוספת",
   up: "מועיל",
   down: "לא מועיל",
@@ -29,6 +30,10 @@ export default {
   offline: "אין חיבור לאינטרנט",
   sendingWaits: "אין חיבור לאינטרנט. ההודעה תישלח כשהחיבור יחזור.",
   disclaimer: "התשובות נכתבות בידי בינה מלאכותית ועלולות להיות שגויות",
+  download: "הורדת הצ'אט",
+  erase: "מחיקת הצ'אט",
+  eraseForGood: "למחוק לצמיתות?",
+  failed: "הפעולה נכשלה",
   endings: {
     whole: "התשובה הושלמה",
     stopped: "נעצר",
@@ -40,4 +45,4 @@ export default {
     cut: "התשובה נקטעה. נא לנסות שוב.",
     disconnected: "החיבור נותק. נא לנסות שוב.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

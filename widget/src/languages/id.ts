@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "id",
@@ -20,6 +20,7 @@ export default {
   answering: "Sedang menjawab…",
   copy: "Salin",
   copied: "Disalin",
+  sources: "Sumber",
   again: "Jawab lagi",
   up: "Membantu",
   down: "Tidak membantu",
@@ -29,6 +30,10 @@ export default {
   offline: "Anda sedang luring",
   sendingWaits: "Anda sedang luring. Pesan akan dikirim saat koneksi kembali.",
   disclaimer: "Jawaban dibuat oleh AI dan bisa saja salah",
+  download: "Unduh obrolan",
+  erase: "Hapus obrolan",
+  eraseForGood: "Hapus selamanya?",
+  failed: "Tidak berhasil",
   endings: {
     whole: "Jawaban selesai",
     stopped: "Dihentikan",
@@ -40,4 +45,4 @@ export default {
     cut: "Jawaban terputus. Silakan coba lagi.",
     disconnected: "Koneksi terputus. Silakan coba lagi.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

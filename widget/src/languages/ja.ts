@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "ja",
@@ -20,6 +20,7 @@ export default {
   answering: "回答しています…",
   copy: "コピー",
   copied: "コピーしました",
+  sources: "出典",
   again: "もう一度回答",
   up: "役に立った",
   down: "役に立たなかった",
@@ -29,6 +30,10 @@ export default {
   offline: "オフラインです",
   sendingWaits: "オフラインです。接続が戻ると、メッセージが送信されます。",
   disclaimer: "回答は AI が生成したもので、誤りを含むことがあります",
+  download: "チャットを保存",
+  erase: "チャットを削除",
+  eraseForGood: "完全に削除しますか？",
+  failed: "できませんでした",
   endings: {
     whole: "回答が終わりました",
     stopped: "停止しました",
@@ -42,4 +47,4 @@ export default {
     cut: "回答が途中で終わりました。もう一度お試しください。",
     disconnected: "接続が切れました。もう一度お試しください。",
   },
-} satisfies Texts;
+} satisfies Dictionary;

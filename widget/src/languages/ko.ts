@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "ko",
@@ -20,6 +20,7 @@ export default {
   answering: "답변 중…",
   copy: "복사",
   copied: "복사됨",
+  sources: "출처",
   again: "다시 답변",
   up: "도움이 됐어요",
   down: "도움이 안 됐어요",
@@ -29,6 +30,10 @@ export default {
   offline: "오프라인 상태입니다",
   sendingWaits: "오프라인 상태입니다. 다시 연결되면 메시지가 전송됩니다.",
   disclaimer: "답변은 AI가 생성하며 틀릴 수 있습니다",
+  download: "대화 내려받기",
+  erase: "대화 삭제",
+  eraseForGood: "영구히 삭제할까요?",
+  failed: "실패했습니다",
   endings: {
     whole: "답변이 끝났습니다",
     stopped: "중지됨",
@@ -40,4 +45,4 @@ export default {
     cut: "답변이 중간에 끊겼습니다. 다시 시도해 주세요.",
     disconnected: "연결이 끊어졌습니다. 다시 시도해 주세요.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

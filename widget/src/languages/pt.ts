@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "pt",
@@ -20,6 +20,7 @@ export default {
   answering: "Respondendo…",
   copy: "Copiar",
   copied: "Copiado",
+  sources: "Fontes",
   again: "Responder novamente",
   up: "Útil",
   down: "Não foi útil",
@@ -29,6 +30,10 @@ export default {
   offline: "Você está sem conexão",
   sendingWaits: "Você está sem conexão. Sua mensagem será enviada quando ela voltar.",
   disclaimer: "As respostas são geradas por IA e podem conter erros",
+  download: "Baixar conversa",
+  erase: "Excluir conversa",
+  eraseForGood: "Excluir para sempre?",
+  failed: "Não funcionou",
   endings: {
     whole: "A resposta está completa",
     stopped: "Parada",
@@ -41,4 +46,4 @@ export default {
     cut: "A resposta foi interrompida. Tente novamente.",
     disconnected: "A conexão foi perdida. Tente novamente.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "ru",
@@ -20,6 +20,7 @@ export default {
   answering: "Отвечает…",
   copy: "Копировать",
   copied: "Скопировано",
+  sources: "Источники",
   again: "Ответить ещё раз",
   up: "Полезно",
   down: "Не помогло",
@@ -29,6 +30,10 @@ export default {
   offline: "Нет подключения к сети",
   sendingWaits: "Нет подключения к сети. Сообщение будет отправлено, когда связь восстановится.",
   disclaimer: "Ответы создаёт ИИ, в них возможны ошибки",
+  download: "Скачать чат",
+  erase: "Удалить чат",
+  eraseForGood: "Удалить навсегда?",
+  failed: "Не получилось",
   endings: {
     whole: "Ответ завершён",
     stopped: "Остановлено",
@@ -40,4 +45,4 @@ export default {
     cut: "Ответ прервался. Попробуйте ещё раз.",
     disconnected: "Соединение потеряно. Попробуйте ещё раз.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "vi",
@@ -20,6 +20,7 @@ export default {
   answering: "Đang trả lời…",
   copy: "Sao chép",
   copied: "Đã sao chép",
+  sources: "Nguồn",
   again: "Trả lời lại",
   up: "Hữu ích",
   down: "Không hữu ích",
@@ -29,6 +30,10 @@ export default {
   offline: "Bạn đang ngoại tuyến",
   sendingWaits: "Bạn đang ngoại tuyến. Tin nhắn sẽ được gửi khi có mạng trở lại.",
   disclaimer: "Câu trả lời do AI tạo ra và có thể sai",
+  download: "Tải cuộc trò chuyện",
+  erase: "Xóa cuộc trò chuyện",
+  eraseForGood: "Xóa vĩnh viễn?",
+  failed: "Không thực hiện được",
   endings: {
     whole: "Đã trả lời xong",
     stopped: "Đã dừng",
@@ -40,4 +45,4 @@ export default {
     cut: "Câu trả lời bị ngắt giữa chừng. Vui lòng thử lại.",
     disconnected: "Mất kết nối. Vui lòng thử lại.",
   },
-} satisfies Texts;
+} satisfies Dictionary;

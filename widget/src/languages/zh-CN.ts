@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "zh-CN",
@@ -20,6 +20,7 @@ export default {
   answering: "正在回答…",
   copy: "复制",
   copied: "已复制",
+  sources: "来源",
   again: "重新回答",
   up: "有帮助",
   down: "没有帮助",
@@ -29,6 +30,10 @@ export default {
   offline: "网络已断开",
   sendingWaits: "网络已断开，恢复后会自动发送。",
   disclaimer: "回答由 AI 生成，可能有误",
+  download: "下载对话",
+  erase: "删除对话",
+  eraseForGood: "确定删除？",
+  failed: "操作失败",
   endings: {
     whole: "回答完毕",
     stopped: "已停止回答",
@@ -40,4 +45,4 @@ export default {
     cut: "回答没有结束，请重试。",
     disconnected: "连接已中断，请重试。",
   },
-} satisfies Texts;
+} satisfies Dictionary;

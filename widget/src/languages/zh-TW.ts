@@ -1,4 +1,4 @@
-import type { Texts } from "../texts.ts";
+import type { Dictionary } from "../texts.ts";
 
 export default {
   lang: "zh-TW",
@@ -20,6 +20,7 @@ export default {
   answering: "正在回答…",
   copy: "複製",
   copied: "已複製",
+  sources: "資料來源",
   again: "重新回答",
   up: "有幫助",
   down: "沒有幫助",
@@ -29,6 +30,10 @@ export default {
   offline: "網路已中斷",
   sendingWaits: "網路已中斷，恢復後會自動傳送。",
   disclaimer: "回答由 AI 產生，可能有誤",
+  download: "下載對話",
+  erase: "刪除對話",
+  eraseForGood: "確定刪除？",
+  failed: "操作失敗",
   endings: {
     whole: "回答完畢",
     stopped: "已停止回答",
@@ -40,4 +45,4 @@ export default {
     cut: "回答沒有結束，請重試。",
     disconnected: "連線已中斷，請重試。",
   },
-} satisfies Texts;
+} satisfies Dictionary;

@@ -1,20 +1,21 @@
 /**
- * Markdown that arrives in pieces. A line that is complete is read once and never again; only
- * the line under way is read anew, on top of what stands. Long lines and long blocks are cut into
- * runs at places that depend on the text alone: the work for a piece does not depend on how much
- * is there already, and the outcome does not depend on how the text was cut into pieces.
+ * Parses Markdown that arrives in pieces. A complete line is parsed once. Only the incomplete last
+ * line is parsed again with each piece. Long lines and long blocks are divided into runs at places
+ * that depend on the text alone. So the work for a piece does not grow with the text, and the result
+ * does not depend on the pieces.
  *
- * CommonMark and GFM, but for: link definitions and footnotes (shown as written), HTML (shown as
- * written), blank lines between items (no matter), cells beyond the head of a table (kept), and
- * emphasis or a link that is longer than a run (shown as written).
+ * CommonMark and GFM, except: link definitions, footnotes and HTML are shown as written; blank lines
+ * between items have no effect; cells beyond the head of a table are kept; and emphasis or a link
+ * that is longer than a run is shown as written.
  */
 
 import { type Node, node } from "./node.ts";
 
-/** Characters; what is longer is cut. */
+/** Maximum length in characters of a line that is parsed at once; longer lines are divided. */
 const LINE = 4_096;
+/** Maximum length of a run in characters. */
 const RUN = 2_048;
-/** Quotes and lists inside each other; deeper marks are text. */
+/** Maximum depth of quotes and lists; deeper marks are text. */
 const DEPTH = 24;
 
 const BLANK = /^[ \t]*$/;
@@ -28,25 +29,25 @@ const RULE = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const UNDERLINE = /^ {0,3}(?:=+|-+) *$/;
 const QUOTE = /^ {0,3}> ?/;
 const COLUMNS = /^ {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/;
-/** The beginning of a line that may still become anything. */
+/** The start of a line that may still become any kind of block. */
 const UNDECIDED = /^[-+*>#=|:_`~ \t]*(?:\d{1,9}[.)]? *)?(?:\[[ xX]?\]? *)?$/;
 const LEADING = /^[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?/;
 
 export class Markdown {
-  /** Of its nodes only the last may still change, of that one's only the last, and so on. */
+  /** The root node. Only the last child of each node may still change. */
   readonly root: Node = node("div");
-  /** The root, then the quotes, lists and items that are open. */
+  /** The root, then the open quotes, lists and items. */
   #path: Node[] = [this.root];
-  /** A paragraph, code or table that is open. */
+  /** The open paragraph, code block or table. */
   #leaf: Node | undefined;
-  /** Blank lines, which belong to indented code if more of it comes. */
+  /** Pending blank lines: they belong to indented code if more code follows. */
   #blank = "";
   #line = "";
-  /** The line under way is a long one: the rest of it goes on in the same block. */
+  /** Whether the current line was divided: its remainder continues the same block. */
   #isLong = false;
   #undo: (() => void) | undefined;
 
-  /** More text. */
+  /** Parses more text. */
   feed(text: string): void {
     this.#revert();
     let from = 0;
@@ -59,7 +60,7 @@ export class Markdown {
     this.#attempt();
   }
 
-  /** No more text comes. */
+  /** Ends the text. */
   end(): void {
     this.#revert();
     if (this.#line) this.#complete();
@@ -80,7 +81,7 @@ export class Markdown {
     this.#isLong = false;
   }
 
-  /** Reads the line under way as if it were complete, in a way that can be taken back. */
+  /** Parses the incomplete line as if it were complete. The result can be undone. */
   #attempt(): void {
     const [path, leaf, blank] = [[...this.#path], this.#leaf, this.#blank];
     const ends: [at: Node, length: number, last: Node | undefined, text: string][] = [];
@@ -97,7 +98,7 @@ export class Markdown {
     };
     const isDecided = isFence(leaf) ? !/^[ `~]*$/.test(this.#line) : !UNDECIDED.test(this.#line);
     if (isDecided || this.#isLong) this.#read(this.#line, true);
-    // What looks like the head of a table most often is one.
+    // A line that looks like the head of a table usually is one.
     const text = this.#leaf?.kind === "p" ? (this.#leaf.kids[0]?.literal ?? "") : "";
     if (/^\|.+\|.*$/.test(text)) this.#table(text, "");
   }
@@ -107,7 +108,7 @@ export class Markdown {
     this.#undo = undefined;
   }
 
-  /** `isWhole`: the line ends here, as far as is known. */
+  /** `isWhole`: whether the line is complete. */
   #read(line: string, isWhole: boolean): void {
     if (this.#isLong) {
       append(lastBlock(this.root), line);
@@ -127,7 +128,7 @@ export class Markdown {
     else this.#begin(rest, depth, isInside, isWhole);
   }
 
-  /** A line inside of code. */
+  /** Adds the line to an open code block. Returns false if the line does not belong to one. */
   #goesOn(leaf: Node, rest: string): boolean {
     if (leaf.kind !== "pre") return false;
     if (isFence(leaf)) {
@@ -146,11 +147,11 @@ export class Markdown {
     return true;
   }
 
-  /** A line that is not blank: the quotes and items it opens, then what stands in them. */
+  /** Parses a line that is not blank: the quotes and items that it opens, then its content. */
   #begin(line: string, from: number, isInside: boolean, isWhole: boolean): void {
     let rest = line;
     let depth = from;
-    /** The paragraph that this line goes on with, if it turns out to be nothing else. */
+    /** The paragraph that this line continues, unless it starts another block. */
     let para = this.#leaf?.kind === "p" ? this.#leaf : undefined;
     let table = this.#leaf?.kind === "table" && isInside ? this.#leaf : undefined;
     for (;;) {
@@ -186,7 +187,7 @@ export class Markdown {
     else if (!isInside || !isWhole || !this.#columns(para, rest)) append(para, `\n${rest}`);
   }
 
-  /** What is told by its first line alone. */
+  /** Opens a heading, a rule or a fenced code block. Returns false if the line starts none of them. */
   #single(rest: string, depth: number, isWhole: boolean): boolean {
     const head = HEAD.exec(rest);
     if (head) {
@@ -207,7 +208,7 @@ export class Markdown {
     return true;
   }
 
-  /** Opens the item that begins here, and its list; returns what stands in it. */
+  /** Opens the item that begins here, and its list. Returns the content of the item's line. */
   #item(rest: string, depth: number, isDirect: boolean | undefined): string | false {
     const [, indent = "", mark = "", space = ""] = ITEM.exec(rest) ?? [];
     if (!mark) return false;
@@ -230,7 +231,7 @@ export class Markdown {
     return content.slice(task?.[0].length ?? 0);
   }
 
-  /** The second line of a table: what was the end of a paragraph is its head. */
+  /** Turns a paragraph's last line into a table's head if this line is a delimiter row. */
   #columns(para: Node, line: string): boolean {
     const run = para.kids.at(-1);
     if (!run || !line.includes("|") || !COLUMNS.test(line)) return false;
@@ -256,7 +257,7 @@ export class Markdown {
     this.#leaf = table;
   }
 
-  /** Closes what is deeper. */
+  /** Closes all blocks below this depth. */
   #close(depth: number): void {
     this.#path.length = depth;
     this.#leaf = undefined;
@@ -275,7 +276,7 @@ export class Markdown {
   }
 }
 
-/** The nodes of a text that is there as a whole. */
+/** The nodes of a complete text. */
 export function parse(text: string): Node {
   const markdown = new Markdown();
   markdown.feed(text);
@@ -283,7 +284,7 @@ export function parse(text: string): Node {
   return markdown.root;
 }
 
-/** What a line holds inside of a block that it continues. */
+/** The content of a line that continues an open block. */
 function within(block: Node, line: string): string | undefined {
   if (block.kind === "blockquote") {
     const mark = QUOTE.exec(line);
@@ -317,7 +318,7 @@ function append(block: Node, text: string): void {
   while (!isCode && run.literal.length > RUN) {
     const { literal: text } = run;
     let cut = 1 + Math.max(text.lastIndexOf("\n", RUN - 1), text.lastIndexOf(" ", RUN - 1));
-    // Neither a pair of surrogates nor an escape is cut.
+    // Neither a surrogate pair nor an escape is divided.
     if (cut === 0) cut = /[\ud800-\udbff\\]/.test(text[RUN - 1] ?? "") ? RUN - 1 : RUN;
     run.literal = text.slice(0, cut);
     run = node("span", text.slice(cut));

@@ -1,28 +1,31 @@
 /**
- * Emphasis, code, links and the rest of what stands inside a line: CommonMark's delimiter
- * algorithm, linear in the length of the text. Raw HTML stays text, images become links, and a
- * link to an address that a visitor should not follow stays as it was written.
+ * Parses the content of a line: emphasis, code and links, by CommonMark's delimiter algorithm, in
+ * linear time. Raw HTML stays text, images become links, and a link to an unsafe address is shown as
+ * written.
  *
- * Unlike CommonMark, emphasis may begin and end beside Chinese and Japanese punctuation, which no
- * space follows, and is not looked for further out than eight marks.
+ * Unlike CommonMark, emphasis may begin and end next to Chinese and Japanese punctuation, which is
+ * not followed by a space. The search for a mark's partner covers at most eight marks.
  */
 
 import { type Node, node } from "./node.ts";
 
 const QUOTED = /\\([!-/:-@[-`{-~])|&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,6});/gi;
 
-/** What is special, in the order of precedence. Every part of it gives up in linear time. */
+/**
+ * The syntax in the order of precedence; 1 begins a formula, which is shown as it is written. Each
+ * alternative fails in linear time.
+ */
 const TOKENS = new RegExp(
-  `(${QUOTED.source})|${[
-    /(?<! )( *\\?\n)/, // 4 end of a line
-    /(`+)/, // 5 code
-    /(\*+|_+|~+)/, // 6 emphasis
-    /(!?\[)/, // 7 opens a link
-    /(\])/, // 8 closes it
-    /<(https?:\/\/[^\s<>]+)>/, // 9 address in angle brackets
-    /(<br ?\/?>)/, // 10 the one tag that models write on purpose
+  `(\\\\[([]|\\$\\$)|(${QUOTED.source})|${[
+    /(?<! )( *\\?\n)/, // 5 end of a line
+    /(`+)/, // 6 code
+    /(\*+|_+|~+)/, // 7 emphasis
+    /(!?\[)/, // 8 opens a link
+    /(\])/, // 9 closes it
+    /<(https?:\/\/[^\s<>]+)>/, // 10 address in angle brackets
+    /(<br ?\/?>)/, // 11 the only tag that models often use
     /<[a-z/!?][^<>]*>/, // other tags, kept whole
-    /(?<![\w/:.-])(https?:\/\/[^\s<>`“”\u3001-\u3011\uff01-\uff1f]+)/, // 11 bare address
+    /(?<![\w/:.-])(https?:\/\/[^\s<>`“”\u3001-\u3011\uff01-\uff1f]+)/, // 12 bare address
   ]
     .map(({ source }) => source)
     .join("|")}`,
@@ -43,29 +46,39 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: "\u00a0",
 };
 
+/** The closing mark of a formula, by its opening mark. */
+const FORMULA_ENDS: Readonly<Record<string, string>> = { "\\(": "\\)", "\\[": "\\]", $$: "$$" };
+
 const MARK = /[\p{P}\p{S}]/u;
-/** Of the scripts that put spaces between words. */
+/** The letters of scripts that put spaces between words. */
 const LETTER = /[\w\xc0-\u1fff]/;
 
 /**
- * The nodes of a text. `isOpen`: more is to come, so what has been opened counts as closed at the
- * end, and signs that say nothing yet are left out.
+ * The nodes of a text. `isOpen`: more text follows, so an open mark counts as closed at the end, and
+ * marks that are still ambiguous are left out.
  */
 export function inline(source: string, isOpen: boolean): Node[] {
   const text = isOpen ? readable(source) : source;
   const pieces: Node[] = [];
-  /** Where brackets stand that may open a link. */
+  /** The positions of brackets that may open a link. */
   const brackets: number[] = [];
-  const unclosed = new Set<number>();
+  const unclosed = new Set<number | string>();
   const put = (written: string): void => void pieces.push(node("text", written));
   let from = 0;
   TOKENS.lastIndex = 0;
   for (let found = TOKENS.exec(text); found; found = TOKENS.exec(text)) {
     put(text.slice(from, found.index));
     from = TOKENS.lastIndex;
-    const [all, quoted, , , end, ticks, marks, opens, closes, framed, br, bare] = found;
+    const [all, formula, quoted, , , end, ticks, marks, opens, closes, framed, br, bare] = found;
     const address = framed ?? trimmed(bare ?? "");
-    if (end && !/\\| {2}/.test(end)) put("\n");
+    if (formula) {
+      let stop = unclosed.has(formula) ? -1 : text.indexOf(FORMULA_ENDS[formula] as string, from);
+      if (stop < 0) unclosed.add(formula);
+      else stop += 2;
+      if (stop < 0 && isOpen) stop = text.length;
+      put(stop < 0 ? plain(all) : text.slice(found.index, stop));
+      if (stop > 0) from = stop;
+    } else if (end && !/\\| {2}/.test(end)) put("\n");
     else if (end ?? br) pieces.push(node("br"));
     else if (ticks) {
       const { length } = ticks;
@@ -94,7 +107,7 @@ export function inline(source: string, isOpen: boolean): Node[] {
   return emphasis(pieces, isOpen);
 }
 
-/** Without what the end of an unfinished text cannot say yet. */
+/** The text without an ending that is ambiguous until more text arrives. */
 function readable(text: string): string {
   return text
     .replace(/!?\[([^[\]]*)\]\([^()\s]*$/, "$1")
@@ -110,7 +123,7 @@ function plain(text: string): string {
   });
 }
 
-/** Marks of emphasis that may open (o) and close (c); an eager one (e) most likely will be closed. */
+/** Marks of emphasis that may open (o) or close (c); an eager mark (e) will probably be closed. */
 function mark(sign: string, before: string, after: string): Node {
   const isWord = sign[0] === "_";
   const mayOpen = !!after.trim() && !(MARK.test(after) && LETTER.test(before));
@@ -137,7 +150,7 @@ function code(text: string): string {
   return isPadded ? line.slice(1, -1) : line;
 }
 
-/** A bare address without the punctuation of its sentence. */
+/** A bare address without the punctuation that follows it. */
 function trimmed(url: string): string {
   let end = url.length;
   while (end > 0 && "?!.,:;*_~'\"]|)".includes(url[end - 1] ?? "")) {
@@ -147,7 +160,7 @@ function trimmed(url: string): string {
   return url.slice(0, end);
 }
 
-/** At a `]`: the link it ends, or a plain bracket. Returns how much of the text was its target. */
+/** Handles a `]`: a link, or a plain bracket. Returns the length of the link's target. */
 function link(text: string, from: number, pieces: Node[], brackets: number[]): number {
   const at = brackets.pop();
   TARGET.lastIndex = from;
@@ -157,7 +170,7 @@ function link(text: string, from: number, pieces: Node[], brackets: number[]): n
     pieces.push(node("text", "]"));
     return 0;
   }
-  // A link holds no links; a picture in a link is its words.
+  // A link contains no links; an image in a link becomes its text.
   const kids = emphasis(pieces.splice(at + 1), false).flatMap((kid) =>
     kid.kind === "a" ? kid.kids : kid,
   );
@@ -216,7 +229,7 @@ function fits(opener: Node, closer: Node): boolean {
   );
 }
 
-/** Neighbouring texts are one text, empty ones none. */
+/** Joins adjacent texts, and removes empty ones. */
 function merged(nodes: readonly Node[]): Node[] {
   const kept: Node[] = [];
   for (const each of nodes) {

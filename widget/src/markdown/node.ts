@@ -1,13 +1,13 @@
-/** What an answer is made of. Plain values: the view turns them into elements. */
+/** The nodes of an answer. They are plain values; the view turns them into elements. */
 
-/** Named as in HTML, but for the first two and the run. */
+/** The kinds are named as in HTML, except the first two and the run. */
 export type Kind =
   | "text"
-  /** Signs that may open or close emphasis; never in what a parser hands out. */
+  /** A mark that may open or close emphasis; the parser's result contains none. */
   | "mark"
-  /** A run: a stretch of a block's own text; what is inside it is found by `inline.ts`. */
+  /** A part of a block's text. `inline.ts` parses it into the nodes below. */
   | "span"
-  // Blocks. The root is a div; every heading is an h3 with its level as its size.
+  // Blocks. The root is a div. Every heading is an h3; its level is in `size`.
   | "div"
   | "blockquote"
   | "ul"
@@ -21,7 +21,7 @@ export type Kind =
   | "tr"
   | "th"
   | "td"
-  // Inside a line.
+  // Inline nodes.
   | "em"
   | "strong"
   | "del"
@@ -32,11 +32,11 @@ export type Kind =
 export interface Node {
   readonly kind: Kind;
   readonly kids: Node[];
-  /** Of a text, a run and inline code; of a block of code its fence, empty if it is indented. */
+  /** The text of a text, run or inline code; the fence of a code block, empty if it is indented. */
   literal: string;
-  /** A link's address, the language of code, a cell's alignment, a list's mark, a task's state. */
+  /** A link's address, a code block's language, a cell's alignment, a list's mark, a task's state. */
   readonly info: string;
-  /** The level of a heading, the first number of a list, the indentation of an item or a fence. */
+  /** A heading's level, a list's first number, the indentation of an item or fence. */
   readonly size: number;
 }
 

@@ -1,25 +1,31 @@
-/** What a visitor may do with an answer that has ended: copy it, ask for another, rate it. */
+/** The buttons below a finished answer: copy it, request a new one, rate it. */
 
-import type { Rating, Turn } from "../conversation.ts";
-import type { Texts } from "../texts.ts";
-import { copyButton } from "./code.ts";
-import { button, element, icon } from "./dom.ts";
+import type { ExtraTexts } from "../extra-texts.ts";
+import type { Rating, Turn } from "../turn.ts";
+import { copyButton } from "./copy.ts";
+import { button, element } from "./dom.ts";
+import { AGAIN, CHECK, COPY, icon, THUMB } from "./icons.ts";
 
-export interface Acts {
+export interface ActionActs {
   again(): void;
-  /** `done` is called when it counts. */
+  /** `done` is called after the rating has changed. */
   rate(turn: Turn, rating: Rating, done: () => void): void;
 }
 
 /** A row of buttons. */
-export function actions(texts: Texts, turn: Turn, acts: Acts): HTMLElement {
+export function actions(
+  texts: ExtraTexts,
+  speak: (text: string) => void,
+  turn: Turn,
+  acts: ActionActs,
+): HTMLElement {
   const looks = (name: "copy" | "again" | "up" | "down") => ({
     className: name,
     ariaLabel: texts[name],
   });
   const thumbs = (["up", "down"] as const).map((rating) => {
     const rate = (): void => acts.rate(turn, turn.rating === rating ? "none" : rating, show);
-    return [rating, button(looks(rating), rate, icon("up"))] as const;
+    return [rating, button(looks(rating), rate, icon(THUMB))] as const;
   });
   const show = (): void => {
     for (const [rating, thumb] of thumbs) {
@@ -32,11 +38,13 @@ export function actions(texts: Texts, turn: Turn, acts: Acts): HTMLElement {
     { className: "actions" },
     copyButton(
       looks("copy"),
-      texts.copied,
       () => turn.answer,
-      (node, isCopied) => node.replaceChildren(icon(isCopied ? "check" : "copy")),
+      (node, isCopied) => {
+        node.replaceChildren(icon(isCopied ? CHECK : COPY));
+        if (isCopied) speak(texts.copied);
+      },
     ),
-    button(looks("again"), acts.again, icon("again")),
+    button(looks("again"), acts.again, icon(AGAIN)),
     ...thumbs.map(([, thumb]) => thumb),
   );
 }

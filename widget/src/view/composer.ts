@@ -1,11 +1,12 @@
-/** Where the visitor writes; its one button sends, or stops the answer under way. */
+/** The text field; its one button sends the text, or stops the answer in progress. */
 
 import type { Texts } from "../texts.ts";
-import { element, icon } from "./dom.ts";
+import { element } from "./dom.ts";
+import { icon, SEND, STOP } from "./icons.ts";
 
-/** The service refuses longer messages. */
+/** Maximum length of a message; the service refuses longer ones. */
 const MAX_CHARS = 16_000;
-/** The second click of a double click lands on Stop: too soon to be meant. */
+/** Within this time after sending, a click on Stop is the second half of a double click. */
 const SETTLE_MS = 500;
 
 export class Composer {
@@ -15,7 +16,7 @@ export class Composer {
   readonly #button: HTMLButtonElement;
   #busySince: number | undefined;
 
-  /** What is written is sent when `whenAllowed` lets it; `send` says whether it took the text. */
+  /** `whenAllowed` delays sending until the visitor consents; `send` returns whether it accepted. */
   constructor(
     texts: Texts,
     whenAllowed: (act: () => void) => void,
@@ -66,18 +67,23 @@ export class Composer {
   setBusy(isBusy: boolean): void {
     if (isBusy) this.#busySince ??= performance.now();
     else this.#busySince = undefined;
-    this.#button.replaceChildren(icon(isBusy ? "stop" : "send"));
+    this.#button.replaceChildren(icon(isBusy ? STOP : SEND));
     this.#button.ariaLabel = isBusy ? this.#texts.stop : this.#texts.send;
     this.#refresh();
   }
 
-  #send(send: (text: string) => boolean): void {
-    if (!send(this.#input.value)) return;
+  /** Clears the text. */
+  clear(): void {
     this.#input.value = "";
-    this.#resize();
+    this.#input.style.height = "";
+    this.#refresh();
   }
 
-  /** As tall as its text; only ever called while it is shown: what is hidden has no height. */
+  #send(send: (text: string) => boolean): void {
+    if (send(this.#input.value)) this.clear();
+  }
+
+  /** Fits the height to the text. Call it only while the field is visible: hidden, it has no height. */
   #resize(): void {
     this.#input.style.height = "auto";
     this.#input.style.height = `${this.#input.scrollHeight}px`;
@@ -87,12 +93,12 @@ export class Composer {
   #refresh(): void {
     const isIdle = this.#busySince === undefined;
     const isUseless = isIdle && !this.#input.value.trim();
-    // aria-disabled, not disabled: a disabled button would lose the focus to the page.
+    // aria-disabled instead of disabled: a disabled button would lose the focus.
     this.#button.ariaDisabled = String(isUseless);
   }
 }
 
-/** Enter that chooses a word of an input method. Safari ends the composition before the key. */
+/** Whether Enter confirms a word of an input method. Safari ends the composition before the key. */
 function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
 }

@@ -1,20 +1,22 @@
-/** What the visitor has to agree to before anything is sent, if the site asks for it. */
+/** The text that the visitor must accept before anything is sent, if the site has one. */
 
 import type { Texts } from "../texts.ts";
 import { button, element } from "./dom.ts";
 
-/** A second Enter or click right after the one that wanted to send is not meant as an agreement. */
+/** Within this time after sending, Enter or a click is a repetition and no consent. */
 const SETTLE_MS = 500;
 
 export class Consent {
   readonly node: HTMLDivElement;
   readonly #button: HTMLButtonElement;
+  readonly #text: string;
   #isGiven: boolean;
   #waiting: (() => void) | undefined;
   #since = Number.NEGATIVE_INFINITY;
 
-  /** Without a `text` there is nothing to agree to. */
+  /** Without a `text`, no consent is needed. */
   constructor(texts: Texts, text: string, isGiven: boolean, given: () => void) {
+    this.#text = text;
     this.#isGiven = isGiven || !text;
     this.#button = button(
       { className: "agree", ariaDescription: text },
@@ -31,7 +33,7 @@ export class Consent {
     );
   }
 
-  /** Does it at once, or when the visitor has agreed; what waited before is forgotten. */
+  /** Calls `act` when the visitor has accepted, or at once. It replaces an earlier waiting call. */
   whenGiven(act: () => void): void {
     if (this.#isGiven) {
       act();
@@ -40,6 +42,13 @@ export class Consent {
     this.#waiting = act;
     this.#since = performance.now();
     this.#button.focus();
+  }
+
+  /** Asks for consent again, and drops the waiting call. */
+  withdraw(): void {
+    this.#waiting = undefined;
+    this.#isGiven = !this.#text;
+    this.node.hidden = this.#isGiven;
   }
 
   #agree(given: () => void): void {

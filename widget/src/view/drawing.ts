@@ -1,4 +1,4 @@
-/** Line icons of one family, on a grid of 24. */
+/** The icon of the launcher, and the function that draws icons. */
 
 export const CHAT =
   "M9.1 18.5 4.6 20.5l.9-3.9a9 7.7 0 1 1 3.6 1.9ZM8.2 11.3h.01m3.8 0h.01m3.8 0h.01";

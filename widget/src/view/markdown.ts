@@ -1,9 +1,10 @@
 /**
- * An answer on the page: the nodes of `markdown/` as elements. Text only ever becomes a text
- * node. What is finished is never touched again, so a selection in it stays; what is open keeps
- * its elements as long as it stays what it is.
+ * Renders the nodes of `markdown/` as elements. Text becomes text nodes only. Elements of finished
+ * nodes are never changed, so a selection in them is kept. An open node keeps its elements until its
+ * kind changes.
  */
 
+import type { UseExtras } from "../extras.ts";
 import { Markdown } from "../markdown/block.ts";
 import { inline } from "../markdown/inline.ts";
 import type { Node as Parsed } from "../markdown/node.ts";
@@ -11,7 +12,7 @@ import type { Texts } from "../texts.ts";
 import { codeCard } from "./code.ts";
 import { element } from "./dom.ts";
 
-/** What stands for a node, and what its kids or its text go into. */
+/** A rendered node: its element, and the element for its children or its text. */
 interface Place {
   readonly node: ChildNode;
   readonly inner: Element | Text;
@@ -20,21 +21,23 @@ interface Place {
 interface Shown extends Place {
   parsed: Parsed;
   readonly kids: Shown[];
-  /** Of a run: what was read, and whether it was still open. */
+  /** For a run: its rendered text, and whether the run was still open. */
   source: string;
 }
 
-/** Of the number of a block, those that tell it from the others of its page. */
+/** The lowest bits of a block's number: its position on its page of blocks. */
 const PAGE_BITS = 4;
 
 export class Prose {
   readonly #texts: Texts;
+  readonly #useExtras: UseExtras;
   readonly #markdown = new Markdown();
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  constructor(into: Element, texts: Texts) {
+  constructor(into: Element, texts: Texts, useExtras: UseExtras) {
     this.#texts = texts;
+    this.#useExtras = useExtras;
     this.#shown = { parsed: this.#markdown.root, node: into, inner: into, kids: [], source: "" };
   }
 
@@ -43,13 +46,13 @@ export class Prose {
     this.#show(this.#shown, this.#markdown.root, true);
   }
 
-  /** No more text comes: what was opened and never closed is shown as written. */
+  /** Ends the text: marks that were opened and never closed are shown as written. */
   end(): void {
     this.#markdown.end();
     this.#show(this.#shown, this.#markdown.root, false);
   }
 
-  /** Brings it up to date, from the first of its kids that may have changed. */
+  /** Updates the elements, from the first child that may have changed. */
   #show(shown: Shown, parsed: Parsed, isOpen: boolean): void {
     shown.parsed = parsed;
     if (shown.inner instanceof Text) {
@@ -80,7 +83,7 @@ export class Prose {
     this.#show(shown, parsed, isOpen);
   }
 
-  /** Blocks stand together by the dozen: a browser then passes over those that are out of sight. */
+  /** Groups blocks into pages, so that the browser can skip the layout of pages that are not visible. */
   #into({ parsed, inner }: Shown, at: number): Element {
     if (parsed.kind !== "div") return inner as Element;
     const page = at >> PAGE_BITS;
@@ -91,9 +94,9 @@ export class Prose {
   #place({ kind, info, size }: Parsed, parent: Parsed): Place {
     const text = document.createTextNode("");
     if (kind === "text" || kind === "mark") return { node: text, inner: text };
-    if (kind === "pre") return codeCard(this.#texts, info);
+    if (kind === "pre") return codeCard(this.#texts, info, this.#useExtras);
     const node = element(kind);
-    // An element with a direction of its own is not asked for that of what it stands in.
+    // The browser skips elements with their own `dir` when it determines the direction of a parent.
     if (parent.kind === "div") node.dir = "auto";
     if (kind === "table") {
       const name = { className: "wide", tabIndex: 0, role: "group", ariaLabel: this.#texts.table };
@@ -117,7 +120,7 @@ export class Prose {
   }
 }
 
-/** The text of a run, read anew unless it is as it was. */
+/** Renders the text of a run, unless it is unchanged. */
 function read(shown: Shown, text: string, isOpen: boolean): readonly Parsed[] {
   const source = `${isOpen} ${text}`;
   if (source === shown.source) return shown.kids.map(({ parsed }) => parsed);
@@ -125,7 +128,7 @@ function read(shown: Shown, text: string, isOpen: boolean): readonly Parsed[] {
   return inline(text, isOpen);
 }
 
-/** Most often text has only grown. */
+/** Updates a text node. Most often the text has only grown. */
 function write(node: Text, text: string): void {
   if (text === node.data) return;
   if (text.startsWith(node.data)) node.appendData(text.slice(node.length));

@@ -1,35 +1,50 @@
-/** The dialog: its head, the conversation, the composer, and what is said aloud. */
+/** The dialog: its head, the conversation, the composer, and the announcements. */
 
 import type { Texts } from "../texts.ts";
-import { button, element, icon } from "./dom.ts";
+import { button, element } from "./dom.ts";
+import { CLOSE, icon, PENCIL } from "./icons.ts";
+
+export interface PanelOptions {
+  readonly title: string;
+  /** The address of the site's privacy page. */
+  readonly privacyUrl: string | undefined;
+}
+
+export interface PanelActs {
+  close(): void;
+  /** The visitor requests a new conversation. */
+  renew(): void;
+}
 
 export class Panel {
   readonly node: HTMLElement;
+  readonly #footer: HTMLElement;
+  #menu: HTMLElement | undefined;
+  #showsMenu = false;
   readonly #line = element("span");
   readonly #dot = element("i", { className: "dot" });
-  /** Read aloud at the start and the end of an answer; the growing text itself is not. */
+  /** Announced by screen readers at the start and the end of an answer, but not while it grows. */
   readonly #spoken = element("div", { className: "spoken", role: "status" });
 
   constructor(
     texts: Texts,
-    title: string,
+    { title, privacyUrl }: PanelOptions,
     mark: Node,
     parts: readonly HTMLElement[],
-    privacyUrl: string | undefined,
-    closed: () => void,
-    renewed: () => void,
+    acts: PanelActs,
   ) {
-    const footer = element("p", { className: "disclaimer" }, texts.disclaimer);
+    this.#footer = element("p", { className: "disclaimer" }, texts.disclaimer);
     if (privacyUrl) {
       const link = { href: privacyUrl, target: "_blank", rel: "noopener" };
-      footer.append(" · ", element("a", link, texts.privacy));
+      this.#footer.append(" · ", element("a", link, texts.privacy));
     }
     this.node = element(
       "section",
       { className: "panel", part: "panel", role: "dialog", ariaLabel: title, hidden: true },
+      // Not <header>, which would be a second banner of the page.
       element(
-        "header",
-        { part: "header" },
+        "div",
+        { className: "head", part: "header" },
         element("span", { className: "mark" }, mark),
         element(
           "div",
@@ -37,21 +52,20 @@ export class Panel {
           element("h2", {}, element("bdi", {}, title)),
           element("p", { className: "line" }, this.#dot, this.#line),
         ),
-        button({ className: "renew", ariaLabel: texts.newChat }, renewed, icon("pencil")),
-        button({ className: "close", ariaLabel: texts.close }, closed, icon("close")),
+        button({ className: "renew", ariaLabel: texts.newChat }, () => acts.renew(), icon(PENCIL)),
+        button({ className: "close", ariaLabel: texts.close }, () => acts.close(), icon(CLOSE)),
       ),
       ...parts,
-      footer,
+      this.#footer,
       this.#spoken,
     );
-    this.node.addEventListener("say", (event) => this.speak((event as CustomEvent<string>).detail));
     this.node.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !event.isComposing) closed();
-      // Held down, it would send, then stop, or agree to what it has just been asked for.
+      if (event.key === "Escape" && !event.isComposing) acts.close();
+      // A key that is held down must not send, then stop, or accept the consent text.
       const isHeld = event.repeat && event.key === "Enter";
       if (isHeld && (event.target as Element).matches("button")) event.preventDefault();
     });
-    // Shortcuts of the page would not see that a text field has the focus.
+    // The page's shortcuts cannot see that a text field inside the shadow root has the focus.
     for (const type of ["keydown", "keypress", "keyup"]) {
       this.node.addEventListener(type, (event) => event.stopPropagation());
     }
@@ -60,6 +74,19 @@ export class Panel {
   status(text: string, isOnline: boolean): void {
     this.#line.textContent = text;
     this.#dot.classList.toggle("off", !isOnline);
+  }
+
+  /** Adds the menu of a stored chat to the footer, once. */
+  addMenu(make: () => HTMLElement): void {
+    if (this.#menu) return;
+    this.#menu = make();
+    this.#menu.hidden = !this.#showsMenu;
+    this.#footer.append(this.#menu);
+  }
+
+  showMenu(isShown: boolean): void {
+    this.#showsMenu = isShown;
+    if (this.#menu) this.#menu.hidden = !isShown;
   }
 
   speak(text: string): void {

@@ -1,6 +1,6 @@
-/** Where the open panel is the whole screen: it keeps the focus, and clear of the keyboard. */
+/** On small screens the open panel covers the page: keeps the focus inside, and the keyboard clear. */
 
-/** widget.css says the same. */
+/** The same condition as in widget.css. */
 export const COVERS_PAGE = "(max-width: 480px), (max-height: 480px)";
 
 const FOCUSABLE = "button, a[href], textarea, [tabindex='0']";
@@ -18,7 +18,7 @@ export function fillScreen(page: Window, panel: HTMLElement, signal: AbortSignal
   });
   const viewport = page.visualViewport;
   const fit = (): void => {
-    // Zoomed in with two fingers, the visitor sees less of it, and means to.
+    // If the visitor has zoomed in, the visible area is smaller on purpose.
     if (viewport?.scale !== 1) return;
     panel.style.setProperty("--top", `${viewport.offsetTop}px`);
     panel.style.setProperty("--height", `${viewport.height}px`);
@@ -26,7 +26,7 @@ export function fillScreen(page: Window, panel: HTMLElement, signal: AbortSignal
   for (const type of ["resize", "scroll"]) viewport?.addEventListener(type, fit, options);
 }
 
-/** From the last thing that can have the focus to the first, and back. */
+/** Moves the focus from the last focusable element to the first, and back. */
 function turnAround(event: KeyboardEvent, panel: HTMLElement): void {
   const shown = [...panel.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((node) =>
     node.checkVisibility(),

@@ -1,20 +1,19 @@
 /**
- * The conversation as it grows. Text that arrives is put on the page every second frame, and
- * only what it may change is looked at: the work for a chunk does not depend on what is there
- * already.
+ * The list of turns. Arriving text is rendered every second frame, and only the nodes that it may
+ * change are visited: the work for a chunk does not grow with the conversation.
  */
 
-import type { Turn } from "../conversation.ts";
-import { isFinished } from "../conversation.ts";
+import type { UseExtras } from "../extras.ts";
 import type { Texts } from "../texts.ts";
-import { type Acts, actions } from "./actions.ts";
+import { isFinished, type Turn } from "../turn.ts";
+import type { ActionActs } from "./actions.ts";
 import { button, element } from "./dom.ts";
 import { Prose } from "./markdown.ts";
 
-/** Nearer to the end than this counts as reading along. */
+/** Maximum distance from the end, in pixels, at which the list scrolls with the growing text. */
 const AT_END_PX = 48;
 
-export interface TranscriptActs extends Acts {
+export interface TranscriptActs extends ActionActs {
   retry(): void;
 }
 
@@ -29,6 +28,7 @@ export class Transcript {
   readonly node: HTMLDivElement;
   readonly #texts: Texts;
   readonly #acts: TranscriptActs;
+  readonly #useExtras: UseExtras;
   readonly #greeting: HTMLElement;
   readonly #dots = element("span", { className: "dots", ariaHidden: "true" });
   #last: Shown | undefined;
@@ -37,9 +37,10 @@ export class Transcript {
   #isFollowing = true;
   #top = 0;
 
-  constructor(texts: Texts, greeting: string, acts: TranscriptActs) {
+  constructor(texts: Texts, greeting: string, acts: TranscriptActs, useExtras: UseExtras) {
     this.#texts = texts;
     this.#acts = acts;
+    this.#useExtras = useExtras;
     this.#dots.append(element("i"), element("i"), element("i"));
     this.#greeting = element("p", { className: "answer", dir: "auto" }, greeting);
     this.node = element(
@@ -58,7 +59,7 @@ export class Transcript {
   }
 
   asked(turn: Turn): void {
-    // What went wrong before stays to be read, but only the last question can be asked again.
+    // Earlier errors stay visible, but only the last question can be retried.
     this.#remove(".retry, .again");
     const question = element(
       "div",
@@ -74,7 +75,7 @@ export class Transcript {
     this.#wait(true);
   }
 
-  /** The turns of an earlier page, as they ended there. */
+  /** Shows the turns of an earlier page, with their endings. */
   restored(turns: readonly Turn[]): void {
     for (const turn of turns) {
       this.asked(turn);
@@ -83,7 +84,7 @@ export class Transcript {
     }
   }
 
-  /** Nothing was said yet: the greeting alone is left. */
+  /** Removes all turns; the greeting stays. */
   cleared(): void {
     this.#drop();
     this.#last = undefined;
@@ -91,14 +92,24 @@ export class Transcript {
     this.#isFollowing = true;
   }
 
-  /** Another answer is waited for, below the one that is there. */
+  /** Shows or hides the button for a new answer. A stored chat has none: it would add a message. */
+  offerAgain(isOffered: boolean): void {
+    this.node.classList.toggle("once", !isOffered);
+  }
+
+  /** Removes all turns but the last. */
+  forgetEarlier(): void {
+    if (this.#last) this.node.replaceChildren(this.#greeting, this.#last.node);
+  }
+
+  /** Shows that a new answer is awaited, below the old one. */
   restarted(): void {
     this.#settle();
     this.#isFollowing = true;
     this.#wait(true);
   }
 
-  /** `isFirst`: the answer begins here, in place of one that was shown. */
+  /** Adds text. `isFirst`: it begins an answer and replaces the one that was shown. */
   told(text: string, isFirst: boolean): void {
     const last = this.#last;
     if (isFirst && last) {
@@ -107,14 +118,15 @@ export class Transcript {
       this.#pending = "";
     }
     this.#pending += text;
-    if (isFirst) this.#wait(false);
-    // Every second frame: nobody reads sixty times a second, and a phone's battery tells.
+    // The extras are needed when the answer ends.
+    if (isFirst) this.#useExtras(() => {});
+    // Every second frame is enough for the eye, and saves a phone's battery.
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = requestAnimationFrame(() => this.#flush());
     });
   }
 
-  /** Something is being waited for that the visitor should know of. */
+  /** Shows the reason for a delay. */
   notice(text: string | undefined): void {
     this.#settle();
     if (text !== undefined) {
@@ -123,7 +135,7 @@ export class Transcript {
     this.follow();
   }
 
-  /** The turn has ended; frames may never come in a hidden tab, so nothing waits for one. */
+  /** Ends the turn at once: a hidden tab may never get another frame. */
   ended(): void {
     this.#flush();
     this.#wait(false);
@@ -132,14 +144,15 @@ export class Transcript {
     this.follow();
   }
 
-  /** Says how the turn ended, and offers what can be done. */
-  #close({ turn, node, prose }: Shown): void {
+  /** Shows how the turn ended, and the buttons for it. */
+  #close(shown: Shown): void {
+    const { turn, node, prose } = shown;
     prose?.end();
     const { ending } = turn;
     if (isFinished(ending)) {
       if (ending === "stopped")
         node.append(element("p", { className: "quiet" }, this.#texts.endings.stopped));
-      if (turn.answer !== "") node.append(actions(this.#texts, turn, this.#acts));
+      if (turn.answer !== "") this.#offer(shown);
     } else if (ending !== "open") {
       const line = element("p", { className: "trouble" }, this.#texts.endings[ending]);
       if (ending !== "invalid_request") {
@@ -149,18 +162,27 @@ export class Transcript {
     }
   }
 
+  /** Adds the buttons of an answer when they are loaded; the next turn may have started by then. */
+  #offer({ turn, node }: Shown): void {
+    this.#useExtras(({ actions }) => {
+      if (!isFinished(turn.ending) || node.querySelector(".actions")) return;
+      node.append(actions(turn, this.#acts));
+      if (node !== this.#last?.node) node.querySelector(".again")?.remove();
+      this.follow();
+    });
+  }
+
   #settle(): void {
     this.#remove(".trouble, .quiet, .actions");
   }
 
-  /** Of the last turn. */
+  /** The element of the last turn. */
   #remove(selector: string): void {
     for (const gone of this.#last?.node.querySelectorAll(selector) ?? []) gone.remove();
   }
 
   #wait(isWaiting: boolean): void {
-    const last = this.#last;
-    if (isWaiting) last?.answer.append(this.#dots);
+    if (isWaiting) this.#last?.node.append(this.#dots);
     else this.#dots.remove();
     this.follow();
   }
@@ -176,19 +198,19 @@ export class Transcript {
     this.#drop();
     const last = this.#last;
     if (text === "" || !last) return;
-    last.prose ??= new Prose(last.answer, this.#texts);
+    last.prose ??= new Prose(last.answer, this.#texts, this.#useExtras);
     last.prose.feed(text);
     this.follow();
   }
 
-  /** To the end, for those who read along; what was hidden until now could not be scrolled. */
+  /** Scrolls to the end, unless the visitor has scrolled up. A hidden panel cannot be scrolled. */
   follow(): void {
     if (!this.#isFollowing) return;
     this.node.scrollTop = this.node.scrollHeight;
     this.#top = this.node.scrollTop;
   }
 
-  /** Any move upwards lets go, however small: else a slow wheel would fight the growing text. */
+  /** Any scrolling upwards stops the automatic scrolling, which would undo a slow scroll. */
   #scrolled(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.node;
     const gap = scrollHeight - scrollTop - clientHeight;

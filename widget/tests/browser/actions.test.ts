@@ -1,4 +1,4 @@
-/** What a visitor may do with an answer: copy it, ask for another, say whether it helped. */
+/** The buttons below an answer: copy it, request a new one, rate it. */
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -36,7 +36,7 @@ test("Copy takes the answer's Markdown source, and says so aloud; of code, too (
   expect(errors).toEqual([]);
 });
 
-test("another answer: the old one stays until it begins, Stop keeps what came of it (W8)", async () => {
+test("a new answer: the old one stays until it begins, and Stop keeps the text so far (W8)", async () => {
   let release: (value?: unknown) => void = () => {};
   const held = new Promise((resolve) => {
     release = resolve;
@@ -91,7 +91,7 @@ test("only the last answer can be asked for again; of one that failed there is n
     await send(question);
     await idle();
   }
-  expect(await page.locator("kefu-chat .actions").count()).toBe(2);
+  await eventually(() => page.locator("kefu-chat .actions").count(), 2);
   expect(await page.locator("kefu-chat .again").count()).toBe(1);
   await page.reload();
   await eventually(() => page.locator("kefu-chat .actions").count(), 2);
@@ -102,7 +102,7 @@ test("only the last answer can be asked for again; of one that failed there is n
   expect(await page.locator("kefu-chat .again").count()).toBe(0);
 });
 
-test("a thumb is pressed, told to page and service, kept for the next page, and taken back (W8, W12)", async () => {
+test("a rating is shown, sent to page and service, kept for the next page, and can be removed (W8, W12)", async () => {
   it.service.script(answer(["one"]));
   const { page, send, idle, errors } = await it.visit();
   await page.evaluate(() => {
@@ -119,6 +119,7 @@ test("a thumb is pressed, told to page and service, kept for the next page, and 
   await send("hello");
   await idle();
   const id = it.service.received[0]?.body.client_message_id;
+  await action(page, "Helpful").waitFor();
   const pressed = (): Promise<(string | null)[]> =>
     Promise.all(
       ["Helpful", "Not helpful"].map((name) => action(page, name).getAttribute("aria-pressed")),
@@ -142,7 +143,7 @@ test("a thumb is pressed, told to page and service, kept for the next page, and 
   expect(errors).toEqual([]);
 });
 
-test("a rating that cannot be sent is still told to the page, in silence (W8)", async () => {
+test("a rating that cannot be sent is still an event of the page, without an error (W8)", async () => {
   it.service.script(answer(["one"]));
   const { page, send, idle, trouble } = await it.visit();
   await send("hello");
@@ -167,6 +168,7 @@ test("by keyboard: each of the four is reached with Tab and works with Enter and
   const { page, send, idle, answers } = await it.visit({}, CLIPBOARD);
   await send("hello");
   await idle();
+  await page.locator("kefu-chat .actions").waitFor();
   await page.locator("kefu-chat .log").focus();
   const reached: (string | null | undefined)[] = [];
   for (let i = 0; i < 4; i += 1) {
@@ -186,6 +188,61 @@ test("by keyboard: each of the four is reached with Tab and works with Enter and
   await eventually(() => answers.allInnerTexts(), ["new"]);
 });
 
+test("late extras are added to each finished answer; only the last one has the button for a new answer (W8)", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  it.service.script(answer(["one"]), answer(["```js\nlet two;\n```"]), refusal(400, "bad"));
+  const { page, send, idle, answers, trouble } = await it.visit();
+  await page.route(/widget-extras/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  for (const question of ["1", "2"]) {
+    await send(question);
+    await idle();
+  }
+  expect(await page.locator("kefu-chat .actions").count()).toBe(0);
+  release();
+  await eventually(() => page.locator("kefu-chat .actions").count(), 2);
+  expect(await page.locator("kefu-chat .turn:last-child .again").count()).toBe(1);
+  expect(await page.locator("kefu-chat .again").count()).toBe(1);
+  expect(await answers.locator("figcaption button").innerText()).toBe("Copy");
+  await send("3");
+  await trouble.waitFor();
+  expect(await page.locator("kefu-chat .actions").count()).toBe(2);
+});
+
+for (const [what, spoil] of [
+  ["that is not, byte for byte, the one of this build", "changed"],
+  ["that cannot be fetched", "away"],
+] as const) {
+  test(`a file of actions ${what} is not run: answers are shown without them (T28)`, async () => {
+    it.service.script(answer(["one"]), answer(["two"]));
+    const { page, send, idle, answers } = await it.visit();
+    let isSpoilt = true;
+    await page.route(/widget-extras/, async (route) => {
+      if (!isSpoilt) return route.continue();
+      if (spoil === "away") return route.abort();
+      const response = await route.fetch();
+      return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+    });
+    await send("first");
+    await idle();
+    await pause(300);
+    expect(await answers.allInnerTexts()).toEqual(["one"]);
+    expect(await page.locator("kefu-chat .actions").count()).toBe(0);
+    expect(await page.title()).toBe("A shop");
+    // The next answer tries again, where the browser lets it.
+    isSpoilt = false;
+    await send("second");
+    await idle();
+    expect(await answers.allInnerTexts()).toEqual(["one", "two"]);
+    expect(await page.locator("kefu-chat .trouble").count()).toBe(0);
+  });
+}
+
 for (const hasTouch of [true, false]) {
   test(`the buttons are ${hasTouch ? "44 px for a finger" : "small for a mouse"}, inside the panel (W10)`, async () => {
     it.service.script(answer(["one"]));
@@ -196,6 +253,7 @@ for (const hasTouch of [true, false]) {
     if (hasTouch) await launcher.click();
     await send("hello");
     await idle();
+    await page.locator("kefu-chat .actions").waitFor();
     const around = await panel.boundingBox();
     for (const button of await page.locator("kefu-chat .actions button").all()) {
       const box = await button.boundingBox();

@@ -37,7 +37,7 @@ for (const theme of ["light", "dark"] as const) {
       await look("streaming");
       await page.waitForTimeout(600);
       await act.click();
-      await page.locator("kefu-chat .icon-send").waitFor();
+      await page.locator("kefu-chat .actions").waitFor();
       await look("stopped");
       await send("And now?");
       await retry.waitFor();
@@ -80,7 +80,7 @@ async function visitIn(theme: string, direction: string): Promise<Visit> {
   return visit;
 }
 
-/** What axe says of the page as it is now, one line for each node. */
+/** The violations that axe finds on the current page, one line for each node. */
 async function violations(page: Page): Promise<string[]> {
   // Not through the page's own policy, which allows no such script.
   const session = await page.context().newCDPSession(page);

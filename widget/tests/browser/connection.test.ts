@@ -142,12 +142,45 @@ test("503: nothing happens by itself; the Retry button asks again (W4)", async (
   await eventually(() => answers.innerText(), "Better");
 });
 
-test("an end without [DONE] is a failure; what arrived stays (W5)", async () => {
+test("an end without [DONE] is a failure; the text so far stays (W5)", async () => {
   it.service.script({ acts: [{ send: chunk("Almost") + finish() }] });
   const { send, trouble, answers } = await it.visit();
   await send("hello");
   await eventually(() => trouble.innerText(), "The answer broke off. Please try again.\nRetry");
   expect(await answers.innerText()).toBe("Almost");
+});
+
+for (const [what, end] of [
+  ["cut", "reset"],
+  ["silent for too long", "silence"],
+] as const) {
+  test(`an answer that is ${what} is cancelled at the service: its model may go on (W7)`, async () => {
+    it.service.script({ acts: [{ send: chunk("Half") }, { wait: 300 }, end] });
+    const { send, retry } = await it.visit();
+    await send("hello");
+    await retry.waitFor();
+    const id = it.service.received[0]?.body.client_message_id;
+    await eventually(() => it.service.cancelled, [id]);
+    expect(it.service.received).toHaveLength(1);
+  });
+}
+
+test("below a growing answer something moves until it is whole; not while it waits (W8)", async () => {
+  it.service.script({
+    acts: [{ send: chunk("Half") }, { wait: 700 }, { send: chunk(" more") + finish() + DONE }],
+  });
+  const { page, send, answers, idle } = await it.visit();
+  const dots = page.locator("kefu-chat .dots");
+  await send("hello");
+  await eventually(() => answers.innerText(), "Half");
+  const [text, life] = [await answers.boundingBox(), await dots.boundingBox()];
+  expect(life?.y).toBeGreaterThanOrEqual((text?.y ?? 0) + (text?.height ?? 0));
+  await idle();
+  expect(await dots.count()).toBe(0);
+  await page.context().setOffline(true);
+  await send("and?");
+  await page.locator("kefu-chat .trouble").waitFor();
+  expect(await dots.isVisible()).toBe(false);
 });
 
 test("offline: a notice, the message waits and goes out once when the network is back (W6)", async () => {
@@ -255,7 +288,7 @@ async function renderersOf(page: Page): Promise<readonly number[]> {
   return ids;
 }
 
-/** The class of what has the focus inside the widget. */
+/** The class of the focused element inside the widget. */
 function focusedIn(page: Page): Promise<string | undefined> {
   return page.evaluate(
     () => document.querySelector("kefu-chat")?.shadowRoot?.activeElement?.className,

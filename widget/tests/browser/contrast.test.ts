@@ -1,8 +1,7 @@
-/** Every text on every ground it stands on, as Chromium draws it, for any accent, in both themes. */
+/** The contrast of every text on its background in Chromium, for any accent, in both themes. */
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { built } from "../../names.mjs";
 import { pageWith } from "../site.ts";
 import { contrast, type Rgb } from "../wcag.ts";
 import { interest, stage } from "./harness.ts";
@@ -33,7 +32,7 @@ type Colours = Readonly<Record<string, Rgb>>;
 /** The colours as drawn on the panel's ground, one set for each accent; "" is our own. */
 function colours(page: Page, accents: readonly string[]): Promise<Colours[]> {
   return page.evaluate(
-    ([wanted, names, ground]) => {
+    ([wanted, names]) => {
       const host = document.querySelector<HTMLElement>("kefu-chat");
       const probe = document.createElement("i");
       host?.shadowRoot?.querySelector(".panel")?.append(probe);
@@ -46,16 +45,16 @@ function colours(page: Page, accents: readonly string[]): Promise<Colours[]> {
       };
       return wanted.map((accent) => {
         host.style.setProperty("--kefu-accent", accent);
-        const drawn = names.map(([name, short]) => {
-          fill(ground);
-          fill(short);
+        const drawn = names.map((name) => {
+          fill("surface");
+          fill(name);
           const [r = 0, g = 0, b = 0] = canvas.getImageData(0, 0, 1, 1).data;
           return [name, [r, g, b]];
         });
         return Object.fromEntries(drawn);
       });
     },
-    [accents, NAMES.map((name) => [name, built(name)] as const), built("surface")] as const,
+    [accents, NAMES] as const,
   );
 }
 

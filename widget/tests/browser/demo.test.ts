@@ -1,4 +1,4 @@
-/** The demo page: who answers, what to paste, in the visitor's language, under a strict CSP. */
+/** The demo page: the model, the tag to copy, in the visitor's language, under a strict CSP. */
 
 import { readFile } from "node:fs/promises";
 import type { BrowserContextOptions } from "playwright-core";

@@ -1,4 +1,4 @@
-/** `window.ChatWidget` and the events: what the page's own scripts can do and hear. */
+/** `window.ChatWidget` and its events, the API for the page's own scripts. */
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -64,7 +64,7 @@ async function listen(page: Page): Promise<() => Promise<unknown[][]>> {
   return () => page.evaluate(() => (globalThis as Global).heard);
 }
 
-test("ChatWidget.open, close and toggle do that, and each is told (W12)", async () => {
+test("ChatWidget.open, close and toggle work, and dispatch events (W12)", async () => {
   const { page, panel, input } = await it.visit({ "data-open": "false" });
   const heard = await listen(page);
   await call(page, "open");
@@ -90,7 +90,7 @@ test("ChatWidget.close leaves the focus alone where the visitor is elsewhere (W1
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("before");
 });
 
-test("ChatWidget.send opens and asks; question, text and answer are told with one id (W12)", async () => {
+test("ChatWidget.send opens the panel and asks; the events of the turn have one id (W12)", async () => {
   it.service.script(answer(["Yes", " we do."], 60));
   const { page, panel, idle } = await it.visit({ "data-open": "false" });
   const heard = await listen(page);
@@ -117,7 +117,7 @@ test("ChatWidget.send sends nothing before the visitor has agreed (W12, T29)", a
   await eventually(() => answers.innerText(), "ok");
 });
 
-test("a refused question is told as an error, with its code (W12)", async () => {
+test("a refused question is an error event with its code (W12)", async () => {
   it.service.script(refusal(503, "upstream_service_unavailable"));
   const { page, send, retry } = await it.visit();
   const heard = await listen(page);
@@ -203,7 +203,7 @@ test("destroy ends the answer under way and leaves nothing; the script included 
   expect(errors).toEqual([]);
 });
 
-test("a form of the page that is named ChatWidget is in nobody's way (T27)", async () => {
+test("a form of the page that is named ChatWidget causes no error (T27)", async () => {
   const clobber =
     '<form name="ChatWidget"><input name="destroy"></form>' +
     '<form name="ChatWidgetConfig"><input name="title"><input name="apiUrl"></form>' +

@@ -1,4 +1,4 @@
-/** One browser, one site, one scripted service, and short words for what a visitor does. */
+/** One browser, one site, one scripted service, and functions for the actions of a visitor. */
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
@@ -8,7 +8,7 @@ import { pageWith, Site } from "../site.ts";
 
 export interface Visit {
   readonly page: Page;
-  /** What the page wrote to its console as an error, and what was thrown. */
+  /** Errors on the page's console, and uncaught exceptions. */
   readonly errors: string[];
   readonly panel: Locator;
   readonly launcher: Locator;
@@ -27,7 +27,7 @@ export interface Stage {
   browser: Browser;
   service: ScriptedService;
   site: Site;
-  /** Opens a page with the widget, the panel open unless told otherwise. */
+  /** Opens a page with the widget; by default with an open panel. */
   visit(
     attributes?: Readonly<Record<string, string>>,
     options?: BrowserContextOptions,
@@ -35,7 +35,7 @@ export interface Stage {
   ): Promise<Visit>;
   /** Opens any address; where the widget is, the visitor shows interest at once. */
   open(url: string, options?: BrowserContextOptions): Promise<Visit>;
-  /** Opens any address, and looks no further: of the widget there is what the loader drew. */
+  /** Opens any address without waiting for the chat: only the loader's elements exist. */
   glance(url: string, options?: BrowserContextOptions): Promise<Visit>;
 }
 
@@ -114,7 +114,7 @@ export function visitOf(page: Page, errors: string[]): Visit {
   };
 }
 
-/** Polls until `read` gives `wanted`; the failure shows what it gave instead. */
+/** Polls until `read` returns `wanted`; the failure shows the last value. */
 export async function eventually<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
   await expect.poll(read, { timeout: 5_000, interval: 20 }).toEqual(wanted);
 }

@@ -12,7 +12,7 @@ import { eventually, stage } from "./harness.ts";
 
 const it = stage();
 
-/** What a page may do with its styles; `html` itself hidden hides every page whole. */
+/** Styles of pages that affect the whole page, except hiding `html`. */
 const STYLES: Readonly<Record<string, string>> = {
   "everything hidden": "*:not(html){display:none!important;visibility:hidden!important}",
   "everything unset": "*{all:unset!important}",
@@ -52,6 +52,7 @@ async function pictures(html: string): Promise<readonly Buffer[]> {
   await launcher.click();
   await send("Do you ship?");
   await idle();
+  await page.locator("kefu-chat .actions").waitFor();
   await page.mouse.move(1, 1);
   // A caret blinks, and the policy of the page refuses the style that would hide it.
   await input.blur();
@@ -125,12 +126,13 @@ test("at four times the size it can be opened, asked and closed (W12)", async ()
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
 });
 
-/** What older libraries, monitors and careless pages do before the widget's script runs. */
+/** Changes of globals by older libraries, monitors and careless pages before the widget runs. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   "an old library: prototypes extended, Array.from and bind replaced":
     "for (const type of [Array, Object, String, Function, Number]) {" +
     " type.prototype.each = function () { throw Error('each'); };" +
     " type.prototype.toJSON = undefined; type.prototype.title = 'Wrong'; }" +
+    "Array.prototype.toJSON = function () { return '[' + this.join() + ']'; };" +
     "Array.from = (all) => Array.prototype.slice.call(all);" +
     "Function.prototype.bind = function (self) { const fn = this; return () => fn.call(self); };",
   "a monitor: fetch, JSON, promises and timers wrapped":
@@ -149,7 +151,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
 
 test("scripts of the page that bend the language do not break it (W13, W15, T25, T27)", async () => {
   for (const [name, code] of Object.entries(SCRIPTS)) {
-    it.service.script(answer(["Yes."]));
+    it.service.script(answer(["Yes."]), answer(["Today."]));
     it.site.page("/hostile.js", code);
     const html = blank("", { "data-open": "" }).replace(
       "<body>",
@@ -159,8 +161,12 @@ test("scripts of the page that bend the language do not break it (W13, W15, T25,
     await send("Do you ship?");
     await eventually(() => answers.innerText(), "Yes.");
     await idle();
-    const sent = it.service.received[0]?.body;
-    expect([name, sent?.messages]).toEqual([name, [{ role: "user", content: "Do you ship?" }]]);
+    await send("When?");
+    await eventually(() => answers.last().innerText(), "Today.");
+    const [first, sent] = it.service.received.map(({ body }) => body);
+    expect([name, first?.messages]).toEqual([name, [{ role: "user", content: "Do you ship?" }]]);
+    const contents = sent?.messages.map(({ content }) => content);
+    expect([name, contents]).toEqual([name, ["Do you ship?", "Yes.", "When?"]]);
     expect([name, sent?.client_message_id]).toEqual([name, expect.stringMatching(UUID)]);
     expect([name, await panel.locator("h2").innerText()]).toEqual([name, "Chat with us"]);
     expect([name, errors]).toEqual([name, []]);
@@ -227,6 +233,7 @@ sandbox="allow-scripts" src="${inner}" width="600" height="600"></iframe>`;
   await frame.locator("textarea").fill("Do you ship?");
   await frame.locator("textarea").press("Enter");
   await eventually(() => frame.locator("div.answer").innerText(), "Yes.");
+  await frame.locator(".actions").waitFor();
   expect(errors).toEqual([]);
 });
 
@@ -240,9 +247,10 @@ test("on a page opened from the disk it answers (W14)", async () => {
       `${it.site.origin}/chat-widget.js`,
     );
     await writeFile(path, html);
-    const { send, answers, errors } = await it.open(pathToFileURL(path).href);
+    const { page, send, answers, errors } = await it.open(pathToFileURL(path).href);
     await send("Do you ship?");
     await eventually(() => answers.innerText(), "Yes.");
+    await page.locator("kefu-chat .actions").waitFor();
     expect(errors).toEqual([]);
   } finally {
     await rm(folder, { recursive: true });
@@ -258,6 +266,7 @@ test("the page is left as it was: its globals, prototypes, styles, elements (W14
   await launcher.click();
   await send("Do you ship?");
   await eventually(() => answers.innerText(), "Yes.");
+  await page.locator("kefu-chat .actions").waitFor();
   const after = await inventory(page);
   const added = after.globals.filter((name) => !before.globals.includes(name));
   expect(added.filter((name) => name !== "ChatWidget")).toEqual([]);
@@ -268,7 +277,7 @@ test("the page is left as it was: its globals, prototypes, styles, elements (W14
   expect({ ...after, globals: [], elements: [] }).toEqual({ ...before, globals: [], elements: [] });
 });
 
-/** What a page could miss or find changed. */
+/** State of the page that the widget must not change. */
 function inventory(page: Page): Promise<{
   globals: string[];
   elements: string[];

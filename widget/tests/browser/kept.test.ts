@@ -1,4 +1,4 @@
-/** Suggestions, the visitor's consent, and what is kept for the next page. */
+/** Suggestions, the visitor's consent, and the storage for the next page. */
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -21,9 +21,9 @@ function agree(page: Page) {
   return page.getByRole("button", { name: "Agree" });
 }
 
-/** What was asked, request by request, as the last message of each. */
+/** The last message of each request. */
 function questions(): (string | undefined)[] {
-  return it.service.received.map(({ body }) => body.messages.at(-1)?.content);
+  return it.service.received.map(({ body }) => body.message ?? body.messages.at(-1)?.content);
 }
 
 /** Everything that both storages hold. */
@@ -277,7 +277,7 @@ test("an answer that the page was left in is restored as far as it came, and not
   expect(errors).toEqual([]);
 });
 
-test("a page that is hidden in the middle of an answer keeps what has come: it may never return (W1)", async () => {
+test("a page that is hidden during an answer stores the text so far: it may never return (W1)", async () => {
   it.service.script({ acts: [{ send: chunk("half an ans") }, "silence"] });
   const { page, send, answers } = await it.visit({ "data-stall-timeout": "20" });
   await send("hello");
@@ -310,7 +310,7 @@ test("consent: asked for later, by another page, Retry waits for it too (W1)", a
   expect(questions()).toEqual(["hello", "hello"]);
 });
 
-test("two tabs with data-persist=local: each goes on, and what is kept is one whole conversation (W1)", async () => {
+test("two tabs with data-persist=local: both continue, and one whole conversation is stored (W1)", async () => {
   it.service.script(answer(["one"]), answer(["two"]), answer(["three"]), answer(["four"]));
   const first = await it.visit({ "data-persist": "local" });
   await first.send("1");

@@ -1,4 +1,4 @@
-/** Everything by keyboard alone, and what is said aloud meanwhile. */
+/** Use by keyboard only, and the announcements for screen readers. */
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -66,7 +66,7 @@ test("the conversation itself is scrolled by keyboard (W11)", async () => {
   await eventually(async () => (await top()) < before - 100, true);
 });
 
-test("Tab leaves the panel beside a page, and stays in one that covers it (W11)", async () => {
+test("Tab leaves a panel next to the page, and stays in one that covers the page (W11)", async () => {
   for (const options of [{}, PHONE]) {
     const { page, panel, launcher } = await it.visit({ "data-open": "false" }, options);
     await launcher.click();
@@ -136,7 +136,7 @@ test("the panel keeps clear of a phone's keyboard, and full size when it goes (W
   expect(await input.evaluate((node) => getComputedStyle(node).fontSize)).toBe("16px");
 });
 
-/** What a keyboard on the screen does to the visual viewport. */
+/** Simulates the effect of an on-screen keyboard on the visual viewport. */
 async function keyboard(page: Page, height: number, top: number): Promise<void> {
   await page.evaluate(
     ([newHeight, newTop]) => {
@@ -154,7 +154,7 @@ async function pressAll(page: Page, keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
-/** From now on, writes down what the live region says; all live regions are asked. */
+/** Records the texts of all live regions from now on. */
 async function listen(page: Page): Promise<() => Promise<string[]>> {
   await page.locator("kefu-chat").evaluate((host) => {
     const said: string[] = [];
@@ -173,7 +173,7 @@ async function listen(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
 }
 
-/** The name of what has the focus, inside the widget or out. */
+/** The name of the focused element, inside or outside of the widget. */
 function focused(page: Page): Promise<string | null | undefined> {
   return page.evaluate(() => {
     const inner = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;

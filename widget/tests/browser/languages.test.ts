@@ -1,4 +1,4 @@
-/** Languages that are fetched, and what happens where they cannot be (W9). */
+/** Languages that are fetched, also when fetching fails (W9). */
 
 import { expect, test } from "vitest";
 import { pageWith } from "../site.ts";
@@ -11,7 +11,7 @@ function page(attributes: Readonly<Record<string, string>>, lang = "en"): string
   return it.site.page("/", pageWith(all).replace('lang="en"', `lang="${lang}"`));
 }
 
-/** What is written where a visitor writes, and how the widget is read. */
+/** The placeholder of the text field, and the direction of the widget. */
 function shown({ page }: Visit): Promise<unknown[]> {
   return page.locator("kefu-chat").evaluate((host) => {
     const { lang, dir } = host as HTMLElement;

@@ -1,4 +1,4 @@
-/** What a page pays before anybody wants to chat, and how the chat comes when somebody does. */
+/** The cost of the loader for a page, and how the chat is fetched when it is needed. */
 
 import { readdirSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
@@ -33,6 +33,8 @@ async function glance(
 
 const LOADER = "/chat-widget.js";
 const CHAT = "/chat-widget-chat.*.js";
+/** With the first text of the first answer. */
+const EXTRAS = "/chat-widget-extras.*.js";
 
 test("before anybody is interested there is one request, and a launcher with a name (W2, W16)", async () => {
   const { page, asked, launcher, panel, errors } = await glance();
@@ -74,7 +76,7 @@ test("a click that comes before the chat opens it when it is there, a second one
   expect(await panel.isVisible()).toBe(true);
 });
 
-test("a chat that cannot be fetched is told once, and a second click tries again (W2)", async () => {
+test("a chat that cannot be fetched is one error, and a second click tries again (W2)", async () => {
   let fails = true;
   const { launcher, panel, asked } = await glance({}, (page) =>
     page.route(/widget-chat/, (route) => (fails ? route.abort() : route.continue())),
@@ -107,7 +109,7 @@ test("a chat that is not, byte for byte, the one of this build is not run (W2, T
   expect(await launcher.page().title()).toBe("A shop");
 });
 
-test("ChatWidget works at once: what is asked of it waits for the chat, in its order (W12)", async () => {
+test("ChatWidget works at once: calls wait for the chat, in their order (W12)", async () => {
   it.service.script(answer(["Yes."]));
   const { page, panel, answers, asked } = await glance({}, (page) => slowly(page, 300));
   const heard = page.evaluate(() => {
@@ -138,7 +140,25 @@ test("ChatWidget works at once: what is asked of it waits for the chat, in its o
     { role: "user", text: "Do you ship?" },
     "open",
   ]);
-  expect(asked).toEqual([LOADER, CHAT]);
+  expect(asked).toEqual([LOADER, CHAT, EXTRAS]);
+});
+
+test("suggestions come with the chat; where their file cannot be fetched, the chat comes without (W2)", async () => {
+  for (const isAway of [false, true]) {
+    it.service.script(answer(["Yes."]));
+    const { page, panel, asked, launcher, send, idle, answers } = await glance(
+      { "data-suggestions": "Do you ship?" },
+      (blank) =>
+        blank.route(/widget-extras/, (route) => (isAway ? route.abort() : route.continue())),
+    );
+    await launcher.click();
+    await panel.waitFor();
+    expect(asked).toEqual([LOADER, CHAT, EXTRAS]);
+    expect(await page.locator("kefu-chat .pill").count()).toBe(isAway ? 0 : 1);
+    await send("Do you?");
+    await idle();
+    expect(await answers.allInnerTexts()).toEqual(["Yes."]);
+  }
 });
 
 test("destroyed before the chat is there, nothing of it is left (W12)", async () => {

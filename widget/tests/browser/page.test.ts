@@ -1,4 +1,4 @@
-/** What the widget is on a page: one, quiet, reachable by keyboard, and text never markup. */
+/** The widget on a page: one element, no noise, usable by keyboard, and text is never markup. */
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
@@ -113,7 +113,7 @@ test("settings may come from ChatWidgetConfig, and attributes win (W1)", async (
   expect(await host.locator("p.answer").innerText()).toBe("Config greets");
 });
 
-test("what the model writes is text, never markup (W13)", async () => {
+test("text of the model is never markup (W13)", async () => {
   const hostile = '<img src=x onerror="alert(1)"><b>bold</b>\n[link](javascript:alert(1))';
   it.service.script(answer([...hostile]));
   const { send, answers, idle, errors, page } = await it.visit({ "data-greeting": "<i>Hi</i>" });
@@ -348,7 +348,7 @@ async function include(page: Page, apiUrl: string, type: string): Promise<void> 
   );
 }
 
-/** The name of what has the focus, inside the widget or out. */
+/** The name of the focused element, inside or outside of the widget. */
 function focused(page: Page): Promise<string | null | undefined> {
   return page.evaluate(() => {
     const inner = document.activeElement?.shadowRoot?.activeElement;

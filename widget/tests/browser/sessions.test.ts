@@ -1,4 +1,4 @@
-/** A chat that the service keeps: what is sent, what is shown after a reload, and what can be done. */
+/** A stored chat: its requests, its restoring after a reload, and its menu. */
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -7,13 +7,14 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, inSession, type Play, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
+import { tokenOf } from "../user-token.ts";
 import { eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
 const mine = (play: Play, token = "t1", id = "s1"): Play => inSession(play, id, token);
 const sent = () =>
   it.service.received.map(({ body, headers }) => [
-    body.message,
+    body.message ?? body.messages.at(-1)?.content,
     body.session_id,
     headers["x-session-token"],
   ]);
@@ -65,38 +66,52 @@ for (const [persist, keeps] of [
 
 test("with every request goes who the visitor is, as the site's tag says at that time (T16)", async () => {
   keeping(mine(answer(["one"])), mine(answer(["two"])));
-  const { page, send, idle } = await it.visit({ "data-user-token": "user-1" });
+  const soon = Math.floor(Date.now() / 1_000) + 600;
+  const [first, renewed] = [tokenOf("ann", soon), tokenOf("ann", soon + 600)];
+  const { page, send, idle } = await it.visit({ "data-user-token": first });
   await send("first");
   await idle();
-  await page.locator("script[data-user-token]").evaluate((tag) => {
-    (tag as HTMLElement).dataset.userToken = "user-2";
-  });
+  await page.locator("script[data-user-token]").evaluate((tag, token) => {
+    (tag as HTMLElement).dataset.userToken = token;
+  }, renewed);
   await send("second");
   await idle();
-  expect(users()).toEqual(["user-1", "user-2"]);
+  expect(users()).toEqual([first, renewed]);
   await page.reload();
-  await eventually(() => it.service.looked, ["GET /api/sessions/s1/messages?limit=100 t1 user-1"]);
+  await eventually(
+    () => it.service.looked,
+    [`GET /api/sessions/s1/messages?limit=100 t1 ${first}`],
+  );
 });
 
 test("ChatWidgetConfig.userToken may be a function, asked each time; nothing goes out where it fails (T16)", async () => {
   keeping(mine(answer(["one"])), mine(answer(["two"])));
   const { page, send, idle, trouble, retry, answers } = await it.visit();
   await page.evaluate(() => {
-    let asked = 0;
-    const userToken = (): string => {
-      asked += 1;
-      if (asked === 2) throw new Error("signed out");
-      return `user-${asked}`;
+    const site = { isReady: true };
+    const userToken = (): string | undefined => {
+      if (!site.isReady) throw new Error("the site does not know yet");
+      return undefined;
     };
-    Object.assign(window, { ChatWidgetConfig: { userToken } });
+    Object.assign(window, { ChatWidgetConfig: { userToken }, site });
   });
   await send("first");
   await idle();
+  const become = (isReady: boolean): Promise<void> =>
+    page.evaluate((now) => {
+      (window as unknown as { site: { isReady: boolean } }).site.isReady = now;
+    }, isReady);
+  await become(false);
   await send("second");
   await trouble.waitFor();
+  expect(sent()).toHaveLength(1);
+  await become(true);
   await retry.click();
   await eventually(() => answers.allInnerTexts(), ["one", "two"]);
-  expect(users()).toEqual(["user-1", "user-3"]);
+  expect(sent()).toEqual([
+    ["first", undefined, undefined],
+    ["second", "s1", "t1"],
+  ]);
 });
 
 test("after a reload the service's word counts: what was cut here is whole, what was asked elsewhere is there (P14)", async () => {
@@ -117,6 +132,8 @@ test("after a reload the service's word counts: what was cut here is whole, what
   await idle();
   await page.reload();
   await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
+  await page.getByRole("button", { name: "Download chat" }).waitFor();
+  expect(await page.locator("kefu-chat .again").isVisible()).toBe(false);
   expect(errors.filter((text) => !text.includes("ERR_CONNECTION_RESET"))).toEqual([]);
 });
 
@@ -127,15 +144,18 @@ test("before anybody is interested nothing is asked; what the service cannot say
   await send("first");
   await idle();
   await launcher.click();
-  it.service.kept = "gone";
+  let looks = 0;
+  await page.route("**/api/sessions/**", (route) => {
+    looks += 1;
+    return route.fulfill({ status: 503, headers: { "Access-Control-Allow-Origin": "*" } });
+  });
   await page.reload();
   await launcher.waitFor();
   await pause(300);
-  expect(it.service.looked).toEqual([]);
+  expect(looks).toBe(0);
   await launcher.click();
-  await eventually(() => it.service.looked.length, 1);
-  await pause(100);
-  expect(await answers.allInnerTexts()).toEqual(["one"]);
+  await eventually(() => answers.allInnerTexts(), ["one"]);
+  expect(looks).toBe(1);
 });
 
 test("a retry is the same message of the same session (P17)", async () => {
@@ -167,7 +187,7 @@ test("409: waits as long as the service says and asks again, within data-retry (
   expect(await trouble.innerText()).toContain("wait a moment");
 });
 
-test("404: the chat is gone, and what was written begins a new one (P3)", async () => {
+test("404: the chat is removed, also from the page, and the question begins a new one (P3)", async () => {
   keeping(
     mine(answer(["one"])),
     refusal(404, "session_not_found"),
@@ -179,12 +199,43 @@ test("404: the chat is gone, and what was written begins a new one (P3)", async 
     await send(question);
     await idle();
   }
-  expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+  expect(await answers.allInnerTexts()).toEqual(["two", "three"]);
   expect(sent().slice(1)).toEqual([
     ["second", "s1", "t1"],
     ["second", undefined, undefined],
     ["third", "s9", "t9"],
   ]);
+});
+
+test("503 store_full: the rest of the chat goes out without being kept, a new chat is tried again (D5)", async () => {
+  keeping(
+    mine(answer(["one"])),
+    refusal(503, "store_full", { "Retry-After": "60" }),
+    answer(["two"]),
+    answer(["three"]),
+    mine(answer(["four"]), "t2", "s2"),
+  );
+  const { page, send, idle, answers, trouble } = await it.visit();
+  for (const question of ["first", "second", "third"]) {
+    await send(question);
+    await idle();
+  }
+  expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+  expect(await trouble.count()).toBe(0);
+  const whole = it.service.received.map(({ body }) =>
+    body.messages?.map(({ content }: { content: string }) => content),
+  );
+  expect(whole).toEqual([
+    ["first"],
+    undefined,
+    ["first", "one", "second"],
+    ["first", "one", "second", "two", "third"],
+  ]);
+  expect(await page.getByRole("button", { name: "Delete chat" }).isVisible()).toBe(true);
+  await page.getByRole("button", { name: "New chat" }).click();
+  await send("fourth");
+  await idle();
+  expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
 });
 
 test("of a kept chat no other answer is asked for: it would be one more message; thumbs name the session (P17)", async () => {
@@ -231,7 +282,7 @@ test("a chat is deleted after a second click, here and there (P36)", async () =>
   expect(errors).toEqual([]);
 });
 
-test("a chat that could not be deleted stays, and the visitor is told (P36)", async () => {
+test("a chat that could not be deleted stays, with a message for the visitor (P36)", async () => {
   keeping(mine(answer(["one"])));
   const { page, send, idle, answers } = await it.visit();
   await send("first");
@@ -273,7 +324,7 @@ test("New chat begins another session and leaves the old one alone (W8)", async 
 });
 
 for (const form of ["chat-widget.js", "chat-widget.all.js"]) {
-  test(`${form} fetches what keeps chats for a service that does, and for no other (W2)`, async () => {
+  test(`${form} asks at once: no other request comes before the question (W2)`, async () => {
     const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "en" });
     for (const keeps of [false, true]) {
       it.service.script(mine(answer(["one"])));
@@ -283,30 +334,13 @@ for (const form of ["chat-widget.js", "chat-widget.all.js"]) {
       page.on("request", (request) => asked.push(new URL(request.url()).pathname));
       await send("first");
       await idle();
-      expect(asked.filter((path) => path === "/health")).toHaveLength(1);
-      expect(asked.some((path) => path.startsWith("/chat-widget-kept."))).toBe(keeps);
-      expect("message" in (it.service.received[0]?.body ?? {})).toBe(keeps);
+      expect(asked[0]).toBe("/api/chat");
+      expect(asked.filter((path) => !path.startsWith("/chat-widget-extras."))).toHaveLength(1);
+      expect(it.service.received[0]?.body).toMatchObject({
+        messages: [{ content: "first" }],
+        store: true,
+      });
     }
-  });
-}
-
-for (const [what, spoil] of [
-  ["that is not, byte for byte, the one of this build", "changed"],
-  ["that cannot be fetched", "away"],
-] as const) {
-  test(`a file ${what} is not run: the chat goes on without it (T28)`, async () => {
-    keeping(answer(["one"]));
-    const { page, send, idle, answers } = await it.visit();
-    await page.route(/widget-kept/, async (route) => {
-      if (spoil === "away") return route.abort();
-      const response = await route.fetch();
-      return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
-    });
-    await send("first");
-    await idle();
-    expect(await answers.innerText()).toBe("one");
-    expect(it.service.received[0]?.body.messages.at(-1)?.content).toBe("first");
-    expect(await page.title()).toBe("A shop");
   });
 }
 

@@ -24,10 +24,11 @@ test("machine.ts imports nothing: the table can be read and tested alone", () =>
   expect(sources.get("machine.ts")).not.toMatch(/^(import|export .* from)\b/m);
 });
 
-test("only api.ts and keep.ts make requests, and dictionaries.ts those for what is only read", () => {
+test("only the transports send requests, and dictionaries.ts fetches files", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
     "dictionaries.ts",
-    "keep.ts",
+    "transport/kept.ts",
+    "transport/stateless.ts",
   ]);
 });
 
@@ -47,6 +48,6 @@ test("nothing turns text into markup or code, and nothing listens to messages (W
 
 test("views know no request, no storage and no page", () => {
   const inner = [...sources].filter(([path]) => path.startsWith("view/"));
-  const outside = /from "\.\.\/(api|store|loader|chat|widget|handle)\.ts"/;
+  const outside = /from "\.\.\/(transport\/\w+|store|owner|loader|chat|widget|handle)\.ts"/;
   expect(inner.filter(([, code]) => outside.test(code)).map(([path]) => path)).toEqual([]);
 });

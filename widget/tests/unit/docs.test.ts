@@ -1,4 +1,4 @@
-/** What docs/widget.md promises an integrator, held against the source. */
+/** The promises of docs/widget.md, compared with the source. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -10,14 +10,14 @@ const source = [...readdirSync(view), "../loader.ts"].map((name) =>
   readFileSync(new URL(name, view), "utf8"),
 );
 
-/** What matches in the text, each once, in order. */
+/** The matches in the text, without duplicates, in order. */
 function all(text: string, pattern: RegExp): string[] {
   return [
     ...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "")),
   ].sort();
 }
 
-test("the table of attributes is what the source makes of it: make docs", async () => {
+test("the table of attributes matches the source: make docs", async () => {
   expect(page).toBe(await pageWithTable());
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newest, outgoing } from "../../src/history.ts";
+import { newest, outgoing } from "../../src/transport/history.ts";
 
 const exchange = (question: string, answer: string) => ({ question, answer });
 
@@ -39,7 +39,7 @@ test("history: half an emoji is no text for a server", () => {
   expect(outgoing([exchange("a👍", "")])[0]?.content).toBe("a👍");
 });
 
-test("history: what is kept ends where a limit is reached, even before the last one", () => {
+test("history: the kept turns end where a limit is reached, even before the last one", () => {
   expect(newest(["a", "b", "c"], () => 40)).toEqual(["b", "c"]);
   expect(newest(["a", "b".repeat(40_000), "c".repeat(30_000)], () => 2)).toHaveLength(1);
   expect(newest(["a", "长".repeat(30_000)], () => 2)).toEqual([]);

@@ -1,8 +1,9 @@
-/** A chat that the service keeps, and what this browser knows of it. */
+/** A stored chat, merged with the turns in the browser. */
 
 import { expect, test } from "vitest";
-import type { Turn } from "../../src/conversation.ts";
-import { merged, sessionOf, turnsOf } from "../../src/kept.ts";
+import { merged, turnsOf } from "../../src/transport/merge.ts";
+import { sessionOf } from "../../src/transport/session.ts";
+import type { Turn } from "../../src/turn.ts";
 
 const local = (question: string, answer = "yes", ending: Turn["ending"] = "whole"): Turn => ({
   id: `id of ${question}`,

@@ -2,11 +2,16 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
+import { CONTACT_TEXTS, type ContactTexts } from "../../src/contact-texts.ts";
+import { ENGLISH_EXTRAS } from "../../src/extra-texts.ts";
 import { languageOf } from "../../src/languages.ts";
 import { isRtl } from "../../src/settings.ts";
-import { ENGLISH, type Texts } from "../../src/texts.ts";
+import { type Dictionary, ENGLISH as TEXTS } from "../../src/texts.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
+type AllTexts = Dictionary & ContactTexts;
+
+const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...CONTACT_TEXTS.en } as AllTexts;
 const LANGUAGES = readdirSync(FOLDER).map((name) => name.replace(".ts", ""));
 
 /** The script that every text of a language is written in; a few words are the same everywhere. */
@@ -22,7 +27,7 @@ const SCRIPTS: Readonly<Record<string, RegExp>> = {
 
 /** Words that are written as in English, by language. */
 const SAME: Readonly<Record<string, readonly string[]>> = {
-  fr: ["code", "messages"],
+  fr: ["code", "messages", "sources"],
   de: ["code"],
 };
 
@@ -31,20 +36,20 @@ const SIMPLIFIED = /[们开关闭话记录输问题这样发复获线断网络�
 const TRADITIONAL = /[們開關閉話記錄輸問題這樣發復獲線斷網絡將請讀務應誤試級續連達結擊]/u;
 
 /** Text by its key, those of endings too. */
-function flat(texts: Texts): Readonly<Record<string, string>> {
+function flat(texts: AllTexts): Readonly<Record<string, string>> {
   const { endings, lang, ...rest } = texts;
   return { ...rest, ...endings };
 }
 
-const all = new Map<string, Texts>([["en", ENGLISH]]);
+const all = new Map<string, AllTexts>([["en", ENGLISH]]);
 beforeAll(async () => {
   for (const language of LANGUAGES) {
     const module = await import(new URL(`${language}.ts`, FOLDER).href);
-    all.set(language, module.default as Texts);
+    all.set(language, { ...module.default, ...CONTACT_TEXTS[language] });
   }
 });
 
-test("there are at least twelve beside English, and the widget chooses each of them (W9)", () => {
+test("there are at least twelve languages besides English, and the widget can choose each (W9)", () => {
   expect(all.size).toBeGreaterThanOrEqual(13);
   for (const language of all.keys()) expect(languageOf(["xx", language])).toBe(language);
   expect([...all.keys()].filter(isRtl).sort()).toEqual(["ar", "he"]);
@@ -52,7 +57,7 @@ test("there are at least twelve beside English, and the widget chooses each of t
 
 describe.each([...LANGUAGES, "en"])("%s", (language) => {
   test("has every text, and says which language it is (W9)", () => {
-    const texts = all.get(language) as Texts;
+    const texts = all.get(language) as AllTexts;
     expect(texts.lang).toBe(language);
     expect(Object.keys(flat(texts)).sort()).toEqual(Object.keys(flat(ENGLISH)).sort());
     expect(Object.keys(texts.endings).sort()).toEqual(Object.keys(ENGLISH.endings).sort());
@@ -61,7 +66,7 @@ describe.each([...LANGUAGES, "en"])("%s", (language) => {
   });
 
   test("is not English, nor another's words: in its own script, with its own marks (W9)", () => {
-    const texts = flat(all.get(language) as Texts);
+    const texts = flat(all.get(language) as AllTexts);
     const english = flat(ENGLISH);
     if (language !== "en") {
       const same = Object.keys(texts).filter((key) => texts[key] === english[key]);
@@ -80,14 +85,15 @@ describe.each([...LANGUAGES, "en"])("%s", (language) => {
   });
 
   test("repeats no text where English has two (W9)", () => {
-    const texts = flat(all.get(language) as Texts);
+    const texts = flat(all.get(language) as AllTexts);
     const said = Object.keys(texts).filter((key) => key !== "title" && key !== "messages");
     expect(new Set(said.map((key) => texts[key])).size).toBe(said.length);
   });
 });
 
 test("traditional Chinese has no simplified characters, and the other way round (W9)", () => {
-  const of = (language: string): string => Object.values(flat(all.get(language) as Texts)).join("");
+  const of = (language: string): string =>
+    Object.values(flat(all.get(language) as AllTexts)).join("");
   const shared = new Set([..."问题"].filter((c) => TRADITIONAL.test(c)));
   expect(
     [...of("zh-TW")].filter((c) => SIMPLIFIED.test(c) && !TRADITIONAL.test(c) && !shared.has(c)),
@@ -98,6 +104,7 @@ test("traditional Chinese has no simplified characters, and the other way round 
 test("no dictionary holds markup or an address: it is text and nothing else (W13)", () => {
   for (const language of LANGUAGES) {
     const source = readFileSync(new URL(`${language}.ts`, FOLDER), "utf8");
+    expect(Object.values(CONTACT_TEXTS[language] ?? {}).join()).not.toMatch(/[<>]|https?:/);
     expect(source).not.toMatch(/[<>]|https?:/);
   }
 });

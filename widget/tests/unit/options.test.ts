@@ -25,7 +25,6 @@ test("options: the defaults (W1)", () => {
     stallMs: 10_000,
     title: "在线客服",
     greeting: "您好！请问有什么可以帮您？",
-    suggestions: [],
     consent: undefined,
     persist: "session",
     open: false,
@@ -65,42 +64,6 @@ const VALUES: readonly (readonly [string, unknown, keyof Options, unknown])[] = 
 for (const [name, value, option, expected] of VALUES) {
   test(`options: data-${name}=${JSON.stringify(value)} -> ${JSON.stringify(expected)} (W1)`, () => {
     expect(read({ [name]: String(value) })[option]).toEqual(expected);
-  });
-}
-
-const LONG = "长".repeat(81);
-
-/** data-suggestions -> what is offered, and whether the owner is told of something wrong. */
-const SUGGESTIONS: readonly (readonly [unknown, readonly string[], boolean])[] = [
-  ["", [], false],
-  ["  ", [], false],
-  ["[]", [], false],
-  ["One", ["One"], false],
-  [" One? | Two ", ["One?", "Two"], false],
-  ['["One", " Two | half "]', ["One", "Two | half"], false],
-  [' ["<b>One</b>"]', ["<b>One</b>"], false],
-  [["One", "Two"], ["One", "Two"], false],
-  ["1|2|3|4|5|6", ["1", "2", "3", "4", "5", "6"], false],
-  [LONG.slice(1), [LONG.slice(1)], false],
-  ["1|2|3|4|5|6|7|8", ["1", "2", "3", "4", "5", "6"], true],
-  [`One|${LONG}|Two`, ["One", "Two"], true],
-  ["One||Two|", ["One", "Two"], true],
-  ['["One", 2, null, ["Two"], {}, "Three"]', ["One", "Three"], true],
-  ['["One", "Two"', [], true],
-  ["[One|Two]", [], true],
-  [{ one: "One" }, [], true],
-  [7, [], true],
-];
-
-for (const [value, expected, isWrong] of SUGGESTIONS) {
-  const shown = JSON.stringify(value).slice(0, 60);
-  test(`options: data-suggestions=${shown} -> ${expected.length}${isWrong ? ", one warning" : ""} (W1)`, () => {
-    expect(read({}, { suggestions: value }).suggestions).toEqual(expected);
-    if (typeof value === "string") {
-      expect(read({ suggestions: value }).suggestions).toEqual(expected);
-      expect(complaints.splice(1)).toHaveLength(isWrong ? 1 : 0);
-    }
-    expect(complaints).toHaveLength(isWrong ? 1 : 0);
   });
 }
 
@@ -154,7 +117,7 @@ test("settings: a visitor's words go out by https, or to this computer (W1, W15,
   expect(UNUSABLE.filter(isUsable)).toEqual([]);
 });
 
-/** Settings and a language -> what the rules hold, and what they do not. */
+/** Settings and a language -> texts that the rules contain, and texts that they do not. */
 const LOOKS: readonly (readonly [object, string, string, RegExp])[] = [
   [{}, "en", "color-scheme:light dark!important;right:", /accent|left/],
   [{ theme: "dark" }, "en", "color-scheme:dark!", /light/],
@@ -173,7 +136,7 @@ const LOOKS: readonly (readonly [object, string, string, RegExp])[] = [
   [{ position: "top" }, "en", "right:", /left/],
 ];
 
-test("settings: accent, theme and corner, or what stands for a wrong one (W1, W9)", () => {
+test("settings: accent, theme and corner, or their defaults for invalid values (W1, W9)", () => {
   for (const [settings, language, expected, unexpected] of LOOKS) {
     const look = lookOf({ __proto__: null, ...settings }, language);
     expect(look).toContain(expected);

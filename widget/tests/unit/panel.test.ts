@@ -1,4 +1,4 @@
-/** What the panel works out by itself: differences, reasons, logs, a command line. */
+/** The computations of the panel: differences, reasons, logs, a command line. */
 
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test, vi } from "vitest";
@@ -40,7 +40,7 @@ function texts(call: Call, messages: Message[] = []): string[] {
 
 const told = (...contents: string[]) => contents.map((content) => ({ role: "user", content }));
 
-test("a window that slid shows what went, what stayed and what came (P29)", () => {
+test("a window that moved shows removed, kept and added messages (P29)", () => {
   const runs = changes(told("system", "a", "b", "c"), told("system", "c", "d"));
   expect(runs.map(({ kind, messages }) => [kind, messages.map((one) => one.content)])).toEqual([
     ["same", ["system"]],
@@ -74,19 +74,19 @@ test("a call that went well needs no explanation", () => {
 });
 
 test.each<[string, Partial<Call>, RegExp]>([
-  ["length", { finish_reason: "length" }, /longest allowed/],
+  ["length", { finish_reason: "length" }, /maximum length/],
   ["filter", { finish_reason: "content_filter" }, /content filter/],
-  ["cut", { finish_reason: null }, /not whole/],
+  ["cut", { finish_reason: null }, /incomplete/],
   ["slow", { ttft: 4.2 }, /4.2 s/],
-  ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /resting/],
+  ["no key", { meta: { attempts: [] }, error: { code: "rate_limit_exceeded" } }, /cooling down/],
   ["left", { error: { code: "client_gone" }, finish_reason: null }, /pressed Stop/],
-  ["summary", { meta: { purpose: "summary" } }, /summary of older messages/],
+  ["summary", { meta: { purpose: "summary" } }, /summarized older messages/],
   [
     "one try",
     { meta: { attempts: [{ key: "a", outcome: "http_500", ms: 1 }] }, error: { code: "x" } },
-    /^The only try failed \(http_500\)\./,
+    /^The only attempt failed \(http_500\)\./,
   ],
-  ["again", { meta: { again: 1 } }, /again: try 2/],
+  ["again", { meta: { again: 1 } }, /again: attempt 2/],
   ["too long", { error: { code: "context_length_exceeded" } }, /too long/],
   [
     "drift",
@@ -97,12 +97,12 @@ test.each<[string, Partial<Call>, RegExp]>([
   expect(texts({ ...CALL, ...changed }).join(" ")).toMatch(sentence);
 });
 
-test("what is out of the history's reach is told apart from what was trimmed (P28)", () => {
+test("messages beyond the history are distinguished from trimmed ones (P28)", () => {
   const messages = [said(1), said(2), said(3, "failed"), said(5), said(6), said(7)];
   const call = { ...CALL, message_id: 7, meta: { history: { read: 2, told: 2 } } };
   expect(texts(call, messages)).toEqual([
     "2 earlier messages are beyond KEFU_MAX_HISTORY_TURNS and were not read.",
-    "1 earlier messages went wrong and are not told to the model.",
+    "1 earlier messages failed and are not sent to the model.",
   ]);
   const aside = { ...call, meta: { ...call.meta, purpose: "summary" as const } };
   expect(texts(aside, messages)).toHaveLength(1);
@@ -140,7 +140,7 @@ test("a terminal session's log reads as a conversation, old form and new (P31)",
   expect(log?.calls.length).toBeGreaterThan(1);
 });
 
-test("a torn last line is left out, unknown lines too, and what is no log is refused", () => {
+test("an incomplete last line and unknown lines are skipped, and other files are refused", () => {
   const whole = golden("cli/older.jsonl");
   const lines = whole.trimEnd().split("\n").length;
   for (let cut = whole.length; cut > whole.length - 120; cut--) {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { codeOfStatus, nextTry, retryAfterMs, type Trouble } from "../../src/retry.ts";
+import { codeOfStatus, nextTry, retryAfterMs } from "../../src/retry.ts";
+import type { Trouble } from "../../src/turn.ts";
 
 const NO = undefined;
 

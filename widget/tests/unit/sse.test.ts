@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { expect, test } from "vitest";
-import { AnswerDecoder, type Arrival } from "../../src/sse.ts";
+import { AnswerDecoder, type Arrival } from "../../src/transport/sse.ts";
 import { chunk, DONE, errorEvent, finish, PING } from "../scripted-service.ts";
 
 const STREAM = [
@@ -71,7 +71,7 @@ const ERRORS: readonly (readonly [string, string, string])[] = [
 ];
 
 for (const [name, event, code] of ERRORS) {
-  test(`an error event is told by its code: ${name} (W6)`, () => {
+  test(`an error event is recognised by its code: ${name} (W6)`, () => {
     expect(decode(bytesOf(event))).toEqual([{ kind: "error", code }]);
   });
 }
@@ -82,7 +82,7 @@ for (const strange of ["null", "1", '"text"', "[]", '{"choices":{}}', '{"choices
   });
 }
 
-test("events are told apart as eventsource-parser does, whatever the lines and their ends", () => {
+test("events are split as by eventsource-parser, for any lines and line ends", () => {
   const pieces = [
     "data: x",
     "data:y",
@@ -107,7 +107,33 @@ test("events are told apart as eventsource-parser does, whatever the lines and t
     let events = 0;
     const parser = createParser({ onEvent: () => (events += 1) });
     parser.feed(stream);
-    // None of these is an answer: each event is told as an error.
+    // None of these is an answer: each event is reported as an error.
     expect(decode(bytesOf(stream)), JSON.stringify(stream)).toHaveLength(events);
   }
+});
+
+/** Milliseconds for one event of so many characters, in packets of 16 bytes. */
+function millisecondsFor(length: number): number {
+  const bytes = bytesOf(chunk("x".repeat(length)));
+  const decoder = new AnswerDecoder();
+  const began = performance.now();
+  let arrivals = 0;
+  for (let at = 0; at < bytes.length; at += 16) {
+    arrivals += decoder.decode(bytes.subarray(at, at + 16)).length;
+  }
+  expect(arrivals).toBe(1);
+  return performance.now() - began;
+}
+
+test("a long line in small packets takes linear time", { timeout: 120_000 }, () => {
+  const sizes = [25_000, 200_000];
+  const best = sizes.map(() => Number.POSITIVE_INFINITY);
+  // Linear work takes 8 times as long, quadratic work 64 times. The quickest of some tries counts.
+  const linear = (): boolean => (best[1] ?? 0) <= 24 * (best[0] ?? 0);
+  for (let round = 0; round < 10 && (round < 2 || !linear()); round += 1) {
+    sizes.forEach((size, at) => {
+      best[at] = Math.min(best[at] ?? 0, millisecondsFor(size));
+    });
+  }
+  expect(linear(), `${best}`).toBe(true);
 });

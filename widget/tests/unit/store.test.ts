@@ -1,10 +1,14 @@
-/** What is kept for the next page, in storage that does what it likes. */
+/** The stored conversation, in storage with any behaviour. */
 
 import { expect, test } from "vitest";
-import type { Turn } from "../../src/conversation.ts";
+import { NOBODY } from "../../src/identity.ts";
 import { type Area, Store } from "../../src/store.ts";
+import type { Turn } from "../../src/turn.ts";
 
 const API = new URL("https://api.example/api/chat");
+const NOW = 1_800_000_000_000;
+const ann = { user: "ann", expiresAt: NOW + 60_000 };
+const bob = { user: "bob", expiresAt: NOW + 60_000 };
 const EMPTY = { agreed: undefined, isOpen: false, turns: [] };
 
 /** A storage like the browser's, with room for so many characters. */
@@ -21,6 +25,9 @@ class Memory implements Area {
   setItem(key: string, value: string): void {
     if (value.length > this.#room) throw new DOMException("full", "QuotaExceededError");
     this.items.set(key, value);
+  }
+  removeItem(key: string): void {
+    this.items.delete(key);
   }
 }
 
@@ -40,14 +47,14 @@ function holding(text: string): Store {
   return storeOn(area);
 }
 
-test("store: what was written is read again, by another page too (W1)", () => {
+test("store: written values are read again, also by another page (W1)", () => {
   const area = new Memory();
   const stored = { agreed: "I agree.", isOpen: true, turns: [turn(1), turn(2, "")] };
   storeOn(area).write(stored);
   expect(storeOn(area).read()).toEqual(stored);
 });
 
-test("store: a change leaves alone what it does not name, another tab's messages too (W1)", () => {
+test("store: a change keeps all other values, also another tab's messages (W1)", () => {
   const area = new Memory();
   const [one, other] = [storeOn(area), storeOn(area)];
   one.write({ agreed: "I agree.", turns: [turn(1)] });
@@ -64,7 +71,7 @@ test("store: one key, with a version and the address of the service in it (W1)",
   expect(storeOn(area, new URL("https://other.example/api/chat")).read()).toEqual(EMPTY);
 });
 
-test("store: what the visitor thinks of an answer is kept; of what is no rating nothing is (W8)", () => {
+test("store: ratings are stored; invalid ones are not (W8)", () => {
   const turns = [
     { ...turn(1), rating: "up" },
     { ...turn(2), rating: "none" },
@@ -123,6 +130,9 @@ const BLOCKED: Readonly<Record<string, () => Area | undefined>> = {
     setItem: () => {
       throw new DOMException("denied", "SecurityError");
     },
+    removeItem: () => {
+      throw new DOMException("denied", "SecurityError");
+    },
   }),
   "null, as in some web views": () => null as unknown as undefined,
 };
@@ -130,12 +140,13 @@ const BLOCKED: Readonly<Record<string, () => Area | undefined>> = {
 for (const [name, area] of Object.entries(BLOCKED)) {
   test(`store: storage that is ${name} is empty, and nothing is thrown (W10)`, () => {
     const store = new Store(API, area);
+    store.claim(ann, NOW);
     store.write({ turns: [turn(1)], isOpen: true, agreed: "I agree." });
     expect(store.read()).toEqual(EMPTY);
   });
 }
 
-test("store: when the storage is full, what it held stays (W10)", () => {
+test("store: when the storage is full, its content stays (W10)", () => {
   const area = new Memory(300);
   const store = storeOn(area);
   store.write({ turns: [turn(1)] });
@@ -160,4 +171,87 @@ test("store: at most 100 messages and 60 kB are kept, the newest (W1)", () => {
 test("store: of a record that somebody made too large, as much is read as is written (W1)", () => {
   const turns = Array.from({ length: 5_000 }, (_, i) => turn(i));
   expect(holding(JSON.stringify({ turns })).read().turns).toEqual(turns.slice(-50));
+});
+
+test("store: a record is removed when the user changes, signs in or signs out (T16)", () => {
+  for (const [one, next] of [
+    [ann, bob],
+    [ann, NOBODY],
+    [NOBODY, bob],
+  ] as const) {
+    const area = new Memory();
+    const store = storeOn(area);
+    store.claim(one, NOW);
+    store.write({ agreed: "I agree.", isOpen: true, session: { id: "s" }, turns: [turn(1)] });
+    const other = storeOn(area);
+    other.claim(next, NOW);
+    expect([...area.items]).toEqual([]);
+    expect(other.read()).toEqual(EMPTY);
+  }
+});
+
+test("store: the same user finds the record again, on another page too (T16)", () => {
+  const area = new Memory();
+  const store = storeOn(area);
+  store.claim(ann, NOW);
+  store.write({ turns: [turn(1)] });
+  const next = storeOn(area);
+  next.claim(ann, NOW);
+  expect(next.read().turns).toEqual([turn(1)]);
+});
+
+test("store: a record that another tab wrote for another user is not read, and not mixed with (T16)", () => {
+  const area = new Memory();
+  const [one, other] = [storeOn(area), storeOn(area)];
+  one.claim(ann, NOW);
+  other.claim(bob, NOW);
+  one.write({ agreed: "I agree.", turns: [turn(1)] });
+  expect(other.read()).toEqual(EMPTY);
+  other.write({ isOpen: true });
+  expect(one.read()).toEqual(EMPTY);
+  expect(other.read()).toEqual({ ...EMPTY, isOpen: true });
+});
+
+test("store: for an expired token nothing is read, nothing written, and the record removed (T16)", () => {
+  const area = new Memory();
+  const store = storeOn(area);
+  store.claim(ann, NOW);
+  store.write({ turns: [turn(1)] });
+  store.claim(ann, ann.expiresAt);
+  expect([...area.items]).toEqual([]);
+  store.write({ turns: [turn(2)] });
+  expect([...area.items]).toEqual([]);
+  expect(store.read()).toEqual(EMPTY);
+});
+
+test("store: the token of an old tab expires, and the record of a newer one stays (T16)", () => {
+  const area = new Memory();
+  const [old, newer] = [storeOn(area), storeOn(area)];
+  old.claim(ann, NOW);
+  old.write({ turns: [turn(1)] });
+  const later = { ...ann, expiresAt: ann.expiresAt + 60_000 };
+  newer.claim(later, NOW);
+  old.claim(ann, ann.expiresAt);
+  expect(old.read()).toEqual(EMPTY);
+  expect(newer.read().turns).toEqual([turn(1)]);
+  newer.claim(later, later.expiresAt);
+  expect([...area.items]).toEqual([]);
+});
+
+test("store: it tells a record that another tab replaced or removed from any other change (T16)", () => {
+  const area = new Memory() as unknown as Storage;
+  const store = storeOn(area);
+  store.claim(ann, NOW);
+  const key = "kefu-chat:1:https://api.example/api/chat";
+  const event = (change: Partial<StorageEvent>): StorageEvent =>
+    ({ key, storageArea: area, ...change }) as StorageEvent;
+  area.setItem(key, JSON.stringify({ user: "ann", turns: [turn(2)] }));
+  expect(store.isReplaced(event({}))).toBe(false);
+  area.setItem(key, JSON.stringify({ user: "bob", turns: [turn(2)] }));
+  expect(store.isReplaced(event({}))).toBe(true);
+  expect(store.isReplaced(event({ key: "another of the page" }))).toBe(false);
+  expect(store.isReplaced(event({ storageArea: new Memory() as unknown as Storage }))).toBe(false);
+  area.removeItem(key);
+  expect(store.isReplaced(event({}))).toBe(true);
+  expect(store.isReplaced(event({ key: null }))).toBe(true);
 });

@@ -1,4 +1,4 @@
-"""What to leave out when a conversation is too long: one function per strategy, found by name."""
+"""Trims a conversation that is too long for the model: one function per strategy, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from kefu.context.window import Window
 from kefu.messages import Message
 
 Strategy = Callable[[Conversation, Budget], Window]
-"""Decides by position what stays; plans, changes nothing, never raises for lack of room."""
+"""A function that selects the messages to keep within a budget.
+
+It changes no message, and does not raise if the budget is too small; see `Window.over_budget`."""
 
 STRATEGIES: dict[str, Strategy] = {
     "fifo": fifo,
@@ -25,18 +27,21 @@ STRATEGIES: dict[str, Strategy] = {
     "keep_important": keep_important,
     "v1": v1,
 }
+"""The strategies by name. `summary` is not among them, because it awaits a model."""
 
 
-def trim_messages(
+def window_for(
     messages: Sequence[Message],
     budget: Budget,
     strategy: str = "fifo",
     counter: MessageCounter = CALIBRATED,
 ) -> Window:
-    """What of a whole conversation, the current user message included, goes to the model.
+    """Trims a conversation of own messages, with the current user message in it, to the budget.
 
-    From the newest backwards: a long conversation costs no more than what is kept of it (with
-    `fifo` and `sliding_window`, and without a `cut_step`; the others look at every message).
+    `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
+    only the messages that are kept. The others read every message.
+
+    Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
     return STRATEGIES[strategy](Walk(messages, counter, counter.priming), budget)
 
@@ -46,15 +51,19 @@ async def trim_with_summary(
     budget: Budget,
     summarize: Summarize,
     counter: MessageCounter = CALIBRATED,
+    *,
+    repeated: bool = False,
 ) -> Window:
-    """The same with an AI summary of what is left out; see `summary`."""
-    return await summary(Walk(messages, counter, counter.priming), budget, summarize, counter)
+    """Like `window_for`, with a model's summary of the dropped messages; see `summary`."""
+    walk = Walk(messages, counter, counter.priming)
+    return await summary(walk, budget, summarize, counter, repeated=repeated)
 
 
 def truncate_v1(messages: Sequence[Message], max_chars: int = 6000) -> Window:
-    """The rule of `v1` in characters: UTF-16 units of all contents, the system prompt included.
+    """Trims by the strategy `v1`, with a limit in characters instead of tokens.
 
-    Exactly `max_chars` is not too long, but a cut that lands exactly there goes one turn further.
+    `max_chars` limits the UTF-16 code units of all contents, the system prompt included. A
+    conversation of exactly `max_chars` is not trimmed. A trimmed one is shorter than `max_chars`.
     """
     return v1(Walk(messages, CHARACTERS), Budget(max_chars, reserve=0))
 
@@ -64,7 +73,7 @@ __all__ = [
     "Strategy",
     "Summarize",
     "summary",
-    "trim_messages",
     "trim_with_summary",
     "truncate_v1",
+    "window_for",
 ]

@@ -1,4 +1,4 @@
-"""First in, first out: the oldest turns go until the rest fits."""
+"""The default strategy: drops the oldest turns until the rest fits."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ from kefu.context.trim.recent import keep_recent
 from kefu.context.window import Window
 
 
-def fifo(talk: Conversation, budget: Budget) -> Window:
-    return keep_recent(talk, budget)
+def fifo(conversation: Conversation, budget: Budget) -> Window:
+    """Drops the oldest turns first; of the current turn, the oldest exchanges."""
+    return keep_recent(conversation, budget)

@@ -1,4 +1,4 @@
-"""What the user or the service has pinned stays; the oldest turns go around it."""
+"""A strategy that keeps pinned messages and drops the oldest turns around them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from kefu.context.trim.recent import keep_recent
 from kefu.context.window import Span, Window
 
 
-def keep_important(talk: Conversation, budget: Budget) -> Window:
-    """Pinned messages first, the newest of them before the older: those that fit.
+def keep_important(conversation: Conversation, budget: Budget) -> Window:
+    """Keeps the pinned messages that fit, newest first, then the newest turns.
 
-    With a pinned tool call or result stays its whole group. System messages behind the prompt are
-    the service's own pins: they stay like the prompt itself, whether they fit or not.
+    A pinned tool call or result is kept with its whole exchange. System messages after the system
+    prompt are always kept, even if they exceed the budget.
     """
-    systems = [(at, at + 1) for at in talk.later_systems() if at < talk.tail]
-    return keep_recent(talk, budget, always=systems, wanted=_pinned_exchanges(talk))
+    tail = conversation.tail
+    systems = [(at, at + 1) for at in conversation.later_systems() if at < tail]
+    return keep_recent(conversation, budget, always=systems, wanted=_pinned_exchanges(conversation))
 
 
-def _pinned_exchanges(talk: Conversation) -> Iterator[Span]:
-    """The newest first, each once, without those that stay anyway."""
-    start = talk.tail
-    for at in talk.pinned():
-        if at < start and at != talk.current:
-            span = talk.exchange(at)
+def _pinned_exchanges(conversation: Conversation) -> Iterator[Span]:
+    """Yields the exchanges with a pinned message, newest first, without the always kept ones."""
+    start = conversation.tail
+    for at in conversation.pinned():
+        if at < start and at != conversation.current:
+            span = conversation.exchange(at)
             start = span[0]
             yield span

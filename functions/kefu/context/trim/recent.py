@@ -1,4 +1,4 @@
-"""What every strategy does alike: it keeps what must be kept, and after that what is recent."""
+"""The common part of the strategies: keeps the required messages, then the most recent ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation, Paid
 from kefu.context.window import Span, Window, window_of
 
-_MISSES = 100
+_MAX_MISSES = 100
 
 
 def keep_recent(
-    talk: Conversation,
+    conversation: Conversation,
     budget: Budget,
     *,
     always: Sequence[Span] = (),
@@ -21,74 +21,120 @@ def keep_recent(
     floor: int = 0,
     summary: bool = True,
 ) -> Window:
-    """The system prompt, the current user message, the tool calls at the end, and what fits.
+    """Fills the budget in this order, and drops the remaining messages:
 
-    `always` stays with them. Of the rest first comes the summary, unless it is to be replaced; then
-    the `wanted` exchanges, in the order given, until a hundred of them did not fit; then one
-    unbroken run up to the end, not before `floor`: of the current turn by exchanges, of the older
-    ones by turns.
+    1. The system prompt, the current user message, the tool calls at the end, and `always`. They
+       are kept even if they exceed the budget.
+    2. The existing summary, if `summary` is true.
+    3. The `wanted` exchanges that fit, in the given order. It stops after 100 that do not fit.
+    4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
+       current turn, then older turns.
     """
-    fixed = [*_fixed(talk), *always]
-    room = budget.room - talk.priming - sum(talk.cost(*span) for span in fixed)
-    told = [(talk.systems, talk.head)] if summary and talk.systems < talk.head else []
-    pins, cost = _pins(talk, chain(told, wanted), room)
+    fixed = [*_fixed(conversation), *always]
+    room = budget.room - conversation.priming - sum(conversation.cost(*span) for span in fixed)
+    old_summary = (
+        [(conversation.systems, conversation.head)]
+        if summary and conversation.systems < conversation.head
+        else []
+    )
+    pins, cost = _pins(conversation, chain(old_summary, wanted), room)
     room -= cost
-    pins += always
-    recent, cost = _recent(talk, budget, room, sorted(pins), floor)
-    kept = sorted({*fixed, *pins, *recent})
-    holes = {hole for span in kept for hole in talk.holes(*span)}
-    return window_of(talk.messages, kept, sorted(holes), budget.room - room + cost, budget.room)
+    paid = sorted([*always, *pins])
+    recent, cost = _recent(conversation, budget, room, paid, floor)
+    kept = sorted([*fixed, *pins, *recent])
+    holes = _holes(conversation, kept)
+    tokens = budget.room - room + cost
+    # The first of two spans is that of the older turns; without it, none of them is kept.
+    older = recent[0][0] if len(recent) > 1 else max(conversation.current, 0)
+    return window_of(
+        conversation.messages,
+        kept,
+        holes,
+        tokens,
+        budget.room,
+        older if older > conversation.head else 0,
+    )
 
 
-def _pins(talk: Conversation, wanted: Iterable[Span], room: int) -> tuple[list[Span], int]:
-    """Those that fit, and what they cost. Misses are limited: each of them has to be counted."""
+def _holes(conversation: Conversation, kept: Sequence[Span]) -> Sequence[Span]:
+    """The holes in these spans, in order; most conversations have none."""
+    if not conversation.holes(0, len(conversation.messages)):
+        return ()
+    return sorted({hole for span in kept for hole in conversation.holes(*span)})
+
+
+def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tuple[list[Span], int]:
+    """Returns the wanted exchanges that fit, and their cost.
+
+    The number of exchanges that do not fit is limited, because each of them must be counted.
+    """
     pins, spent, misses = [], 0, 0
     for span in wanted:
-        cost = talk.cost(*span)
+        cost = conversation.cost(*span)
         if span[0] < span[1] and cost <= room - spent:
             spent += cost
             pins.append(span)
-        elif (misses := misses + 1) == _MISSES:
+        elif (misses := misses + 1) == _MAX_MISSES:
             break
     return pins, spent
 
 
-def room_beside_fixed(talk: Conversation, budget: Budget) -> int:
-    """What is left for all that may be left out; below 0 where the rest is too much already."""
-    return budget.room - talk.priming - sum(talk.cost(*span) for span in _fixed(talk))
+def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
+    """The room left after the messages that are always kept; negative if they do not fit."""
+    return (
+        budget.room
+        - conversation.priming
+        - sum(conversation.cost(*span) for span in _fixed(conversation))
+    )
 
 
-def _fixed(talk: Conversation) -> list[Span]:
-    spans = [(0, talk.systems), (talk.tail, len(talk.messages))]
-    if talk.current >= 0:
-        spans.append((talk.current, talk.current + 1))
+def _fixed(conversation: Conversation) -> list[Span]:
+    spans = [(0, conversation.systems), (conversation.tail, len(conversation.messages))]
+    if conversation.current >= 0:
+        spans.append((conversation.current, conversation.current + 1))
     return spans
 
 
 def _recent(
-    talk: Conversation, budget: Budget, room: int, paid: Paid, floor: int
+    conversation: Conversation, budget: Budget, room: int, paid: Paid, floor: int
 ) -> tuple[list[Span], int]:
-    """Up to two spans around the current user message, and what they cost."""
-    begin = max(talk.current + 1, talk.head)
-    start, cost = talk.exchanges_back(max(begin, floor), talk.tail, room, paid)
-    newest = [(start, talk.tail)]
-    if start > begin or talk.current < 0:
+    """Returns up to two spans, before and after the current user message, and their cost."""
+    begin = max(conversation.current + 1, conversation.head)
+    start, cost = conversation.exchanges_back(max(begin, floor), conversation.tail, room, paid)
+    newest = [(start, conversation.tail)]
+    if start > begin or conversation.current < 0:
         return newest, cost
-    older, more = talk.turns_back(max(talk.head, floor), talk.current, room - cost, paid)
-    if older > talk.head and budget.cut_step:
-        older = max(older, _in_steps(talk, budget, room - cost, paid))
-        more = talk.turns_back(older, talk.current, room - cost, paid)[1]
-    return [(older, talk.current), *newest], cost + more
-
-
-def _in_steps(talk: Conversation, budget: Budget, room: int, paid: Paid) -> int:
-    """Where the cut is if what goes, counted from the oldest, is rounded up to whole steps.
-
-    As the conversation grows, that stays the same until it has grown by a step.
-    """
-    step = max(1, int(budget.cut_step * budget.room))
-    older = talk.cost(talk.head, talk.current) - sum(
-        talk.cost(*span) for span in paid if talk.head <= span[0] < talk.current
+    older, more = conversation.turns_back(
+        max(conversation.head, floor), conversation.current, room - cost, paid
     )
-    excess = older - room
-    return talk.turn_after(-(-excess // step) * step, paid) if excess > 0 else talk.head
+    if older > conversation.head and budget.trim_step:
+        older = stable_start(conversation, budget, older, conversation.current, room - cost, paid)
+        more = conversation.turns_back(older, conversation.current, room - cost, paid)[1]
+    return [(older, conversation.current), *newest], cost + more
+
+
+def stable_start(
+    conversation: Conversation, budget: Budget, least: int, stop: int, room: int, paid: Paid
+) -> int:
+    """The start of the kept turns that successive requests have in common.
+
+    `least` is the start if as few turns as possible are dropped. The start of the previous prompt
+    is used again while it is not before `least`. Otherwise at most `trim_step` more is dropped. If
+    the previous prompt is unknown, the chosen turn is the one whose position is divisible by the
+    largest power of two: most requests of a growing conversation then choose the same turn.
+    """
+    previous = conversation.kept_from
+    is_start = previous == stop or bool(conversation.turns(previous, previous + 1))
+    if least <= previous <= stop and is_start:
+        return previous
+    lower = room - int(budget.trim_step * budget.room)
+    most = conversation.turns_back(least, stop, lower, paid)[0]
+    if previous:
+        return most
+    starts = [at for at in (*conversation.turns(least, most), most) if at > conversation.head]
+    return max(starts, key=lambda at: (_power_of_two(at - conversation.head), -at), default=most)
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two that divides a number above 0."""
+    return number & -number

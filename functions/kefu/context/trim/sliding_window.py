@@ -1,4 +1,4 @@
-"""The newest N messages: as many as the tokens allow, and never more than `max_messages`."""
+"""A strategy that keeps the newest N messages within the budget (`Budget.max_messages`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from kefu.context.trim.recent import keep_recent
 from kefu.context.window import Window
 
 
-def sliding_window(talk: Conversation, budget: Budget) -> Window:
-    """In whole turns, so there may be fewer than N; without `max_messages` it is `fifo`.
+def sliding_window(conversation: Conversation, budget: Budget) -> Window:
+    """Keeps at most N messages in whole turns, so there may be fewer than N.
 
-    With a `cut_step` the window's beginning moves by that part of N at a time.
+    Without `max_messages` it equals `fifo`. With a `trim_step`, the start of the window moves in
+    steps of that fraction of N.
     """
     floor = 0
     if budget.max_messages:
-        step = max(1, int(budget.cut_step * budget.max_messages))
-        excess = len(talk.messages) - talk.head - budget.max_messages
-        floor = talk.head + max(0, -(-excess // step) * step)
-    return keep_recent(talk, budget, floor=floor)
+        step = max(1, int(budget.trim_step * budget.max_messages))
+        excess = len(conversation.messages) - conversation.head - budget.max_messages
+        floor = conversation.head + max(0, -(-excess // step) * step)
+    return keep_recent(conversation, budget, floor=floor)

@@ -1,79 +1,125 @@
-"""What goes is not lost: a model tells it again in short, in one message behind the prompt."""
+"""A strategy that replaces dropped messages by a model's summary, after the system prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation
-from kefu.context.trim.recent import keep_recent, room_beside_fixed
+from kefu.context.trim.recent import keep_recent, room_after_fixed
 from kefu.context.window import LeftOut, View, Window
-from kefu.lean_typing import Protocol
 from kefu.messages import Message
 
 _OPEN, _CLOSE = "<conversation_summary>\n", "\n</conversation_summary>"
 
 
 class Summarize(Protocol):
-    async def __call__(self, messages: Sequence[Message], previous: str) -> str:
-        """What is worth knowing of `messages`, oldest first, and of the `previous` summary.
+    """A function of the caller that has a model write a summary."""
 
-        `previous` is empty the first time. What it raises, and an empty answer, mean that there
-        is no summary now; the next window asks again.
+    async def __call__(self, messages: Sequence[Message], previous: str) -> str:
+        """Returns one summary of the `previous` summary and of `messages`, oldest first.
+
+        `previous` is empty the first time. If it raises or returns an empty text, no summary is
+        made; the next trimming calls it again.
         """
 
 
 async def summary(
-    talk: Conversation, budget: Budget, summarize: Summarize, count: Callable[[Message], int]
+    conversation: Conversation,
+    budget: Budget,
+    summarize: Summarize,
+    count: Callable[[Message], int],
+    *,
+    repeated: bool = False,
 ) -> Window:
-    """`fifo`, but what it would drop is summarised, together with the summary before it.
+    """Like `fifo`, but a summary replaces the dropped messages and the previous summary.
 
-    The summary takes a quarter of the room at most; a longer one is cut. `cut_step` leaves that
-    much room free, so that not every request asks for a summary. Without a summary, for
-    whatever reason, the window is that of `fifo` and its `fallback` says why.
+    The summary has at most a quarter of the room; a longer one is cut. `trim_step` is the fraction
+    of the room that is left free, so that not every request needs a new summary.
+
+    `repeated`: the caller does not store the summary, and trims the growing conversation again for
+    each request. The messages to summarize then stay the same for several requests.
+
+    If no summary is made, the window is that of `fifo`, and its `fallback` is the reason: `no
+    room`, `empty`, or `failed:` and the name of the exception. Raises TypeError if
+    `summarize` is no async function or returns no text.
     """
-    plain = keep_recent(talk, budget)
+    plain = keep_recent(conversation, budget)
     if "budget" not in plain.reasons:
         return plain
-    allowance = min(room_beside_fixed(talk, budget), budget.room // 4)
+    allowance = min(room_after_fixed(conversation, budget), budget.room // 4)
     if count(_message("")) >= allowance:
         return plain._replace(fallback="no room")
-    free = int(budget.cut_step * budget.room)
-    rest = keep_recent(talk, Budget(budget.room - allowance - free, reserve=0), summary=False)
-    going = [run for run in rest.left_out if run.reason == "budget" and run.stop > talk.head]
-    spans = [(max(start, talk.head), stop) for start, stop, _ in going]
-    previous = "\n".join(summary_text(m) for m in talk.messages[talk.systems : talk.head])
+    remaining = _beside_summary(conversation, budget, allowance, repeated=repeated)
+    text, failure = await _written(summarize, conversation, remaining)
+    message = summary_message(text.strip(), allowance, count)
+    if message is None:
+        return plain._replace(fallback=failure or "empty")
+    return _with_summary(message, conversation, remaining, budget, count)
+
+
+def _beside_summary(
+    conversation: Conversation, budget: Budget, allowance: int, *, repeated: bool
+) -> Window:
+    """The messages to send beside a summary of `allowance` tokens; it replaces the others."""
+    step = budget.trim_step
+    free = 0 if repeated else int(step * budget.room)
+    smaller = Budget(budget.room - allowance - free, 0, step if repeated else 0.0)
+    return keep_recent(conversation, smaller, summary=False)
+
+
+async def _written(
+    summarize: Summarize, conversation: Conversation, remaining: Window
+) -> tuple[str, str]:
+    """The text of the summary, or "" and the reason why there is none.
+
+    Raises TypeError if `summarize` is no async function or returns no text.
+    """
+    head = conversation.head
+    spans = [
+        (max(run.start, head), run.stop)
+        for run in remaining.left_out
+        if run.reason == "budget" and run.stop > head
+    ]
+    previous = "\n".join(map(summary_text, conversation.messages[conversation.systems : head]))
     try:
-        text = (await summarize(View(talk.messages, spans), previous)).strip()
+        made = summarize(View(conversation.messages, spans), previous)
+        text = await made if _is_awaitable(made) else made
     except Exception as failure:  # noqa: BLE001 -- the errors of any model's client
-        return plain._replace(fallback=f"failed: {type(failure).__name__}")
-    message = _longest(text, allowance, count)
-    return (
-        _with(message, talk, rest, budget, count) if message else plain._replace(fallback="empty")
-    )
+        return "", f"failed: {type(failure).__name__}"
+    if not _is_awaitable(made) or not isinstance(text, str):
+        raise TypeError(
+            f"summarize must be an async function that returns a text, not {type(text).__name__}."
+        )
+    return text, ""
+
+
+def _is_awaitable(value: object) -> bool:
+    return hasattr(value, "__await__")  # importing `inspect` would slow the import
 
 
 def summary_text(message: Message) -> str:
-    """What the model wrote, without the tags around it."""
+    """The text of a summary message, without the tags around it."""
     return message.content.removeprefix(_OPEN).removesuffix(_CLOSE)
 
 
 def _message(text: str) -> Message:
-    # Not a system message: it retells what users said, and must not gain authority by that.
-    return Message("user", f"{_OPEN}{_without_end(text)}{_CLOSE}", summary=True)
+    # The role is not `system`: a summary repeats users' words, and they must not gain authority.
+    return Message("user", f"{_OPEN}{_without_end_tag(text)}{_CLOSE}", summary=True)
 
 
-def _without_end(text: str) -> str:
-    """Nothing in it ends the block early."""
+def _without_end_tag(text: str) -> str:
+    """The text with each end tag of the summary made invalid, so that none ends it early."""
     if "<" not in text:
         return text
-    import re  # rarely needed, and the library is imported without it
+    import re  # imported here because it is rarely needed and slows the import of the library
 
     return re.sub(r"(?i)<(?=\s*/\s*conversation_summary)", "<\u200b", text)
 
 
-def _longest(text: str, allowance: int, count: Callable[[Message], int]) -> Message | None:
-    """The whole summary if it fits, else as much of its beginning as does."""
+def summary_message(text: str, allowance: int, count: Callable[[Message], int]) -> Message | None:
+    """The summary message, cut at the end to fit the allowance; None if nothing fits."""
     while text:
         message = _message(text)
         cost = count(message)
@@ -83,22 +129,26 @@ def _longest(text: str, allowance: int, count: Callable[[Message], int]) -> Mess
     return None
 
 
-def _with(
+def _with_summary(
     message: Message,
-    talk: Conversation,
-    rest: Window,
+    conversation: Conversation,
+    remaining: Window,
     budget: Budget,
     count: Callable[[Message], int],
 ) -> Window:
-    tokens = rest.tokens + count(message)
+    tokens = remaining.tokens + count(message)
     return Window(
-        messages=(*rest.messages[: talk.systems], message, *rest.messages[talk.systems :]),
-        dropped=rest.dropped,
+        messages=(
+            *remaining.messages[: conversation.systems],
+            message,
+            *remaining.messages[conversation.systems :],
+        ),
+        dropped=remaining.dropped,
         tokens=tokens,
         limit=budget.room,
         over_budget=tokens > budget.room,
         left_out=tuple(
             LeftOut(run.start, run.stop, "summarized") if run.reason == "budget" else run
-            for run in rest.left_out
+            for run in remaining.left_out
         ),
     )

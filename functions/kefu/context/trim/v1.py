@@ -1,40 +1,58 @@
-"""The chat endpoint's own rule: whole turns, oldest first, until it is below the limit."""
+"""The strategy of version 1 of the chat endpoint: drops whole turns, oldest first."""
 
 from __future__ import annotations
 
 from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation, starts_turn
+from kefu.context.trim.recent import stable_start
 from kefu.context.window import Window, window_of
 
 
-def v1(talk: Conversation, budget: Budget) -> Window:
-    """Too long is what exceeds the room; a cut goes on until the rest is below it.
+def v1(conversation: Conversation, budget: Budget) -> Window:
+    """Trims a conversation that exceeds the room until it is below the room.
 
-    A turn is a user message and everything up to the next one; what stands before the first turn,
-    a greeting, goes first and with it. System messages and the last turn always stay whole, even
-    if they are too long. `truncate_v1` has this rule in characters.
+    A turn is a user message and all messages up to the next one. Messages before the first turn (a
+    greeting) are dropped together with that turn. System messages and the last turn are always kept
+    whole, even if they exceed the room. `truncate_v1` applies this rule to characters. With a
+    `trim_step`, up to that fraction of the room more is dropped, so that successive prompts start
+    with the same messages.
     """
-    end = len(talk.messages)
-    last = talk.current if talk.current >= 0 else talk.head
-    older_systems = [(at, at + 1) for at in talk.later_systems() if at < last]
-    fixed = talk.priming + talk.cost(0, talk.head) + talk.cost(last, end)
-    fixed += sum(talk.cost(*span) for span in older_systems)
+    end = len(conversation.messages)
+    last = conversation.current if conversation.current >= 0 else conversation.head
+    older_systems = [(at, at + 1) for at in conversation.later_systems() if at < last]
+    fixed = (
+        conversation.priming
+        + conversation.cost(0, conversation.head)
+        + conversation.cost(last, end)
+    )
+    fixed += sum(conversation.cost(*span) for span in older_systems)
     room = budget.room - fixed
-    start, cost = talk.turns_back(talk.head, last, room, older_systems)
-    if start > talk.head or cost > room:
-        start, _ = talk.turns_back(talk.head, last, room - 1, older_systems)
-        start = _not_a_greeting_alone(talk, start, last)
-        _, cost = talk.turns_back(start, last, room, older_systems)
-    kept = sorted({(0, talk.head), (start, end), *(s for s in older_systems if s[0] < start)})
-    holes = [hole for span in kept for hole in talk.holes(*span)]
-    return window_of(talk.messages, kept, holes, fixed + cost, budget.room)
+    start, cost = conversation.turns_back(conversation.head, last, room, older_systems)
+    if start > conversation.head or cost > room:
+        start, _ = conversation.turns_back(conversation.head, last, room - 1, older_systems)
+        if budget.trim_step:
+            start = stable_start(conversation, budget, start, last, room - 1, older_systems)
+        start = _drop_lone_greeting(conversation, start, last)
+        _, cost = conversation.turns_back(start, last, room, older_systems)
+    kept = sorted(
+        {(0, conversation.head), (start, end), *(s for s in older_systems if s[0] < start)}
+    )
+    holes = [hole for span in kept for hole in conversation.holes(*span)]
+    kept_from = start if start > conversation.head else 0
+    return window_of(conversation.messages, kept, holes, fixed + cost, budget.room, kept_from)
 
 
-def _not_a_greeting_alone(talk: Conversation, start: int, last: int) -> int:
-    """The next turn, if nothing but a greeting stands before this one."""
-    if start == last or any(map(starts_turn, talk.messages[talk.head : start])):
+def _drop_lone_greeting(conversation: Conversation, start: int, last: int) -> int:
+    """The start of the next turn if only a greeting would be dropped, else `start`."""
+    if start == last or _has_turn(conversation, start):
         return start
     start += 1
-    while not starts_turn(talk.messages[start]):
+    while not starts_turn(conversation.messages[start]):
         start += 1
     return start
+
+
+def _has_turn(conversation: Conversation, stop: int) -> bool:
+    """Whether a turn of the conversation starts before the message at index `stop`."""
+    messages = conversation.messages
+    return any(starts_turn(messages[at]) for at in range(conversation.head, stop))

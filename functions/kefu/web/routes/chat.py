@@ -1,4 +1,4 @@
-"""`POST /api/chat`, the widget's door, with `/cancel` and `/feedback`."""
+"""`POST /api/chat`, the endpoint of the widget, with `/cancel` and `/feedback`."""
 
 from __future__ import annotations
 
@@ -6,43 +6,47 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 
+from kefu.chat.stateless import Stateless
 from kefu.web.body import checked, read_json
-from kefu.web.caller import caller_of
-from kefu.web.desk import Desk
-from kefu.web.exchange import Direct
-from kefu.web.gateway import Gateway
+from kefu.web.caller import Gateway, caller_of
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
-from kefu.web.record import record_of
+from kefu.web.request_record import record_of
+from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.streaming import ChatResponse
 
 if TYPE_CHECKING:
-    from kefu.web.kept import KeptChats
+    from kefu.web.session_chat import KeptChats
 
 
 def chat_routes(
-    desk: Desk,
+    runtime: ChatRuntime,
     questions: Questions,
     gateway: Gateway,
     options: WebOptions,
     kept: KeptChats | None = None,
 ) -> APIRouter:
-    """`kept`: where chats are."""
+    """`kept` is None when the server does not store chats."""
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
-    _add_chat(router, desk, questions, gateway, kept)
-    _add_cancel(router, desk, limits)
-    _add_feedback(router, kept, limits)
+    _add_chat(router, runtime, questions, gateway, kept)
+    _add_cancel(router, runtime, gateway, limits)
+    _add_feedback(router, runtime, gateway, kept, limits)
     return router
 
 
 def _add_chat(
-    router: APIRouter, desk: Desk, questions: Questions, gateway: Gateway, kept: KeptChats | None
+    router: APIRouter,
+    runtime: ChatRuntime,
+    questions: Questions,
+    gateway: Gateway,
+    kept: KeptChats | None,
 ) -> None:
     @router.post(
         "/api/chat",
-        summary="Ask, and read the answer as it streams",
+        summary="Ask a question and stream the answer",
         responses={
             200: stream_response(),
             **errors(400, 403, 404, 408, 409, 415, 429, 503, 504),
@@ -58,28 +62,38 @@ def _add_chat(
         return await kept.answer(request, body)
 
     def direct(request: Request, body: ChatRequest) -> Response:
-        return Direct(desk, caller_of(request, body, gateway), questions.question(body))
+        conversation = Stateless(questions.question(body), reads_bodies=False)
+        return ChatResponse(runtime, caller_of(request, body, gateway), conversation)
 
 
-def _add_cancel(router: APIRouter, desk: Desk, limits: BodyLimits) -> None:
+def _add_cancel(
+    router: APIRouter, runtime: ChatRuntime, gateway: Gateway, limits: BodyLimits
+) -> None:
     @router.post(
         "/api/chat/cancel",
-        summary="Stop an answer that nobody waits for",
+        summary="Cancel an answer in progress",
         status_code=204,
-        responses=errors(400, 403, 408, 415),
+        responses=errors(400, 403, 408, 415, 429),
         response_model=None,
     )
     async def cancel(request: Request) -> Response:
         body = checked(CancelRequest, await read_json(request, limits))
-        desk.running.cancel(body.client_message_id)
-        # The same answer whether there was such a chat or not: ids cannot be probed.
+        await runtime.admission.admit_note(gateway.address(request))
+        runtime.running.cancel(body.client_message_id)
+        # The response is the same for an unknown id, so that clients cannot probe ids.
         return Response(status_code=204)
 
 
-def _add_feedback(router: APIRouter, kept: KeptChats | None, limits: BodyLimits) -> None:
+def _add_feedback(
+    router: APIRouter,
+    runtime: ChatRuntime,
+    gateway: Gateway,
+    kept: KeptChats | None,
+    limits: BodyLimits,
+) -> None:
     @router.post(
         "/api/chat/feedback",
-        summary="Say what an answer was worth",
+        summary="Rate an answer",
         status_code=204,
         responses=errors(400, 403, 404, 408, 415, 429, 503),
         response_model=None,
@@ -88,7 +102,9 @@ def _add_feedback(router: APIRouter, kept: KeptChats | None, limits: BodyLimits)
         body = checked(FeedbackRequest, await read_json(request, limits))
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
-        if kept is not None and body.session_id is not None:
+        if kept is None or body.session_id is None:
+            await runtime.admission.admit_note(gateway.address(request))
+        else:
             session = await kept.session(request, body.session_id)
             rating = None if body.rating == "none" else body.rating
             await kept.turns.rate(session, body.client_message_id, rating)

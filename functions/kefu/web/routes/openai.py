@@ -1,39 +1,71 @@
-"""`/v1`: the door for OpenAI clients. The same limits, the same relay."""
+"""`/v1`: an OpenAI-compatible API, with the same limits and the same relay as `/api/chat`."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.web.caller import caller_of
-from kefu.web.desk import Desk
-from kefu.web.exchange import Direct
-from kefu.web.gateway import Gateway
+from kefu.auth.client_keys import ClientKeys
+from kefu.chat.stateless import Stateless
+from kefu.errors import Unauthorized
+from kefu.web.caller import Gateway, bearer_of, caller_of
 from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
-from kefu.web.schemas import CompletionRequest
+from kefu.web.request_record import record_of
+from kefu.web.runtime import ChatRuntime
+from kefu.web.streaming import ChatResponse
 
 
-def openai_routes(desk: Desk, questions: Questions, gateway: Gateway) -> APIRouter:
+class _Access(NamedTuple):
+    keys: ClientKeys
+    runtime: ChatRuntime
+    gateway: Gateway
+
+    async def client_of(self, request: Request) -> str:
+        """Return the name of the client's key; "" if no key is needed.
+
+        Raises Unauthorized, and RateLimited after too many wrong keys from one address.
+        """
+        if not self.keys:
+            return ""
+        name = self.keys.name_of(bearer_of(request))
+        if name is None:
+            await self.runtime.admission.admit_wrong_key(self.gateway.address(request))
+            raise Unauthorized("Send a valid key: `Authorization: Bearer ...`.")
+        record_of(request.scope).facts["client"] = name
+        return name
+
+
+def openai_routes(
+    runtime: ChatRuntime, questions: Questions, gateway: Gateway, keys: ClientKeys
+) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["openai"])
+    access = _Access(keys, runtime, gateway)
 
     @router.post(
         "/chat/completions",
         summary="OpenAI's chat completions, streaming or not",
         responses={
             200: stream_response(also_json=True),
-            **errors(400, 403, 408, 415, 429, 503, 504),
+            **errors(400, 401, 403, 408, 415, 429, 503, 504),
         },
         response_model=None,
     )
     async def completions(request: Request) -> Response:
-        body = await questions.read(request, CompletionRequest)
+        client = await access.client_of(request)
+        body = await questions.read_completion(request)
         caller = caller_of(request, body, gateway, stream=bool(body.stream))
-        return Direct(desk, caller, questions.question(body))
+        caller = caller._replace(client=client)
+        # Without a stream the chunks are collected, so their JSON is read.
+        conversation = Stateless(questions.question(body), reads_bodies=not caller.stream)
+        return ChatResponse(runtime, caller, conversation)
 
-    @router.get("/models", summary="The one model behind this service", response_model=None)
-    async def models() -> Response:
-        model = {"id": desk.chat.model, "object": "model", "created": 0, "owned_by": "kefu"}
+    @router.get("/models", summary="List the model of this service", response_model=None)
+    async def models(request: Request) -> Response:
+        await access.client_of(request)
+        model = {"id": runtime.chat.model, "object": "model", "created": 0, "owned_by": "kefu"}
         return JSONResponse({"object": "list", "data": [model]})
 
     return router

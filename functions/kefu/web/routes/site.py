@@ -1,9 +1,10 @@
-"""What a browser loads: the widget's script, the demo page; and `/health`."""
+"""Serves the widget's script, the demo pages, `/health` and `/ready`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
@@ -11,7 +12,13 @@ from starlette.responses import JSONResponse
 from kefu import __version__
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.openapi import json_response
-from kefu.web.schemas import Health, Kind
+from kefu.web.schemas import DegradedReason, Health, Problem, Ready, UpstreamKind
+
+NOT_BUILT = (
+    "The chat widget is not built, so /chat-widget.js is answered 404. Install Node.js 20.19 or "
+    "newer from https://nodejs.org, then run `make setup` in Kefu's source tree, or install Kefu "
+    "from a wheel."
+)
 
 _PAGES = {
     "/": "demo.html",
@@ -26,22 +33,31 @@ _PAGE_POLICY = (
 )
 
 _HASHED = re.compile(r"\.[0-9a-f]{12}\.")
-"""Named by what it holds, and so for good."""
+"""Matches file names with a content hash. Such a file never changes, so caches may keep it."""
 
-# Always, not only for a request with an Origin: a shared cache may answer one with the other.
+# Sent without an Origin too, because a shared cache may reuse the response for other origins.
 _FOR_ALL_SITES = {
     "Access-Control-Allow-Origin": "*",
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 
 
+def widget_is_built() -> bool:
+    return (STATIC / "widget" / "chat-widget.js").is_file()
+
+
 def _page_policy(name: str) -> str:
-    # The stage is what the playground and the gallery show in their frames.
+    # The playground and the gallery load the stage page in their iframes.
     framed_by = "'self'" if name == "stage.html" else "'none'"
     return _PAGE_POLICY.format(frames=_FRAMES.get(name, ""), framed_by=framed_by)
 
 
-def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
+def site_routes(
+    health: Callable[[], Health],
+    problems: Callable[[], Awaitable[Sequence[Problem]]],
+    *,
+    demo: bool,
+) -> APIRouter:
     router = APIRouter(tags=["site"])
 
     @router.get(
@@ -53,27 +69,69 @@ def site_routes(health: Callable[[], Health], *, demo: bool) -> APIRouter:
     async def get_health() -> Response:
         return JSONResponse(health())
 
+    @router.get(
+        "/ready",
+        summary="Can it answer a chat now?",
+        responses={200: json_response(Ready), 503: json_response(Ready)},
+        response_model=None,
+    )
+    async def get_ready() -> Response:
+        # `/health` says that the process is alive, also while it waits for its keys.
+        found = await problems()
+        ready = Ready(ready=not found, problems=list(found))
+        headers = {"Cache-Control": "no-store"}
+        return JSONResponse(ready, 503 if found else 200, headers)
+
     for built in sorted((STATIC / "widget").glob("chat-widget*.js*")):
         if built.suffix not in TYPES:
             continue
         hashed = _HASHED.search(built.name)
-        cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=300"
+        cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=3600"
         serve(router, f"/{built.name}", StaticFile(built, cache, _FOR_ALL_SITES))
     if demo:
         for path, page in _PAGES.items():
             policy = {"Content-Security-Policy": _page_policy(page)}
             serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
+        for page_file in sorted((STATIC / "sample").glob("*.html")):
+            policy = {"Content-Security-Policy": _page_policy(page_file.name)}
+            sample = StaticFile(page_file, "no-cache", policy)
+            serve(router, f"/sample/{page_file.name}", sample)
         for asset in (*STATIC.glob("*.css"), *STATIC.glob("*.js")):
             serve(router, f"/{asset.name}", StaticFile(asset, "no-cache"))
     return router
 
 
-def health_of(*, keys: bool, model: str, upstream: Kind, notice: str, sessions: bool) -> Health:
-    return {
-        "status": "ok" if keys else "degraded",
+class KnowledgeFacts(Protocol):
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def made(self) -> float:
+        """Unix time in seconds."""
+        ...
+
+
+def health_of(
+    *,
+    keys: bool,
+    model: str,
+    upstream: UpstreamKind,
+    notice: str,
+    sessions: bool,
+    full: bool,
+    pages: KnowledgeFacts | None = None,
+) -> Health:
+    """`full`: the store has no space for new chats. `pages`: None without learnt pages."""
+    reason: DegradedReason = "no_api_key" if not keys else "store_full" if full else ""
+    health: Health = {
+        "status": "degraded" if reason else "ok",
+        "reason": reason,
         "version": __version__,
         "model": model,
         "upstream": upstream,
-        "sessions": sessions,
+        "sessions": sessions and not full,
         "notice": notice,
     }
+    if pages:
+        health["knowledge"] = {"pages": pages.pages, "made": int(pages.made)}
+    return health

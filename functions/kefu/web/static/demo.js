@@ -1,4 +1,4 @@
-// The demo page: its language, the tag to paste, and who answers.
+// The demo page: its language, the script tag to copy, and the model that answers.
 
 import { isChinese, offerCopy, tagOf, translate } from "/page.js";
 
@@ -11,6 +11,7 @@ const CHINESE = {
   allow: "然后告诉服务器哪个网站可以使用：",
   playground: "外观设置",
   gallery: "全部状态",
+  sample: "向示例商店提问",
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>
     `目前由这台电脑上一个很小的模型 ${name} 回答（它主要懂英文），无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
@@ -25,14 +26,14 @@ const ENGLISH = {
 const texts = isChinese ? CHINESE : ENGLISH;
 const tag = document.getElementById("tag");
 
-/** Pinned, a changed file is refused by the browser. */
+/** Shows the script tag. With `integrity`, the browser refuses a changed file. */
 function showTag(file = "chat-widget.js", integrity = "") {
   const pinned = integrity ? { integrity, crossorigin: "anonymous" } : {};
   const src = `${location.origin}/${file}`;
   tag.textContent = tagOf({ src, ...pinned, "data-api-url": `${location.origin}/api/chat` });
 }
 
-/** Offers the tag of exactly this build, where the build says what it is. */
+/** Offers a tag with the hash of this build, if the server has chat-widget.json. */
 async function offerPin() {
   const response = await fetch("/chat-widget.json");
   if (!response.ok) return;
@@ -46,7 +47,7 @@ async function offerPin() {
   });
 }
 
-/** The service's own sentence; in Chinese where we know what it says. */
+/** The notice of the service; translated into Chinese for the models that are known here. */
 function noticeOf({ status, model, upstream, notice }) {
   if (isChinese && status === "ok" && notice) {
     if (upstream === "local-model") return CHINESE.local(model);

@@ -1,4 +1,4 @@
-// The gallery: every state, each on a page of its own, in a frame.
+// The gallery: every state of the widget, each in an iframe.
 
 import { isChinese, translate } from "/page.js";
 
@@ -6,6 +6,7 @@ const CHINESE = {
   heading: "全部状态",
   playground: "外观设置",
   gallery: "全部状态",
+  sample: "向示例商店提问",
   lead: "真实的组件，加上一个只在本页面里的模拟服务：不会发送任何内容。",
   theme: "明暗",
   auto: "跟随系统",
@@ -14,7 +15,10 @@ const CHINESE = {
   lang: "语言",
 };
 
-/** The name of each state, in both languages; how wide it is shown, and a language of its own. */
+/**
+ * For each state its id and its name in English and Chinese; optional: the width of the frame and a
+ * language.
+ */
 const STATES = [
   ["closed", "Closed", "关闭"],
   ["empty", "Open", "打开"],

@@ -1,8 +1,8 @@
-// What the demo, the playground and the gallery share: their language, tags, and copying.
+// Shared by the demo page, the playground and the gallery: language, script tags and copying.
 
 export const isChinese = /^zh\b/i.test(navigator.language);
 
-/** Puts the page into Chinese for a Chinese browser; what it says stays English for all others. */
+/** Translates the page if the browser's language is Chinese. */
 export function translate(chinese) {
   if (!isChinese) return;
   document.documentElement.lang = "zh-CN";
@@ -15,7 +15,9 @@ function escaped(value) {
   return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
-/** The tag to paste, an attribute a line; an empty value is an attribute without one. */
+/**
+ * The script tag with one attribute per line. An empty value gives an attribute without a value.
+ */
 export function tagOf(attributes) {
   const lines = Object.entries(attributes).map(([name, value]) =>
     value === "" ? `\n  ${name}` : `\n  ${name}="${escaped(value)}"`,
@@ -23,7 +25,7 @@ export function tagOf(attributes) {
   return `<script${lines.join("")}\n  defer></script>`;
 }
 
-/** Makes `button` copy what `source` shows. */
+/** Makes `button` copy the text of `source`. */
 export function offerCopy(button, source) {
   const [done, byHand] = isChinese ? ["已复制", "请手动复制"] : ["Copied", "Please copy by hand"];
   const label = button.textContent;
@@ -32,7 +34,7 @@ export function offerCopy(button, source) {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = done;
     } catch {
-      // No clipboard on a page without https: the text is selected instead.
+      // The clipboard needs https; on other pages the text is selected instead.
       getSelection().selectAllChildren(source);
       button.textContent = byHand;
     }

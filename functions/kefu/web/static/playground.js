@@ -1,4 +1,4 @@
-// The playground: a form that writes the tag, and shows the widget it makes.
+// The playground: a form that writes the script tag, and a preview of the widget.
 
 import { offerCopy, tagOf, translate } from "/page.js";
 
@@ -6,6 +6,7 @@ const CHINESE = {
   heading: "外观设置",
   playground: "外观设置",
   gallery: "全部状态",
+  sample: "向示例商店提问",
   title: "名称",
   greeting: "问候语",
   suggestions: "建议问题，每行一个",
@@ -42,7 +43,7 @@ const tag = document.getElementById("tag");
 const frame = document.getElementById("frame");
 const colour = document.getElementById("colour");
 
-/** What was set, by the name of the setting; what was left alone is not in it. */
+/** The settings that the form changes, by name. Empty fields are left out. */
 function settings() {
   const set = {};
   for (const [name, value] of new FormData(form)) {
@@ -53,7 +54,7 @@ function settings() {
   return set;
 }
 
-/** `hasMoved`: the frame shows something else than before. */
+/** Shows the tag and the preview. `hasMoved`: the preview may have to load another page. */
 function show(hasMoved = true) {
   const set = settings();
   const attributes = { src: `${location.origin}/chat-widget.js` };
@@ -65,10 +66,10 @@ function show(hasMoved = true) {
   if (!hasMoved) return;
   const wanted = new URLSearchParams(set);
   history.replaceState(null, "", `#${wanted}`);
-  // Open in the preview, whatever is set: it is what one came to see.
+  // The preview on a desktop shows the open panel, whatever the settings say.
   if (document.getElementById("desktop").ariaPressed === "true") wanted.set("open", "true");
   const address = `/stage?${wanted}`;
-  // Not by `src`: every change would be a step of the history.
+  // `replace` instead of `src`, so that a change adds no entry to the browser's history.
   frame.contentWindow.location.replace(address);
 }
 
@@ -82,7 +83,7 @@ form.addEventListener("input", (event) => {
   clearTimeout(timer);
   timer = setTimeout(show, 400);
 });
-// The fields are empty only after this event.
+// The fields are reset only after this event.
 form.addEventListener("reset", () => setTimeout(show));
 form.addEventListener("submit", (event) => event.preventDefault());
 

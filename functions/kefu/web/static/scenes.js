@@ -1,5 +1,4 @@
-// Every state of the widget, as a visitor would bring it about: the real widget, and a service
-// that lives in this page and plays what the scene says.
+// Brings the real widget into each of its states. A scripted service in this page answers it.
 
 const WORDS = {
   en: {
@@ -57,7 +56,10 @@ function whole(text) {
   return `${event({ content: text })}${event({}, "stop")}data: [DONE]\n\n`;
 }
 
-/** A stream of `text` that stays open until the widget leaves it. */
+/**
+ * A response with `text` as its body. It stays open until the widget aborts it, unless the text
+ * ends the stream.
+ */
 function streamed(text, signal) {
   const body = new ReadableStream({
     start(controller) {
@@ -74,13 +76,16 @@ function refused(status, code, headers = {}) {
   return Response.json({ error }, { status, headers });
 }
 
-/** From now on requests are answered by `plays`, one after the other; then by nobody. */
+/**
+ * Replaces `fetch`: the functions in `plays` answer one request each; later requests get no
+ * response.
+ */
 function serve(plays) {
   const left = [...plays];
   const real = window.fetch;
   window.fetch = (url, options = {}) => {
     const { signal } = options;
-    // A dictionary of the widget is no question.
+    // The widget's dictionaries come from the real server.
     if (/chat-widget-[^/]+\.json$/.test(url)) return real(url, options);
     if (/\/(cancel|feedback)$/.test(url)) return Promise.resolve(new Response(null));
     if (/\/health$/.test(url)) return Promise.resolve(Response.json({ sessions: false }));
@@ -92,7 +97,7 @@ function serve(plays) {
   };
 }
 
-/** What a visitor sees of that, once it is there. */
+/** Waits until the widget shows an element for the selector, and returns it. */
 async function seen(selector) {
   for (;;) {
     const found = document.querySelector("kefu-chat")?.shadowRoot?.querySelector(selector);
@@ -108,7 +113,7 @@ async function ask(text, isSent = true) {
   if (isSent) input.form.requestSubmit();
 }
 
-/** A scene: what its tag says beside the address, what the service plays, what the visitor does. */
+/** A scene: the widget's settings, the responses of the service, and the visitor's actions. */
 function scene({ settings = {}, plays = () => [], act = async () => {}, isOpen = true }) {
   return async (script, language) => {
     const words = WORDS[language] ?? WORDS.en;
@@ -131,7 +136,7 @@ const failing = (words) => [...answered(words), () => refused(503, "upstream_ser
 
 async function askTwice(words) {
   await ask(words.question);
-  await seen(".icon-send");
+  await seen(".actions");
   await ask(words.more);
 }
 
@@ -162,7 +167,7 @@ export const SCENES = {
     plays: answered,
     act: async ({ question, draft }) => {
       await ask(question);
-      await seen(".icon-send");
+      await seen(".actions");
       await ask(draft, false);
     },
   }),
@@ -170,7 +175,7 @@ export const SCENES = {
     plays: (words) => [
       (signal) =>
         new Promise((answer) => {
-          // Not before the visitor has closed the panel.
+          // The answer waits until the visitor has closed the panel.
           setTimeout(() => answer(streamed(whole(words.answer), signal)), 300);
         }),
     ],
@@ -182,21 +187,21 @@ export const SCENES = {
   }),
   table: scene({
     plays: ({ table }) => [() => streamed(whole(table))],
-    act: ({ question }) => ask(question).then(() => seen(".icon-send")),
+    act: ({ question }) => ask(question).then(() => seen(".actions")),
   }),
   code: scene({
     plays: ({ code }) => [() => streamed(whole(`${code}\n\n${CODE}`))],
-    act: ({ more }) => ask(more).then(() => seen(".icon-send")),
+    act: ({ more }) => ask(more).then(() => seen(".actions")),
   }),
   stopped: scene({
     plays: ({ part }) => [(signal) => streamed(event({ content: part }), signal)],
     act: async ({ question }) => {
       await ask(question);
       await seen(".icon-stop");
-      // A click right after the one that sent would not count.
+      // The widget ignores a click directly after sending, because it may be a double click.
       await new Promise((resolve) => setTimeout(resolve, 700));
       (await seen(".act")).click();
-      await seen(".quiet");
+      await seen(".actions");
     },
   }),
   failed: scene({

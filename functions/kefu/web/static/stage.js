@@ -1,5 +1,5 @@
-// A page for the widget to stand on, framed by the playground and the gallery. Its address says
-// how: settings by their name, and `scene` for a state of the gallery.
+// The page with the widget for the iframes of the playground and the gallery. Its query string has
+// the widget's settings by name, and `scene` for a state of the gallery.
 
 import { SCENES } from "/scenes.js";
 

@@ -1,0 +1,166 @@
+"""Compares the search in learnt pages with FTS5's own tokenizer and with bm25s.
+
+The pages are made from the texts in texts/ and from random words, with a fixed seed. Each question
+is made from one passage: in English from other forms of its words, in Chinese from parts of a
+sentence. Times are processor times, so that a busy machine does not affect them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.context import PEERS_PYTHON
+from benchmarks.processes import ROOT
+from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.passages import passages
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+
+SIZES = (250, 1_000, 10_000, 50_000)
+QUESTIONS = 200
+RECALL_PAGES = 1_000
+INSTALL = "bm25s is not installed; for its line: make peers"
+
+Find = Callable[[str], Sequence[str]]
+"""The addresses of the pages that are found for a question, best first."""
+
+
+class Site(NamedTuple):
+    pages: list[Page]
+    questions: list[tuple[str, str]]
+    """A question, and the address of the page that answers it."""
+
+
+def site(count: int, language: str) -> Site:
+    rng = random.Random(count)
+    name = "chinese" if language == "zh" else "english"
+    text = (ROOT / f"benchmarks/texts/{name}.txt").read_text(encoding="utf-8")
+    make = _chinese if language == "zh" else _english
+    pages, questions = list[Page](), list[tuple[str, str]]()
+    for number in range(count):
+        url = f"https://example.com/{number}"
+        blocks = list[Block]()
+        for section in range(5):
+            body, question = make(rng, text)
+            blocks += [Block(make(rng, text)[0][:30], 2, f"s{section}"), Block(body)]
+            if len(questions) <= number * QUESTIONS // count:
+                questions.append((question, url))
+        pages.append(Page(url, make(rng, text)[0][:20], blocks, language))
+    return Site(pages, questions)
+
+
+def _english(rng: random.Random, text: str) -> tuple[str, str]:
+    words = text.split()
+    made = [_word(rng) for _ in range(6)]
+    chosen = [*rng.choices(words, k=110), *made]
+    rng.shuffle(chosen)
+    asked = [f"{word}s" for word in made[:2]] + rng.sample(chosen, 3)
+    return " ".join(chosen), " ".join(asked)
+
+
+def _word(rng: random.Random) -> str:
+    return "".join(rng.choice("bdfgklmnprtv") + rng.choice("aeiou") for _ in range(3)) + "n"
+
+
+def _chinese(rng: random.Random, text: str) -> tuple[str, str]:
+    signs = "".join(text.split())
+    pieces = [signs[at : at + 12] for at in rng.choices(range(len(signs) - 12), k=24)]
+    rare = "".join(chr(rng.randrange(0x4E00, 0x9000)) for _ in range(8))
+    body = "，".join([*pieces[:12], pieces[0] + rare + pieces[1], *pieces[12:]])
+    return body, f"{rare[1:5]}是什么？{pieces[3][:4]}"
+
+
+def knowledge(largest: int) -> str:
+    lines = [f"{'learnt pages':32}{'processor s':>12}{'file/text':>11}{'p50 ms':>9}{'p99 ms':>9}"]
+    with tempfile.TemporaryDirectory(prefix="kefu-knowledge-") as folder:
+        lines += [
+            _size_line(Path(folder), site(count, "en"), f"{count} in English")
+            for count in SIZES
+            if count <= largest
+        ]
+        lines.append(_size_line(Path(folder), site(1_000, "zh"), "1000 in Chinese"))
+        lines += ["", f"{'found among the first 5 of 1,000':32}{'English':>12}{'Chinese':>11}"]
+        sites = [site(RECALL_PAGES, language) for language in ("en", "zh")]
+        openers = {"Kefu": lambda one: _kefu(one, Path(folder)), "FTS5 unicode61": _unicode61}
+        for name, opened in openers.items():
+            cells = [_recall(one, opened(one)) for one in sites]
+            lines.append(f"{name:32}{cells[0]:>12.3f}{cells[1]:>11.3f}")
+        lines.append(_bm25s_line(sites, Path(folder)))
+    return "\n".join(lines)
+
+
+def _size_line(folder: Path, made: Site, name: str) -> str:
+    started = time.process_time()
+    size = write(folder / "site.kefu", Run([Learnt(page, {}) for page in made.pages], [], 0.0))
+    spent = time.process_time() - started
+    file = KnowledgeFile(folder / "site.kefu")
+    times = list[float]()
+    for question, _ in made.questions:
+        started = time.thread_time()
+        file.find(question, (), 6)
+        times.append(1000 * (time.thread_time() - started))
+    file.close()
+    times.sort()
+    p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
+    return f"{name:32}{spent:>12.1f}{size.file / size.text:>11.2f}{p50:>9.2f}{p99:>9.2f}"
+
+
+def _recall(made: Site, find: Find) -> float:
+    return sum(url in find(question)[:5] for question, url in made.questions) / len(made.questions)
+
+
+def _kefu(made: Site, folder: Path) -> Find:
+    path = folder / "recall.kefu"
+    write(path, Run([Learnt(page, {}) for page in made.pages], [], 0.0))
+    file = KnowledgeFile(path)
+    return lambda question: [one.page for one in file.find(question, (), 5)]
+
+
+def _unicode61(made: Site) -> Find:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE p USING fts5(url UNINDEXED, text)")
+    db.executemany("INSERT INTO p VALUES (?, ?)", _rows(made))
+
+    def find(question: str) -> list[str]:
+        words = "".join(c if c.isalnum() else " " for c in question).split()
+        match = " OR ".join(f'"{word}"' for word in words)
+        sql = "SELECT url FROM p WHERE p MATCH ? ORDER BY rank LIMIT 5"
+        return [url for (url,) in db.execute(sql, (match,))]
+
+    return find
+
+
+def _rows(made: Site) -> list[tuple[str, str]]:
+    return [(page.url, one.text) for page in made.pages for one in passages(page)]
+
+
+def _bm25s_line(sites: Sequence[Site], folder: Path) -> str:
+    if not PEERS_PYTHON.exists():
+        return INSTALL
+    cells = []
+    for made in sites:
+        asked = folder / "asked.json"
+        asked.write_text(json.dumps({"rows": _rows(made), "questions": made.questions}))
+        command = [str(PEERS_PYTHON), "-m", "benchmarks.trials.bm25s", str(asked)]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return INSTALL
+        cells.append(float(done.stdout.splitlines()[-1]))
+    return f"{'bm25s':32}{cells[0]:>12.3f}{cells[1]:>11.3f}"
+
+
+if __name__ == "__main__":
+    print(knowledge(int(sys.argv[1]) if len(sys.argv) > 1 else SIZES[-1]))

@@ -1,0 +1,66 @@
+"""Counts the trimmed prompts that exceed the model's limit: `python -m benchmarks.limits
+[WINDOWS]`.
+
+Trims 10,000 conversations by default, in twelve languages (Debian's translations in
+/usr/share/locale), for a model of each of OpenAI's encodings: half of them with the estimate alone,
+half with the default, which counts exactly near the limit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from benchmarks.calibrate import messages_of
+from kefu.context import counter_for, trim_messages
+from kefu.context.tokens import counter
+
+LANGUAGES = ("ar", "de", "es", "fr", "hi", "ja", "ko", "pt", "ru", "th", "vi", "zh_CN")
+MODELS = {"gpt-4o": "o200k_base", "gpt-4": "cl100k_base"}
+
+
+def catalogues(language: str) -> str:
+    files = sorted(Path("/usr/share/locale", language).rglob("[!i]*.mo"))  # iso_*: only names
+    return "\n".join(line for file in files for line in messages_of(file))[:3_000_000]
+
+
+def fills(texts: dict[str, str], model: str, windows: int, *, exact: bool) -> list[float]:
+    """The true tokens of each window, by the chat format's rule, divided by the limit."""
+    dice, found = Random(5), []
+    true = counter(f"tiktoken:{MODELS[model]}")
+    estimate = None if exact else counter_for(model)
+    for number in range(windows):
+        text = list(texts.values())[number % len(texts)]
+        messages = []
+        for at in range(60):
+            size = dice.randrange(20, 400)
+            start = dice.randrange(len(text) - size)
+            role = "assistant" if at % 2 else "user"
+            messages.append({"role": role, "content": text[start : start + size]})
+        messages.append({"role": "user", "content": "?"})
+        limit = dice.choice((500, 1000, 3000))
+        sent = trim_messages(messages, model=model, max_tokens=limit, reserve=0, counter=estimate)
+        found.append((3 + sum(3 + true(message["content"]) for message in sent)) / limit)
+    return found
+
+
+def main() -> int:
+    windows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    texts = {language: catalogues(language) for language in LANGUAGES}
+    above: Counter[bool] = Counter()
+    for model in MODELS:
+        for exact in (False, True):
+            found = fills(texts, model, windows // 4, exact=exact)
+            above.update(fill > 1 for fill in found)
+            kind = "exact near the limit" if exact else "estimate"
+            print(
+                f"{model:7} {kind:21} {sum(f > 1 for f in found)} of {len(found)} above the limit;"
+                f" fullest {max(found):.3f}, on average {sum(found) / len(found):.2f}"
+            )
+    return 1 if above[True] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

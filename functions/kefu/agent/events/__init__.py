@@ -1,0 +1,63 @@
+"""The events of a session, their JSON lines, and the port of the stores that keep them."""
+
+from __future__ import annotations
+
+from kefu.agent.events.envelope import AgentSessionId, EventBody, SessionEvent, new_session_id
+from kefu.agent.events.parts import Estimate, Mode, Run, Tokens, Tried, TurnStatus
+from kefu.agent.events.session_events import (
+    Interrupt,
+    Rewind,
+    SessionEnd,
+    SessionResume,
+    SessionStart,
+    TurnEnd,
+    TurnStart,
+    Unknown,
+)
+from kefu.agent.events.sink import HistorySink
+from kefu.agent.events.step_events import (
+    Action,
+    Approval,
+    Assistant,
+    AssistantChunk,
+    BudgetExceeded,
+    Error,
+    Final,
+    Observation,
+    Policy,
+)
+from kefu.agent.events.wire import Log, event_line, read_lines
+
+__all__ = [
+    "Action",
+    "AgentSessionId",
+    "Approval",
+    "Assistant",
+    "AssistantChunk",
+    "BudgetExceeded",
+    "Error",
+    "Estimate",
+    "EventBody",
+    "Final",
+    "HistorySink",
+    "Interrupt",
+    "Log",
+    "Mode",
+    "Observation",
+    "Policy",
+    "Rewind",
+    "Run",
+    "SessionEnd",
+    "SessionEvent",
+    "SessionResume",
+    "SessionStart",
+    "Tokens",
+    "Tried",
+    "TurnEnd",
+    "TurnStart",
+    "TurnStatus",
+    "Unknown",
+    "event_line",
+    "new_session_id",
+    "read_lines",
+]

@@ -1,0 +1,156 @@
+"""Calls the model through the relay and collects its output as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kefu.agent.display import Piece, Splitter
+from kefu.agent.events import Assistant, AssistantChunk, Estimate, EventBody, Tokens, Tried
+from kefu.chat.prompt import request_body
+from kefu.context import Message
+from kefu.relay.chunks import Chunk, Completion
+from kefu.relay.collected import Collected
+from kefu.relay.completion_stream import Call, Clock
+from kefu.relay.relay import Relay
+
+
+@dataclass(slots=True)
+class ModelOutput:
+    """The output of one model call.
+
+    It is filled during streaming, so the partial output is available if the call fails.
+    """
+
+    call: Call
+    clock: Clock
+    collected: Collected = field(default_factory=Collected)
+
+    @property
+    def text(self) -> str:
+        """The output so far. A native tool call is converted to the tags of the grammar."""
+        return as_written(self.collected.content, self.collected.tool_calls)
+
+    @property
+    def begun(self) -> bool:
+        """Whether any event of the stream has arrived."""
+        return self.call.first_event_at is not None
+
+    @property
+    def usage(self) -> Tokens | None:
+        """The upstream's token counts; None if it reported none."""
+        usage = self.call.completion.usage
+        return Tokens(usage.prompt, usage.completion, "usage") if usage else None
+
+    @property
+    def latency_ms(self) -> int:
+        """Milliseconds since the start of the call."""
+        return round((self.clock.monotonic() - self.call.started) * 1000)
+
+    @property
+    def ttft_ms(self) -> int | None:
+        """Milliseconds to the first event of the stream; None if none has arrived."""
+        first = self.call.first_event_at
+        return None if first is None else round((first - self.call.started) * 1000)
+
+    @property
+    def attempts(self) -> tuple[Tried, ...]:
+        return tuple(
+            Tried(tried.key, tried.outcome, round(tried.seconds * 1000))
+            for tried in self.call.attempts
+        )
+
+    def event(self, tokens: Tokens, estimate: Estimate) -> Assistant:
+        """The `assistant` event of this call."""
+        completion = self.call.completion
+        usage = completion.usage
+        return Assistant(
+            self.text,
+            tokens=tokens,
+            estimate=estimate,
+            usage={"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}
+            if usage
+            else None,
+            model=completion.model,
+            finish_reason=completion.finish_reason,
+            latency_ms=self.latency_ms,
+            ttft_ms=self.ttft_ms,
+            attempts=self.attempts if len(self.call.attempts) > 1 else (),
+        )
+
+
+class StreamedReply:
+    """Displays and logs an output while it is streamed."""
+
+    def __init__(
+        self,
+        output: ModelOutput,
+        on_piece: Callable[[Piece], None],
+        write: Callable[[EventBody], None],
+    ) -> None:
+        self.output = output
+        self._on_piece = on_piece
+        self._write = write
+        self._splitter = Splitter()
+
+    def feed(self, delta: str) -> None:
+        """Log and display a delta."""
+        self._write(AssistantChunk(delta))
+        for piece in self._splitter.feed(delta):
+            self._on_piece(piece)
+
+    def close(self) -> None:
+        """Display the text that the splitter held back."""
+        for piece in self._splitter.close():
+            self._on_piece(piece)
+
+
+class Model:
+    """Sends requests through the relay, which handles keys, retries, time-outs and errors."""
+
+    def __init__(
+        self, relay: Relay, clock: Clock, name: str, temperature: float, max_tokens: int
+    ) -> None:
+        self._relay = relay
+        self._clock = clock
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._count = 0
+        self.name = name
+
+    def prepare(self, messages: Sequence[Message], max_tokens: int | None = None) -> ModelOutput:
+        """Build a call that is not sent yet. `max_tokens` limits the output."""
+        self._count += 1
+        limit = max_tokens or self._max_tokens
+        body = request_body(messages, self.name, self._temperature, limit)
+        completion = Completion(f"call-{self._count}", self.name, int(self._clock.now()))
+        return ModelOutput(Call(body, completion, self._clock.monotonic()), self._clock)
+
+    async def ask(self, output: ModelOutput, on_delta: Callable[[str], None] | None = None) -> None:
+        """Send the call and wait for the complete output. Raises the relay's KefuErrors.
+
+        Also after an error or a cancellation, `output` has the text so far and the connection is
+        closed.
+        """
+
+        def add(chunk: Chunk) -> None:
+            delta = output.collected.add(chunk)
+            if delta and on_delta:
+                on_delta(delta)
+
+        await self._relay.complete(output.call, add)
+
+
+def as_written(content: str, calls: Sequence[tuple[str, str]]) -> str:
+    """The content, followed by the first native tool call in the tags of the grammar.
+
+    `calls` are pairs of a name and JSON arguments.
+    """
+    if not calls:
+        return content
+    name, arguments = calls[0]
+    if arguments.strip() in ("", "{}"):
+        return f'{content}<action tool="{name}"/>'
+    # In JSON, `\/` is the same as `/`, and the grammar does not see an end tag.
+    escaped = arguments.replace("</action>", "<\\/action>")
+    return f'{content}<action tool="{name}">{escaped}</action>'

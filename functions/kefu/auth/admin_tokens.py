@@ -1,0 +1,77 @@
+"""Checks access to the operator's panel: by the operator's token, or by a text signed with it.
+
+A *ticket* is part of a link. Links can end up in a browser history, so a ticket can be used only
+once, within minutes. The panel exchanges it for a *pass*, which is valid for hours. Only the used
+tickets are stored.
+"""
+
+from __future__ import annotations
+
+from kefu.auth.signing import is_signed, key_for, sign
+
+MIN_LENGTH = 32
+"""Minimum length of the operator's token in characters."""
+
+TICKET_LIFE = 600.0
+PASS_LIFE = 12 * 3600.0
+"""Lifetimes in seconds."""
+
+
+class AdminTokens:
+    def __init__(self, secret: str = "") -> None:
+        """`secret` is the operator's token. Without one (""), every token and pass is rejected."""
+        self._key = self._token_key = b""
+        self._token_signature = ""
+        if secret:
+            self.set_secret(secret)
+
+    @property
+    def secret_known(self) -> bool:
+        return bool(self._key)
+
+    def set_secret(self, secret: str) -> None:
+        """Replace the operator's token. Tickets and passes of the earlier token become invalid.
+
+        Raises ValueError for a token that is too short.
+        """
+        if len(secret) < MIN_LENGTH:
+            raise ValueError(f"has fewer than {MIN_LENGTH} characters")
+        self._key = key_for("kefu admin signature", secret)
+        self._token_key = key_for("kefu admin token", secret)
+        self._token_signature = sign(self._token_key, secret)
+
+    def ticket(self, nonce: str, now: float, life: float = TICKET_LIFE) -> str:
+        """A new ticket. `nonce` are unique letters and digits; `life` is in seconds."""
+        return self._signed("ticket", nonce, now + life)
+
+    def redeem(self, ticket: str, now: float) -> str | None:
+        """The nonce of a valid ticket, None otherwise. The caller must mark the nonce as used."""
+        return self._checked("ticket", ticket, now)
+
+    def issue(self, nonce: str, now: float) -> str:
+        """A new pass."""
+        return self._signed("pass", nonce, now + PASS_LIFE)
+
+    def is_token(self, bearer: str) -> bool:
+        """Whether `bearer` is the operator's token."""
+        # Signatures have equal lengths, so the time does not depend on the token's length.
+        return bool(self._key) and is_signed(self._token_key, bearer, self._token_signature)
+
+    def admits(self, bearer: str, now: float) -> bool:
+        """Whether `bearer` is the operator's token or a valid pass."""
+        return self.is_token(bearer) or self._checked("pass", bearer, now) is not None
+
+    def _signed(self, kind: str, nonce: str, expires: float) -> str:
+        if not self._key:
+            raise ValueError("The operator's token is not set.")
+        head = f"{kind}.{int(expires)}.{nonce}"
+        return f"{head}.{sign(self._key, head)}"
+
+    def _checked(self, kind: str, text: str, now: float) -> str | None:
+        """The nonce of a valid ticket or pass, None otherwise."""
+        head, _, signature = text.rpartition(".")
+        text_kind, _, rest = head.partition(".")
+        if not (self._key and is_signed(self._key, head, signature) and text_kind == kind):
+            return None
+        expires, _, nonce = rest.partition(".")
+        return nonce if now < int(expires) else None

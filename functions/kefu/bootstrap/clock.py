@@ -1,0 +1,13 @@
+"""The system's clock. Other packages receive it as an argument, so that tests can replace it."""
+
+from __future__ import annotations
+
+import time
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()

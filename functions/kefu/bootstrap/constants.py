@@ -1,0 +1,48 @@
+"""Numbers of the service that no setting changes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Constants(NamedTuple):
+    """Tests give `build` others: smaller limits, shorter waits, a bot check on this machine."""
+
+    trim_chars: int = 6000
+    """With `trim = "v1"`: characters of a history, without those of the system prompt."""
+    session_requests_per_minute: int = 20
+    """Messages that one stored chat may send in a minute; 0: no limit."""
+    openai_requests_per_minute: int = 120
+    """Chats that one key of `KEFU_OPENAI_KEYS` may start in a minute."""
+    max_streams: int = 1000
+    """Concurrent answers of one process."""
+    max_streams_per_ip: int = 50
+    """Concurrent answers of one process for one address, if addresses have a limit at all."""
+    max_body_bytes: int = 65536
+    """The longest request body, unless longer messages are allowed."""
+    body_timeout: float = 10.0
+    """Seconds for a client to send its request."""
+    write_timeout: float = 30.0
+    """Seconds for a client to read what was sent."""
+    store_timeout: float = 0.1
+    """Seconds for the store to answer a chat."""
+    max_retries: int = 3
+    """Further keys that are tried for one request."""
+    max_duration: float | None = None
+    """Seconds for a whole answer; None: those of the setting `patience`."""
+    bot_check_url: str = ""
+    """Where visitors' tokens are verified; "": the address of the provider."""
+
+
+CONSTANTS = Constants()
+
+KNOWLEDGE_TOKENS = 2000
+"""Tokens of a request that passages of the learnt pages may take."""
+LOCAL_KNOWLEDGE_TOKENS = 500
+"""The same for the small local model, which reads slowly."""
+
+RAW_DAYS = 7.0
+"""Days for which the raw requests and responses of calls to the model are stored."""
+
+BYTES_PER_CHARACTER = 4
+"""Of UTF-8, at most: a body has room for one message of the longest length."""

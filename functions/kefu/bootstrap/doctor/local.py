@@ -1,0 +1,121 @@
+"""Checks of this machine: the settings, the model's keys, the store, the widget, the origins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.doctor.finding import Finding
+from kefu.bootstrap.doctor.model import Provider, check_keys
+from kefu.bootstrap.doctor.secrets import read_keys
+from kefu.bootstrap.readiness import store_problems
+from kefu.bootstrap.service import build
+from kefu.bootstrap.stores import choose_store
+from kefu.bootstrap.upstream import choose_model
+from kefu.settings import LONGCAT, ConfigurationError, Settings, load
+from kefu.settings.loading import VARIABLES, config_path, unknown_variables
+from kefu.stores.aws import text_at
+from kefu.web.routes.site import NOT_BUILT, widget_is_built
+
+
+def check_local() -> Sequence[Finding]:
+    found = list(_variables())
+    try:
+        settings = load()
+        build(settings)  # opens nothing; hooks are loaded
+    except ConfigurationError as error:
+        return [*found, *map(_wrong, str(error).splitlines())]
+    return [
+        *found,
+        *_model(settings),
+        *_store(settings),
+        *_widget(),
+        *_origins(settings.allowed_origins),
+    ]
+
+
+def _wrong(message: str) -> Finding:
+    """`message`: a line of a ConfigurationError; a file or a variable is its first word."""
+    name = message.partition(":")[0]
+    if name in VARIABLES:
+        return Finding(message, f"unset {name}  # or give it a valid value")
+    return Finding(message, f"${{EDITOR:-vi}} {config_path()}")
+
+
+def _variables() -> Iterator[Finding]:
+    for name, sentence in unknown_variables():
+        yield Finding(sentence, f"unset {name}", "note")
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    if settings.wants_local_model:
+        chosen = choose_model(settings, lambda _: None)
+        if chosen.kind == "scripted":
+            yield Finding(
+                "There is no API key and no local model: visitors get prepared texts, no answers.",
+                "export LONGCAT_API_KEYS=...",
+            )
+        return
+    url = settings.upstream_url or LONGCAT
+    first = Provider(url, settings.model, "LONGCAT_API_KEYS", "model")
+    yield from _provider(first, settings.keys, settings.keys_place)
+    if settings.fallback_url:
+        model = settings.fallback_model or settings.model
+        second = Provider(settings.fallback_url, model, "KEFU_FALLBACK_API_KEYS", "model.fallback")
+        yield from _provider(second, settings.fallback_keys, settings.fallback_keys_place)
+
+
+def _provider(provider: Provider, keys: Sequence[str], place: str) -> Iterator[Finding]:
+    if place:
+        keys, findings = read_keys(place, text_at)
+        yield from findings
+    elif not keys:
+        yield Finding(
+            "No API key is set: every chat is answered 503.", f"export {provider.variable}=..."
+        )
+    yield from check_keys(provider, keys)
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    store = choose_store(settings, SystemClock())
+
+    async def problems() -> Sequence[str]:
+        try:
+            return [one["message"] for one in await store_problems(store)]
+        finally:
+            await store.aclose()
+
+    kind, _, name = settings.store.partition("://")
+    fix = f"aws dynamodb describe-table --table-name {name}"
+    if kind == "sqlite":
+        folder = Path(name.removeprefix("/")).parent
+        fix = f"ls -ld {folder}  # this user must be able to create files there"
+    for message in asyncio.run(problems()):
+        yield Finding(f"{message} It is {settings.store}.", fix)
+
+
+def _widget() -> Iterator[Finding]:
+    if not widget_is_built():
+        yield Finding(NOT_BUILT, "make setup")
+
+
+def _origins(origins: Sequence[str]) -> Iterator[Finding]:
+    example = 'In kefu.toml:\n[chat]\norigins = ["https://www.example.com"]'
+    if not origins:
+        yield Finding(
+            "Only this server's own pages may use the chat: the list of origins is empty.",
+            example,
+            "note",
+        )
+    elif "*" in origins:
+        yield Finding('Every page on the Web may use the chat: origins has "*".', example, "note")
+    for origin in origins:
+        host = origin.partition("://")[2].partition(":")[0]
+        if origin.startswith("http://") and host not in ("localhost", "127.0.0.1"):
+            yield Finding(
+                f"{origin} in origins is not encrypted: others can read and change that page.",
+                f'In kefu.toml:\n[chat]\norigins = ["https://{host}"]',
+                "note",
+            )

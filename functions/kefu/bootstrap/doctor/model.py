@@ -1,0 +1,81 @@
+"""Asks the model once with each key, for an answer of one token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kefu.bootstrap.doctor.finding import Finding
+from kefu.relay.key_pool import fingerprint
+from kefu.relay.redaction import Secrets
+from kefu.upstream.probe import Answer, Unreachable, ask
+
+
+class Provider(NamedTuple):
+    url: str
+    model: str
+    variable: str
+    """The environment variable of the keys."""
+    table: str
+    """The table of kefu.toml that names the model and the URL."""
+
+
+def check_keys(provider: Provider, keys: Sequence[str]) -> Iterator[Finding]:
+    for key in keys:
+        finding = _check(provider, key)
+        if finding:
+            yield finding
+            if finding.message.startswith("The model's server"):
+                return  # it would be the same with every key
+
+
+def _check(provider: Provider, key: str) -> Finding | None:
+    url, model = provider.url.rstrip("/"), provider.model
+    question = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    try:
+        answer = ask(
+            "POST",
+            f"{url}/chat/completions",
+            headers={"Authorization": f"Bearer {key}"},
+            json=question,
+        )
+    except Unreachable as error:
+        return Finding(
+            f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
+        )
+    said = _said(answer, key)
+    name = f"the API key {fingerprint(key)}"
+    match answer.status:
+        case 200:
+            return None
+        case 401 | 402 | 403:
+            return Finding(
+                f"The model's provider refuses {name}: {answer.status}{said}",
+                f"export {provider.variable}=...  # without this key",
+            )
+        case 404:
+            return Finding(
+                f"The model's server {url} does not know the model {model}, or the URL is wrong: "
+                f"404{said}",
+                f'In kefu.toml:\n[{provider.table}]\nname = "..."\nurl = "..."',
+            )
+        case 429:
+            return Finding(
+                f"For {name} the provider's limit is reached: 429{said}",
+                "Wait, or raise the limit at the provider.",
+            )
+        case status:
+            return Finding(
+                f"The model's server {url} answers {status}{said}", f"curl -v {url}/models"
+            )
+
+
+def _said(answer: Answer, key: str) -> str:
+    """The provider's own words, without the key; "." if there are none."""
+    try:
+        message = str(json.loads(answer.body)["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return "."
+    text = " ".join(Secrets([key]).hide(message).split())[:200]
+    return f", “{text}”."

@@ -1,0 +1,113 @@
+"""Collects the gaps of the learnt pages from the store of chats, for `kefu gaps`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, cast
+
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.stores import choose_store, sessions_of
+from kefu.knowledge.gaps import Asked, Gaps, gaps
+from kefu.sessions.model import (
+    CallRecord,
+    Session,
+    Sessions,
+    StoredMessage,
+    Wanted,
+)
+from kefu.settings import Settings
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+
+CHATS = 2000
+"""The newest chats are read, up to this number."""
+
+_PAGE, _MESSAGES = 200, 1000
+
+
+async def collected(settings: Settings) -> Gaps:
+    """Raises OSError for a file that cannot be read, StoreUnavailable."""
+    clock = SystemClock()
+    asked, cited, chats = list[Asked](), set[str](), 0
+    with closing(KnowledgeFile(Path(settings.knowledge))) as pages:
+        async with _chats(settings, clock) as store:
+            async for session in _newest(store, clock.now()):
+                chats += 1
+                messages = await store.messages(session.id, limit=_MESSAGES, now=clock.now())
+                calls = await store.calls(session.id)
+                asked += _asked(session, messages, calls)
+                cited |= _cited(calls)
+        return Gaps(
+            gaps(asked, pages.languages),
+            chats,
+            [url for url in pages.sources() if url not in cited],
+            pages.problems(),
+            clock.now() - pages.facts.made,
+        )
+
+
+@asynccontextmanager
+async def _chats(settings: Settings, clock: SystemClock) -> AsyncIterator[Sessions]:
+    _check(settings)
+    store = choose_store(settings, clock)
+    try:
+        yield sessions_of(store, settings)
+    finally:
+        await store.aclose()
+
+
+def _check(settings: Settings) -> None:
+    """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
+    kind, _, name = settings.store.partition(":")
+    file = name.removeprefix("///")
+    if kind == "memory" or not settings.keeps_chats:
+        raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
+    if kind == "sqlite" and not Path(file).is_file():
+        raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
+
+
+async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
+    cursor, left = None, CHATS
+    while left:
+        page = await store.newest(Wanted(), cursor, min(_PAGE, left), now)
+        for row in page.rows[:left]:
+            left -= 1
+            yield row.session
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _asked(
+    session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
+) -> list[Asked]:
+    """The questions of a chat that were not answered, and those whose answer was rated down."""
+    unanswered = {one.message_id for one in calls if _knowledge(one).get("answered") is False}
+    down = {one.reply_to for one in messages if one.rating == "down"}
+    return [
+        Asked(
+            one.content,
+            session.id,
+            one.created_at,
+            "not answered" if one.id in unanswered else "rated down",
+        )
+        for one in messages
+        if one.role == "user" and one.id in unanswered | down
+    ]
+
+
+def _cited(calls: Sequence[CallRecord]) -> set[str]:
+    """The pages that the answers cite, without fragments."""
+    return {
+        passage["url"].partition("#")[0]
+        for call in calls
+        for passage in _knowledge(call).get("passages", ())
+        if passage["n"] in _knowledge(call)["used"]
+    }
+
+
+def _knowledge(call: CallRecord) -> Mapping[str, Any]:
+    meta = json.loads(call.meta)
+    return cast(Mapping[str, Any], meta.get("knowledge") or {})

@@ -1,0 +1,185 @@
+"""Runs `kefu learn`: reads folders and sites, and writes the file of learnt pages."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kefu import __version__
+from kefu.bootstrap.clock import SystemClock
+from kefu.knowledge.extract.files import LARGEST, READERS, Unreadable
+from kefu.knowledge.extract.html import read_html
+from kefu.knowledge.frame import FEWEST
+from kefu.knowledge.learning import Outcome, Report, State
+from kefu.knowledge.pages import Page
+from kefu.knowledge.passages import passages
+from kefu.stores.sqlite.knowledge.schema import CannotRead
+from kefu.stores.sqlite.knowledge.write import (
+    NO_FRAME,
+    LastRun,
+    Learnt,
+    Problem,
+    Run,
+    read_back,
+    write,
+)
+from kefu.upstream.crawl.crawl import Crawler
+from kefu.upstream.crawl.fetch import Fetcher
+from kefu.upstream.public_web import Address, is_public
+
+AGENT = f"Kefu/{__version__}"
+"""The name to which rules in robots.txt may apply."""
+
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+
+
+class Options(NamedTuple):
+    output: Path
+    base: str = ""
+    """The web address of a folder, for links to its pages."""
+    allow_private: bool = False
+    """Whether sites on this machine and in its network may be read."""
+
+
+def learn(sources: Sequence[str], options: Options, note: Callable[[Outcome], None]) -> Report:
+    """Read the sources and write the file, unless too few pages were read.
+
+    `note` is called after each page. Raises OSError for a source or an output that cannot be used.
+    """
+    last = _last(options.output)
+    known = {url: one.state for url, one in last.pages.items()}
+    outcomes, bodies = dict[str, Outcome](), 0
+    for source in sources:
+        if source.startswith(("http://", "https://")):
+            found, read = asyncio.run(_crawl(source, known, options, note))
+            bodies += read
+        else:
+            found = list(_files(Path(source), options.base, note))
+        outcomes |= {one.url: one for one in found}
+    report = Report(list(outcomes.values()), len(last.pages), bodies)
+    if not report.pages or report.is_too_small:
+        return report
+    run = Run(_pages(report, last), _problems(report), SystemClock().now(), last.frame)
+    size = write(options.output, run)
+    return report._replace(passages=size.passages, file=size.file)
+
+
+def show(source: str, *, allow_private: bool) -> tuple[Page | None, str]:
+    """Return one page as `learn` stores it, or None; and the number of passages, or the reason."""
+    options = Options(Path(), allow_private=allow_private)
+    if not source.startswith(("http://", "https://")):
+        (outcome, *_) = _files(Path(source), "", lambda _: None)
+    else:
+        outcome = asyncio.run(_one(source, options))
+    if outcome.page is None:
+        return None, outcome.reason
+    return outcome.page, f"{len(passages(outcome.page))} passages"
+
+
+async def _crawl(
+    start: str,
+    known: Mapping[str, State],
+    options: Options,
+    note: Callable[[Outcome], None],
+) -> tuple[list[Outcome], int]:
+    fetcher = Fetcher(AGENT, _allowed(options))
+    try:
+        outcomes = await Crawler(start, fetcher, AGENT, known, note).run()
+    finally:
+        await fetcher.aclose()
+    return outcomes, fetcher.bodies
+
+
+async def _one(url: str, options: Options) -> Outcome:
+    fetcher = Fetcher(AGENT, _allowed(options))
+    try:
+        return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
+    finally:
+        await fetcher.aclose()
+
+
+def _allowed(options: Options) -> Callable[[Address], bool]:
+    return (lambda _: True) if options.allow_private else is_public
+
+
+def _last(path: Path) -> LastRun:
+    """The pages of the last run; none if the file is missing or of another version."""
+    try:
+        return read_back(path) if path.is_file() else LastRun({}, NO_FRAME)
+    except CannotRead:
+        return LastRun({}, NO_FRAME)
+
+
+def _pages(report: Report, last: LastRun) -> list[Learnt]:
+    pages = list[Learnt]()
+    for one in report.outcomes:
+        if one.page:
+            pages.append(Learnt(one.page, one.state))
+        elif one.kind in {"unchanged", "kept"} and one.url in last.pages:
+            pages.append(last.pages[one.url]._replace(state=one.state))
+    return pages
+
+
+def _problems(report: Report) -> list[Problem]:
+    kinds = {"kept": "failed", "failed": "failed", "skipped": "skipped"}
+    return [
+        Problem(one.url, kinds[one.kind], one.reason)
+        for one in report.outcomes
+        if one.kind in kinds
+    ]
+
+
+def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[Outcome]:
+    """The pages of a folder, or of one file. Raises OSError."""
+    if not root.exists():
+        raise FileNotFoundError(f"{root} does not exist")
+    paths = sorted(_walk(root)) if root.is_dir() else [root]
+    folder = root if root.is_dir() else root.parent
+    few = len(paths) < FEWEST
+    for path in paths:
+        outcome = _read(path, _address(path.relative_to(folder), base), few=few)
+        note(outcome)
+        yield outcome
+
+
+def _walk(root: Path) -> Iterable[Path]:
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
+        if not hidden and path.suffix.lower() in READERS and path.is_file():
+            yield path
+
+
+def _address(path: Path, base: str) -> str:
+    """The web address of a file: `base/help/returns` for `help/returns.md`."""
+    name = path.as_posix()
+    if not base:
+        return name
+    plain = path.with_suffix("").as_posix() if path.suffix in {".md", ".mdx"} else name
+    plain = "" if plain in {"index", "README"} else plain.removesuffix("/index")
+    return f"{base.rstrip('/')}/{plain}"
+
+
+def _read(path: Path, url: str, *, few: bool) -> Outcome:
+    if path.suffix.lower() not in READERS:
+        return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
+    try:
+        if path.stat().st_size > LARGEST:
+            return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
+        data = path.read_bytes()
+        if path.suffix.lower() in {".html", ".htm"}:
+            read = read_html(data, url, whole=not few)
+            if not read.indexed:
+                return Outcome(url, "skipped", "asks not to be indexed (noindex)")
+            page = read.page
+        else:
+            page = READERS[path.suffix.lower()](data, url)
+    except (Unreadable, OSError) as error:
+        return Outcome(url, "failed", str(error))
+    if not any(block.text.strip() for block in page.blocks):
+        return Outcome(url, "skipped", "has no text")
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    return Outcome(page.url, "learnt", page=page, state={"digest": digest})

@@ -1,0 +1,94 @@
+"""Opens the parts of the service when it starts, and closes them when it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kefu.bootstrap.upstream import StartableUpstream
+from kefu.chat.completion import Chat
+from kefu.stores.guarded.store import GuardedStore
+from kefu.stores.referenced_keys import ReferencedKeys
+from kefu.upstream.siteverify import SiteVerify
+from kefu.web.log import RequestLog
+
+if TYPE_CHECKING:
+    from kefu.bootstrap.handoff import Deliveries
+    from kefu.bootstrap.knowledge import Pages
+    from kefu.sessions.service import SessionService
+
+
+class Lifecycle(NamedTuple):
+    log: RequestLog
+    notices: Sequence[str]
+    """Messages for the operator; they are logged when the service starts."""
+    snapshot: bool
+    """Whether Lambda copies the started process."""
+    store: GuardedStore
+    upstreams: Sequence[StartableUpstream]
+    references: Sequence[ReferencedKeys]
+    verifier: SiteVerify
+    chat: Chat
+    turns: SessionService | None
+    pages: Pages | None
+    contact: Deliveries | None
+
+    def prefetch(self) -> None:
+        """Start the reads that the next chat needs and that are due."""
+        if self.contact:
+            self.contact.prefetch()
+        self.store.prefetch()
+        for reference in self.references:
+            reference.prefetch()
+
+    async def start(self) -> None:
+        self.store.warm()
+        for reference in self.references:
+            reference.prefetch()
+        threads = (self.log.open, self.chat.warm)
+        warming = [upstream.warm() for upstream in self.upstreams]
+        await asyncio.gather(*warming, *map(asyncio.to_thread, threads))
+        for notice in dict.fromkeys(self.notices):
+            self.log.notice(notice)
+        if self.turns:
+            self.turns.deps.capacity.prefetch()
+        if self.contact:
+            self.contact.start()
+        if self.snapshot:
+            # The Web Adapter does not report when the snapshot is taken.
+            await self.disconnect()
+        # Objects that exist now live as long as the process, so collections can skip them.
+        gc.collect()
+        gc.freeze()
+
+    async def stop(self) -> None:
+        self.chat.close()
+        if self.contact:
+            await self.contact.aclose()
+        if self.turns:
+            await self.turns.aclose()
+        for reference in self.references:
+            await reference.aclose()
+        for upstream in self.upstreams:
+            await upstream.aclose()
+        await self.verifier.aclose()
+        await self.store.aclose()
+        if self.pages:
+            self.pages.file.close()
+
+    async def disconnect(self) -> None:
+        """Close every connection. The next use opens new ones."""
+        for upstream in self.upstreams:
+            await upstream.aclose()
+        await self.verifier.aclose()
+        if self.contact:
+            await self.contact.disconnect()
+        await self.store.disconnect()
+
+    def reconnect(self) -> None:
+        """After a snapshot was restored: connect, and seed the random numbers of this copy."""
+        random.seed()
+        self.store.warm()

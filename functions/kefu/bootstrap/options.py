@@ -1,0 +1,177 @@
+"""Converts the settings into the options of the prompt, the web application and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kefu.bootstrap.constants import (
+    BYTES_PER_CHARACTER,
+    CONSTANTS,
+    Constants,
+)
+from kefu.chat.admission import Allowance
+from kefu.chat.limits import Rate
+from kefu.chat.prompt import PromptPolicy, TrimPolicy
+from kefu.context import Budget, estimate_of, message_counter, resolve_window
+from kefu.context.tokens import estimate_calibrated
+from kefu.relay.time_limits import NORMAL, SLOW, TimeLimits
+from kefu.settings import Settings
+from kefu.upstream import local_model
+
+if TYPE_CHECKING:
+    from kefu.web.options import WebOptions
+
+
+def prompt_policy(
+    settings: Settings,
+    model: str,
+    say: Callable[[str], None],
+    constants: Constants = CONSTANTS,
+) -> PromptPolicy:
+    """`say` is called with messages for the operator."""
+    trim = _trim(settings, model, say, constants.trim_chars)
+    return PromptPolicy(settings.system_prompt, settings.client_system, trim)
+
+
+def _trim(
+    settings: Settings, model: str, say: Callable[[str], None], characters: int
+) -> TrimPolicy:
+    if settings.trim in ("v1", "off"):
+        _check_characters(settings, model, say, characters)
+        return TrimPolicy(settings.trim, Budget(characters, 0, settings.trim_step))
+    whole = _window(settings, model)
+    room = prompt_room(settings, model)
+    limit = min(settings.max_prompt_tokens or room, room)
+    if not whole.resolved:
+        say(
+            f"The window of {model} is not known: {limit} tokens of prompt are assumed to fit. "
+            "Set KEFU_CONTEXT_LENGTH to its size."
+        )
+    _check_tokens(settings, model, limit, room, say)
+    budget = whole._replace(limit=limit, reserve=0)
+    estimated = settings.counter == "calibrated"
+    counter = message_counter(estimate_of(model) if estimated else settings.counter)
+    return TrimPolicy(settings.trim, budget, counter)
+
+
+def _check_characters(
+    settings: Settings, model: str, say: Callable[[str], None], characters: int
+) -> None:
+    """Warn if prompt, history and answer exceed a known window, at 4 characters a token."""
+    window = resolve_window(model, known_windows(settings, model))
+    prompt = estimate_calibrated(settings.system_prompt)
+    history = characters // 4 if settings.trim == "v1" else 0
+    needed = prompt + history + settings.max_output_tokens
+    if window.resolved and needed > window.context_length:
+        say(
+            f"{model} takes {window.context_length} tokens. KEFU_SYSTEM_PROMPT has about {prompt}, "
+            f"the history may have {history} or more, and KEFU_MAX_OUTPUT_TOKENS is "
+            f"{settings.max_output_tokens}: long chats exceed it, and their history is cut in half."
+        )
+
+
+def _check_tokens(
+    settings: Settings, model: str, limit: int, room: int, say: Callable[[str], None]
+) -> None:
+    """Warn if the prompt's limit exceeds the model, or the system prompt the limit."""
+    if (settings.max_prompt_tokens or 0) > room:
+        say(
+            f"KEFU_MAX_PROMPT_TOKENS is {settings.max_prompt_tokens}, but {model} has room for "
+            f"{room} tokens of prompt beside the answer: {room} is the limit."
+        )
+    prompt = estimate_calibrated(settings.system_prompt)
+    if prompt >= limit:
+        say(
+            f"KEFU_SYSTEM_PROMPT has about {prompt} tokens and a prompt may have {limit}: "
+            "no history will be sent."
+        )
+
+
+def _window(settings: Settings, model: str) -> Budget:
+    known = known_windows(settings, model)
+    return Budget.for_model(model, trim_step=settings.trim_step, windows=known)
+
+
+def prompt_room(settings: Settings, model: str) -> int:
+    """Tokens of a prompt at most, so that the longest answer fits behind it."""
+    whole = _window(settings, model)
+    return max(1, min(whole.room, whole.limit - settings.max_output_tokens))
+
+
+def known_windows(settings: Settings, model: str) -> dict[str, int]:
+    """Context lengths by model. They override the table of `kefu.context.model_windows`."""
+    known = {local_model.NAME: local_model.CONTEXT_LENGTH}
+    if settings.context_length:
+        known[model] = settings.context_length
+    return known
+
+
+def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOptions:
+    # Imported here, because the terminal chat needs no web framework.
+    from kefu.web.options import BodyLimits, WebOptions
+
+    def unless_aws(chosen: bool | None) -> bool:
+        return not settings.on_aws if chosen is None else chosen
+
+    return WebOptions(
+        origins=settings.allowed_origins,
+        body=BodyLimits(
+            max(constants.max_body_bytes, BYTES_PER_CHARACTER * settings.max_message_chars),
+            seconds=constants.body_timeout,
+        ),
+        max_message_chars=settings.max_message_chars,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        trusted_proxy_hops=settings.trusted_proxy_hops,
+        behind_adapter=settings.behind_adapter,
+        on_aws=settings.on_aws,
+        behind_cdn=settings.behind_cdn,
+        openai_api=unless_aws(settings.openai_api),
+        openai_tools=settings.openai_tools,
+        demo=unless_aws(settings.demo),
+    )
+
+
+FILES_PER_STREAM = 3
+"""The visitor's connection, the upstream's, and one for a request that is refused."""
+OTHER_FILES = 64
+"""For the store, logs, listening sockets and idle connections."""
+
+
+def allowance(
+    settings: Settings,
+    say: Callable[[str], None],
+    open_files: int | None = None,
+    constants: Constants = CONSTANTS,
+) -> Allowance:
+    """The limits on requests. `open_files` is the maximum of this process; None: unknown.
+
+    `say` is called with messages for the operator.
+    """
+    streams = constants.max_streams
+    if open_files is not None:
+        streams = min(streams, max(1, (open_files - OTHER_FILES) // FILES_PER_STREAM))
+    if streams < constants.max_streams:
+        say(
+            f"This process may have {open_files} files open: it serves {streams} answers at once, "
+            f"not {constants.max_streams}. Raise the limit: ulimit -n, or LimitNOFILE in systemd."
+        )
+
+    def per_minute(requests: int) -> Rate | None:
+        return Rate(requests, 60) if requests else None
+
+    return Allowance(
+        per_ip=per_minute(settings.ip_requests_per_minute),
+        site=per_minute(settings.site_limit),
+        per_session=per_minute(constants.session_requests_per_minute),
+        per_client=per_minute(constants.openai_requests_per_minute),
+        daily_tokens=settings.token_budget,
+        streams=streams,
+        streams_per_ip=constants.max_streams_per_ip if settings.ip_requests_per_minute else 0,
+    )
+
+
+def time_limits(settings: Settings, constants: Constants = CONSTANTS) -> TimeLimits:
+    limits = SLOW if settings.patience == "slow" else NORMAL
+    return limits._replace(max_duration=constants.max_duration or limits.max_duration)

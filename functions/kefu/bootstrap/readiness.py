@@ -1,0 +1,82 @@
+"""Whether this process can answer a chat: the check behind `/ready`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kefu.chat.limits import Rate
+from kefu.relay.key_pool import KeyPool
+from kefu.stores.guarded.store import Store
+from kefu.stores.referenced_keys import ReferencedKeys
+from kefu.web.schemas import Problem
+
+CACHE_FOR: Final = 5.0
+"""Seconds for which a result is reused, because anybody may ask, and each check writes."""
+
+FIRST_ANSWER: Final = 10.0
+"""Seconds for the first answer of the store and of SSM. Importing boto3 is part of this time."""
+
+_OFTEN: Final = Rate(requests=10_000, period=60)
+
+
+class Readiness:
+    def __init__(
+        self,
+        pools: Sequence[KeyPool],
+        references: Sequence[ReferencedKeys],
+        store: Store,
+        now: Callable[[], float],
+        keys_notice: str,
+    ) -> None:
+        """`keys_notice`: the sentence for a service without keys."""
+        self._pools = pools
+        self._references = references
+        self._store = store
+        self._now = now
+        self._keys_notice = keys_notice
+        self._checking: asyncio.Task[list[Problem]] | None = None
+        self._checked = float("-inf")
+
+    async def problems(self) -> Sequence[Problem]:
+        """The reasons why a chat cannot be answered; none if it can. Callers share one check."""
+        fresh = 0 <= self._now() - self._checked < CACHE_FOR
+        if self._checking is None or (self._checking.done() and not fresh):
+            self._checking = asyncio.create_task(self._check())
+        return await asyncio.shield(self._checking)
+
+    async def _check(self) -> list[Problem]:
+        waits = [reference.ready(FIRST_ANSWER) for reference in self._references]
+        store = asyncio.create_task(store_problems(self._store))
+        await asyncio.gather(*waits)
+        found = [
+            Problem(code="secret_not_read", message=f"Reading {one.what} failed: {one.trouble}.")
+            for one in self._references
+            if not one.loaded
+        ]
+        if not any(pool.keys for pool in self._pools) and not found:
+            found.append(Problem(code="no_api_key", message=self._keys_notice))
+        found += await store
+        self._checked = self._now()
+        return found
+
+
+async def store_problems(store: Store) -> list[Problem]:
+    """Reads and writes, because a role may allow one of them alone."""
+    try:
+        async with asyncio.timeout(FIRST_ANSWER):
+            await store.cooldowns()
+            await store.take("ready", _OFTEN)
+    except Exception as error:  # noqa: BLE001 - whatever the store raises is the finding
+        cause = error.__cause__ or error
+        return [Problem(code="store_failed", message=f"The store fails: {_reason(cause)}.")]
+    return []
+
+
+def _reason(error: BaseException) -> str:
+    response = getattr(error, "response", None)  # botocore's, with the code that AWS sent
+    code = response.get("Error", {}).get("Code", "") if isinstance(response, dict) else ""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return code or str(error) or f"no answer within {FIRST_ANSWER:.0f} seconds"

@@ -1,0 +1,135 @@
+"""Builds the service of stored chats from the settings: presets and hooks included."""
+
+from __future__ import annotations
+
+import importlib
+import secrets
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from kefu.bootstrap.constants import Constants
+from kefu.bootstrap.options import known_windows, prompt_policy
+from kefu.bootstrap.upstream import ChosenModel
+from kefu.chat.presets import DEFAULT, Config, Configs
+from kefu.chat.prompt import PromptPolicy
+from kefu.relay.completion_stream import Clock
+from kefu.sessions.background import BackgroundWriter
+from kefu.sessions.call_log import Recording
+from kefu.sessions.capacity import Capacity
+from kefu.sessions.hooks import HOOKS, BadOptions, Hook, HookConfig, HookFactory
+from kefu.sessions.message_processor import MessageProcessor
+from kefu.sessions.model import Sessions
+from kefu.sessions.recorder import PersistenceDeps
+from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
+from kefu.settings import ConfigurationError, Settings
+from kefu.settings.sessions import Preset
+from kefu.web.log import RequestLog
+
+T = TypeVar("T")
+
+
+def kept_chats(
+    settings: Settings,
+    constants: Constants,
+    store: Sessions,
+    chosen: ChosenModel,
+    clock: Clock,
+    log: RequestLog,
+    summarize: SummarizeForTurn,
+    say: Callable[[str], None],
+) -> SessionService:
+    """`say` is called with messages for the operator; the same message may come twice.
+
+    Raises ConfigurationError, with a message for the operator.
+    """
+    capacity = Capacity(store.used, settings.store_limit, clock.monotonic, log.store_level)
+    persistence = PersistenceDeps(
+        store=store,
+        writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
+        clock=clock,
+        recording=Recording(
+            capture=settings.captured,
+            redact=log.secrets.hide,
+            host=chosen.host,
+            model=chosen.name,
+            windows=known_windows(settings, chosen.name),
+            has_room=lambda: capacity.keeps_bodies,
+        ),
+        processor=MessageProcessor(strip_code_fence=settings.strip_code_fence),
+    )
+    deps = SessionDeps(
+        persistence=persistence,
+        configs=_configs(settings, constants, chosen, say),
+        hooks=_hooks(settings),
+        summarize=summarize,
+        on_fault=lambda what: log.notice(f"a hook failed: {what}"),
+        max_turns=settings.max_history_turns,
+        capacity=capacity,
+    )
+    signer = Signer(
+        store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
+    )
+    return SessionService(deps, signer, secrets.token_bytes)
+
+
+def _configs(
+    settings: Settings, constants: Constants, chosen: ChosenModel, say: Callable[[str], None]
+) -> Configs:
+    def policy(prompt: str, model: str) -> PromptPolicy:
+        ours = settings.model_copy(update={"system_prompt": prompt})
+        return prompt_policy(ours, model, say, constants)
+
+    presets = {DEFAULT: Preset(), **settings.presets}
+    return Configs(
+        {name: _config(name, preset, settings, chosen, policy) for name, preset in presets.items()}
+    )
+
+
+def _config(
+    name: str,
+    preset: Preset,
+    settings: Settings,
+    chosen: ChosenModel,
+    policy: Callable[[str, str], PromptPolicy],
+) -> Config:
+    """`policy`: the rules of the prompt, by system prompt and model."""
+
+    def own(value: T | None, usual: T) -> T:
+        return usual if value is None else value
+
+    model = own(preset.model, chosen.name)
+    prompt = own(preset.system_prompt, settings.system_prompt or chosen.system_prompt)
+    return Config(
+        name,
+        model,
+        own(preset.temperature, settings.temperature),
+        own(preset.max_output_tokens, settings.max_output_tokens),
+        policy(prompt, model),
+    )
+
+
+def _hooks(settings: Settings) -> list[Hook]:
+    made = []
+    for name in settings.hooks:
+        try:
+            made.append(_factory(name)(HookConfig(settings.hook_options.get(name, {}))))
+        except BadOptions as error:
+            where = settings.config_file or "kefu.toml"
+            raise ConfigurationError(f"{where}: [hooks.{name}] {error}.") from None
+    return made
+
+
+def _factory(name: str) -> HookFactory:
+    """A hook by its name: one of `HOOKS`, or `module:name` for a hook of the site."""
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        if name not in HOOKS:
+            known = ", ".join(HOOKS)
+            raise ConfigurationError(
+                f"There is no hook {name!r}. There are {known}, and module:name."
+            )
+        return HOOKS[name]
+    try:
+        return cast(HookFactory, getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"The hook {name} cannot be loaded: {error}") from error

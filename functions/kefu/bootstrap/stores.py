@@ -1,0 +1,67 @@
+"""Chooses the store from the settings, and wraps it against failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.constants import RAW_DAYS
+from kefu.settings import Settings
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.guarded.store import Guard, GuardedStore, Store
+from kefu.stores.memory.store import MemoryStore
+from kefu.web.log import RequestLog
+
+if TYPE_CHECKING:
+    from kefu.sessions.model import Sessions
+
+
+def open_store(
+    settings: Settings, clock: SystemClock, log: RequestLog, timeout: float
+) -> GuardedStore:
+    """The store of the settings. It connects when it is used first, or by `warm`.
+
+    `timeout`: seconds for it to answer a chat.
+    """
+    store = choose_store(settings, clock)
+    sessions = sessions_of(store, settings) if settings.keeps_chats else None
+    if isinstance(store, MemoryStore):
+        return GuardedStore(store, store, store, sessions)
+    cooldowns = GuardedCooldowns(store, clock.now, timeout=timeout, on_degraded=log.degraded)
+    limits = GuardedLimits(
+        store,
+        MemoryStore(clock.now),
+        on_degraded=log.degraded,
+        circuit=cooldowns.circuit,
+    )
+    guards: list[Guard] = [cooldowns, limits]
+    if sessions:
+        from kefu.stores.guarded.sessions import GuardedSessions
+
+        sessions = GuardedSessions(sessions, on_degraded=log.degraded)
+        guards.append(sessions)
+    return GuardedStore(store, cooldowns, limits, sessions, guards)
+
+
+def choose_store(settings: Settings, clock: SystemClock) -> Store:
+    """The store of the settings, without guards."""
+    # Each engine is imported only when it is chosen, to keep cold starts short.
+    kind, _, name = settings.store.partition(":")
+    if kind == "sqlite":
+        from kefu.stores.sqlite.store import SqliteStore
+
+        return SqliteStore(name.removeprefix("///"), clock.now)
+    if kind == "dynamodb":
+        from kefu.stores.dynamodb.store import DynamoStore
+
+        return DynamoStore(name.removeprefix("//"), clock.now)
+    return MemoryStore(clock.now)
+
+
+def sessions_of(store: Store, settings: Settings) -> Sessions:
+    """The stored chats, kept for as long as the settings say."""
+    from kefu.sessions.model import Retention
+
+    raw_days = min(RAW_DAYS, settings.session_days)
+    return store.sessions(Retention(session=86400 * settings.session_days, raw=86400 * raw_days))

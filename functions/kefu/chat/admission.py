@@ -1,0 +1,191 @@
+"""Decides whether a request may start: rate limits, daily token budget, concurrent answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from typing import NamedTuple
+
+from kefu.chat.addresses import network_of
+from kefu.chat.limits import LimitStore, Rate
+from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
+from kefu.relay.completion_stream import Clock
+
+_BUSY = "Too many requests right now. Please wait a moment."
+
+CHECKS = Rate(10, 60)
+"""Bot checks of one IP address. Each check is a request to the provider, even for a bad token."""
+CHECKS_AT_ONCE = 2
+"""Concurrent bot checks of one IP address, so that one address cannot use up the connections to the
+provider.
+"""
+
+WRONG_KEYS = Rate(10, 600)
+"""Wrong keys of one address; after these it gets 429 in place of 401."""
+
+
+class Allowance(NamedTuple):
+    """The limits of a site; None or 0 means no limit."""
+
+    per_ip: Rate | None = None
+    site: Rate | None = None
+    per_session: Rate | None = None
+    per_client: Rate | None = None
+    """For each key of a client of `/v1`."""
+    daily_tokens: int = 0
+    streams: int = 1000
+    """Concurrent answers of this process."""
+    streams_per_ip: int = 0
+    """Concurrent answers of this process for one IP address."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Reservation:
+    """Tokens that were added to a day's budget before the request to the model."""
+
+    budget: str
+    tokens: int
+
+
+class Admission:
+    """Applies the limits of a site. Those of an IP address count its network: see `network_of`."""
+
+    def __init__(self, store: LimitStore, clock: Clock, allowance: Allowance) -> None:
+        self._store = store
+        self._clock = clock
+        self._allowance = allowance
+        self._running: Counter[str] = Counter()
+        self._checking: Counter[str] = Counter()
+        self.closed = False
+        """Set when the server shuts down; `slot` then refuses all requests."""
+
+    @contextmanager
+    def slot(self, ip: str) -> Iterator[None]:
+        """Count one concurrent answer of this process and of the IP address.
+
+        Raises UpstreamUnavailable at the limit of the process, RateLimited at that of the address.
+        """
+        allowed, ip = self._allowance, network_of(ip)
+        if self.closed or self._running.total() >= allowed.streams:
+            raise UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
+        if allowed.streams_per_ip and self._running[ip] >= allowed.streams_per_ip:
+            raise RateLimited(_BUSY, retry_after=1)
+        with _counted(self._running, ip):
+            yield
+
+    @asynccontextmanager
+    async def checking(self, ip: str) -> AsyncIterator[None]:
+        """Count one bot check of the IP address, in its rate and among its concurrent checks.
+
+        Bot checks have limits of their own, because all other limits count only visitors who have
+        passed the check. Raises RateLimited.
+        """
+        ip = network_of(ip)
+        if self._checking[ip] >= CHECKS_AT_ONCE:
+            raise RateLimited(_BUSY, retry_after=1)
+        with _counted(self._checking, ip):
+            await self._take(f"check:{ip}", CHECKS)
+            yield
+
+    async def admit_address(self, ip: str) -> None:
+        """Count one request of an IP address. Raises RateLimited with the time to wait.
+
+        Callers check the address, then the session, then the site. A refused request is not counted
+        by the later limits.
+        """
+        await self._take(f"ip:{network_of(ip)}", self._allowance.per_ip)
+
+    async def admit_client(self, name: str) -> None:
+        """Count one request of a client of `/v1`, in place of its address. Raises RateLimited."""
+        await self._take(f"client:{name}", self._allowance.per_client)
+
+    async def admit_wrong_key(self, ip: str) -> None:
+        """Count a wrong key of an address. Raises RateLimited."""
+        await self._take(f"wrong key:{network_of(ip)}", WRONG_KEYS)
+
+    async def admit_session(self, session: str) -> None:
+        """Count one message in the rate limit of its stored chat. Raises RateLimited.
+
+        Callers check the session token before.
+        """
+        await self._take(f"session:{session}", self._allowance.per_session)
+
+    async def admit_site(self) -> None:
+        """Count one request in the rate limit of the whole site. Raises RateLimited."""
+        await self._take("site", self._allowance.site)
+
+    async def admit_reader(self, session: str) -> None:
+        """Count one read of a stored chat, separately from its messages. Raises RateLimited."""
+        await self._take(f"reader:{session}", self._allowance.per_session)
+
+    async def admit_note(self, ip: str) -> None:
+        """Count a cancellation, or a rating without a session. Raises RateLimited.
+
+        Each of these requests writes a log line, so their number is limited, too.
+        """
+        await self._take(f"note:{network_of(ip)}", self._allowance.per_ip)
+
+    async def _take(self, bucket: str, rate: Rate | None) -> None:
+        if rate and (wait := await self._store.take(bucket, rate)) > 0:
+            raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
+
+    async def reserve(self, tokens: int) -> Reservation | None:
+        """Reserve `tokens` of today's budget; None when there is no budget.
+
+        Raises RateLimited when the budget is spent, UpstreamUnavailable when the store fails.
+        """
+        limit = self._allowance.daily_tokens
+        if not limit:
+            return None
+        today = datetime.fromtimestamp(self._clock.now(), UTC)
+        budget = f"tokens:{today:%Y-%m-%d}"
+        try:
+            granted = await self._store.reserve(budget, tokens, limit)
+        except StoreUnavailable as error:
+            raise UpstreamUnavailable(
+                "The service cannot check its budget now.", retry_after=5
+            ) from error
+        if not granted:
+            midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0)
+            wait = ceil((midnight - today).total_seconds())
+            message = "The budget for today is spent. Please come back tomorrow."
+            raise RateLimited(message, retry_after=max(1, wait), should_retry=False)
+        return Reservation(budget, tokens)
+
+    @asynccontextmanager
+    async def budget(self, at_most: int, spent: Callable[[], int]) -> AsyncIterator[None]:
+        """Reserve `at_most` tokens of today's budget; on exit, correct this to `spent()` tokens.
+
+        Raises RateLimited when the budget is spent, UpstreamUnavailable when the store fails.
+        """
+        reservation = await self.reserve(at_most)
+        try:
+            yield
+        finally:
+            if reservation:
+                # Shielded, so that unused tokens are given back when the visitor disconnects.
+                await asyncio.shield(self.settle(reservation, spent()))
+
+    async def settle(self, reservation: Reservation | None, used: int) -> None:
+        """Correct a reservation to the tokens that were used. Ignores a failing store."""
+        if reservation and used != reservation.tokens:
+            try:
+                await self._store.settle(reservation.budget, used - reservation.tokens)
+            except StoreUnavailable:
+                return
+
+
+@contextmanager
+def _counted(running: Counter[str], ip: str) -> Iterator[None]:
+    running[ip] += 1
+    try:
+        yield
+    finally:
+        running[ip] -= 1
+        if not running[ip]:
+            del running[ip]

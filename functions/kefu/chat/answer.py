@@ -1,0 +1,195 @@
+"""Answers one request: all steps from admission to the last chunk, in order, without HTTP.
+
+A stateless request and a message of a stored chat run the same steps. The ports in
+`kefu.chat.conversation` hide the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kefu.auth.bot_check import BotCheck, Proof
+from kefu.chat.admission import Admission
+from kefu.chat.completion import Chat
+from kefu.chat.conversation import KnownAnswer, Report, RequestedConversation, Turn
+from kefu.chat.stop import Stop
+from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.relay.chunks import Chunk, Usage
+from kefu.relay.collected import replayed
+
+if TYPE_CHECKING:
+    from kefu.chat.grounding import Grounder, Grounding
+    from kefu.knowledge.sources import Source
+    from kefu.relay.completion_stream import Answer
+
+BYTES_PER_TOKEN = 4096
+"""Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""
+SPARE_BYTES = 64 * 1024
+"""Characters that every answer may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer is complete. After this event, only data is saved."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesFound:
+    """The passages that the answer may cite. They come before its first chunk."""
+
+    sources: Sequence[Source]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesUsed:
+    """What the answer cited. It comes after the last chunk."""
+
+    numbers: Sequence[int]
+    answered: bool
+    """False when the model said that the passages do not answer the question."""
+
+
+AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | Done
+"""An empty list asks the caller to send a ping, because no chunk has arrived for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One request for an answer, without its HTTP details."""
+
+    request_id: str
+    received_at: float
+    """Monotonic time at which the request arrived."""
+    address: str
+    """The IP address, or its network, for rate limits."""
+    proof: Proof
+    """The visitor's proof for the bot check."""
+    conversation: RequestedConversation
+    lists_sources: bool = False
+    """Whether the answer's text ends with a list of the pages that it cites."""
+    client: str = ""
+    """The name of the key of a client of `/v1`. It has limits of its own, and no bot check."""
+    deadline: float | None = None
+    """Time of the event loop at which Lambda may freeze the process; None on a normal server."""
+    stop: Stop = field(default_factory=Stop)
+    report: Report = field(default_factory=Report)
+
+
+class Services(NamedTuple):
+    """The parts of the service that an answer needs."""
+
+    admission: Admission
+    chat: Chat
+    prefetch: Callable[[], object]
+    """Starts reading the cooldowns of the keys, so that the relay has them earlier."""
+    bot_check: BotCheck | None = None
+    grounder: Grounder | None = None
+    """Finds passages of the site's pages; None for a service without learnt pages."""
+
+
+async def answer(incoming: Incoming, services: Services) -> AsyncGenerator[AnswerEvent]:
+    """Answer one request. The caller must close the iterator; that also ends the model's answer.
+
+    Raises a KefuError when there is no complete answer. If the iteration is cancelled, the cause is
+    `incoming.stop.reason`; without a reason, the visitor has disconnected.
+    """
+    admission, chat, report = services.admission, services.chat, incoming.report
+    services.prefetch()
+    with admission.slot(incoming.client or incoming.address):
+        if incoming.client:
+            await admission.admit_client(incoming.client)
+        else:
+            await _check_visitor(incoming, services)
+            await admission.admit_address(incoming.address)
+        opened = await incoming.conversation.open()
+        report.session = opened.session
+        if opened.session and not opened.is_new:
+            await admission.admit_session(opened.session.id)
+        await admission.admit_site()
+        turn = await opened.save_question()
+        report.is_saved = True
+        if isinstance(turn, KnownAnswer):
+            answer_id = f"chatcmpl-{incoming.request_id}"
+            yield replayed(turn.text, answer_id, chat.model, int(turn.created_at))
+            yield Done(Usage(0, 0))
+            return
+        async with turn.answering(report, incoming.stop):
+            question = await turn.question()
+            # After the history: a follow-up is looked up together with the question before it.
+            grounding = None
+            if grounder := services.grounder:
+                grounding = await grounder.ground(
+                    question, turn.note_summary, lists=incoming.lists_sources
+                )
+            dialogue = chat.prepare(
+                question,
+                incoming.received_at,
+                incoming.request_id,
+                keep_bodies=turn.reads_bodies or grounding is not None,
+                sources=grounding,
+            )
+            report.dialogue = dialogue
+            async with (
+                admission.budget(dialogue.tokens_at_most, lambda: dialogue.spent),
+                aclosing(await chat.start(dialogue, turn.note_summary)) as running,
+                aclosing(_shown(running, turn, grounding, incoming)) as events,
+            ):
+                async for event in events:
+                    yield event
+        yield Done(dialogue.usage)
+        if incoming.deadline is not None:
+            await turn.written(incoming.deadline)
+
+
+async def _shown(
+    running: Answer, turn: Turn, grounding: Grounding | None, incoming: Incoming
+) -> AsyncGenerator[AnswerEvent]:
+    """The model's chunks after all filters, and the sources of a grounded answer around them."""
+    dialogue, failure = incoming.report.dialogue, None
+    assert dialogue
+    # A model may ignore `max_tokens`.
+    left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.max_tokens
+    if grounding:
+        yield SourcesFound(grounding.sources)
+    try:
+        async with aclosing(running.batches()) as batches:
+            async for batch in batches:
+                left -= sum(len(chunk.text) for chunk in batch)
+                if left < 0:
+                    raise UpstreamUnavailable("The answer is too long.", should_retry=False)
+                checked = grounding.checked(batch) if grounding else batch
+                if checked is not None and (shown := turn.show(checked)) is not None:
+                    yield shown
+        turn.check_whole()
+    except KefuError as error:
+        failure = error
+    if grounding and (held := grounding.held_back()) and (shown := turn.show(held)):
+        yield shown
+    if rest := turn.show_rest():
+        yield rest
+    if failure:
+        raise failure
+    if grounding:
+        yield SourcesUsed(grounding.used, grounding.answered)
+
+
+async def _check_visitor(incoming: Incoming, services: Services) -> None:
+    """Run the bot check if one is configured.
+
+    Raises VerificationRequired, RateLimited, UpstreamUnavailable.
+    """
+    if services.bot_check is None:
+        return
+    report = incoming.report
+
+    def note(decision: str) -> None:
+        report.bot_check = decision
+
+    report.verification_pass = await services.bot_check.admit(
+        incoming.proof, incoming.address, note, services.admission.checking
+    )

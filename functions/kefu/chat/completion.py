@@ -1,0 +1,246 @@
+"""Prepares the request for a question, and starts the model's answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from kefu.chat.prompt import (
+    Memory,
+    Prompt,
+    PromptPolicy,
+    build_prompt,
+    request_body,
+    tightened,
+)
+from kefu.chat.summaries import OnCall, Summaries
+from kefu.context.tokens import estimate_tokens_v1
+from kefu.errors import ContextTooLong
+from kefu.messages import Message
+from kefu.relay.chunks import Completion, Usage
+from kefu.relay.completion_stream import Answer, Call, Clock
+from kefu.relay.relay import Relay
+
+
+class Sources(Protocol):
+    """Passages of the site's pages that a request contains besides the conversation."""
+
+    def fit(self, tokens: int) -> None:
+        """Leave out passages that do not fit behind a prompt of so many tokens."""
+        ...
+
+    def halve(self) -> bool:
+        """Leave out half of the passages; False if there are none."""
+        ...
+
+    def messages(self, prompt: Sequence[Message]) -> list[Message]:
+        """The prompt with the passages."""
+        ...
+
+    def facts(self) -> Mapping[str, object]:
+        """For the log of calls: which passages were given, and which were cited."""
+        ...
+
+    def counts(self) -> dict[str, object]:
+        """For the log of requests: how many passages were given and cited."""
+        ...
+
+
+class Question(NamedTuple):
+    """A validated conversation, and the parameters of its answer."""
+
+    messages: Sequence[Message]
+    temperature: float
+    max_tokens: int
+    model: str = ""
+    """Replaces the service's model; empty for the service's."""
+    policy: PromptPolicy | None = None
+    """Replaces the service's policy; None for the service's."""
+    tools: Mapping[str, object] = MappingProxyType({})
+    """Fields of the request body that describe the client's tools."""
+    memory: Memory | None = None
+    """Remembers the cut and the summary of a stored chat; None: this process remembers them."""
+
+
+class TooLong(NamedTuple):
+    """A request that exceeded the model's context window and was replaced by a shorter one."""
+
+    body: bytes
+    prompt: Prompt
+    attempts: int
+    """Number of attempts for the question so far, including earlier requests."""
+    ended: float
+    """Monotonic time at which the request failed."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Dialogue:
+    """A question with its request and its answer. It is filled in step by step, so that a failed
+    question can be logged, too.
+    """
+
+    question: Question
+    prompt: Prompt
+    call: Call
+    sources: Sources | None = None
+    answer: Answer | None = None
+    too_long: list[TooLong] = field(default_factory=list)
+    prompt_tokens: int = field(init=False)
+    """Estimated tokens of the prompt, with its passages and tools."""
+
+    def __post_init__(self) -> None:
+        self.replace_prompt(self.prompt, self.call.body)
+
+    def replace_prompt(self, prompt: Prompt, body: bytes) -> None:
+        """Set the prompt and the body of its request."""
+        self.prompt = prompt
+        self.call.body = body
+        self.prompt_tokens = sum(map(_tokens_of, request_messages(prompt, self.sources)))
+        if tools := self.question.tools:
+            self.prompt_tokens += estimate_tokens_v1(json.dumps(dict(tools), ensure_ascii=False))
+
+    @property
+    def tokens_at_most(self) -> int:
+        """Estimated tokens of the prompt, plus the longest answer that is allowed."""
+        return self.prompt_tokens + self.question.max_tokens
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens as reported by the upstream; without a report, estimated."""
+        return self.call.usage(self.prompt_tokens)
+
+    @property
+    def spent(self) -> int:
+        """Tokens that the upstream may bill for all attempts."""
+        return self.call.spent(self.prompt_tokens)
+
+
+def request_messages(prompt: Prompt, sources: Sources | None) -> Sequence[Message]:
+    """The messages of the request."""
+    return sources.messages(prompt.messages) if sources else prompt.messages
+
+
+class Chat:
+    def __init__(
+        self,
+        relay: Relay,
+        policy: PromptPolicy,
+        model: str,
+        clock: Clock,
+        summaries: Summaries | None = None,
+    ) -> None:
+        """`summaries` writes summaries for policies with the strategy `summary`.
+
+        It also remembers where conversations were cut. Without it, such policies trim the history
+        without a summary.
+        """
+        self._relay = relay
+        self._policy = policy
+        self._clock = clock
+        self._summaries = summaries
+        self.model = model
+
+    def warm(self) -> None:
+        """Load the tokenizer's tables now instead of in the first request; this can be slow."""
+        self._policy.trim.counter.count("x")
+
+    def close(self) -> None:
+        """Cancel the summaries that are being written."""
+        if self._summaries:
+            self._summaries.close()
+
+    def prepare(
+        self,
+        question: Question,
+        started: float,
+        request_id: str,
+        *,
+        keep_bodies: bool = True,
+        sources: Sources | None = None,
+    ) -> Dialogue:
+        """Build the request of a question; `started` is its monotonic arrival time.
+
+        `keep_bodies`: whether chunks of the answer carry their parsed JSON.
+        `sources`: passages of the site's pages for the question.
+        Raises InvalidRequest when the policy rejects the client's system message.
+        """
+        prompt = self._prompt(question, self._policy_of(question))
+        created = int(self._clock.now())
+        model = question.model or self.model
+        completion = Completion(
+            f"chatcmpl-{request_id}",
+            model,
+            created,
+            estimate_tokens_v1,
+            keep_bodies=keep_bodies,
+        )
+        if sources:
+            sources.fit(sum(estimate_tokens_v1(one.content) for one in prompt.messages))
+        body = self._body(question, prompt, sources)
+        return Dialogue(question, prompt, Call(body, completion, started), sources)
+
+    async def start(self, dialogue: Dialogue, on_summary: OnCall) -> Answer:
+        """Send the request to the model; return when its answer starts.
+
+        A prompt that exceeds the model's context window is trimmed further and sent once more.
+        A summary that is due is written in the background, for the next request; `on_summary`
+        receives its call. Raises a KefuError when there is no answer.
+        """
+        policy = self._policy_of(dialogue.question)
+        try:
+            dialogue.answer = await self._relay.start(dialogue.call)
+        except ContextTooLong:
+            call, prompt = dialogue.call, dialogue.prompt
+            refused = TooLong(call.body, prompt, len(call.attempts), self._clock.monotonic())
+            if dialogue.sources and dialogue.sources.halve():
+                dialogue.answer = await self._start_with_fewer_passages(dialogue, refused)
+            else:
+                self._shorten(dialogue, tightened(policy, prompt))
+                if len(dialogue.prompt.messages) == len(prompt.messages):
+                    raise
+                dialogue.too_long.append(refused)
+                dialogue.answer = await self._relay.start(dialogue.call)
+        if self._summaries and (due := dialogue.prompt.to_summarize):
+            # Not before the answer has started: no visitor waits for a summary.
+            self._summaries.refresh(due, on_summary, dialogue.question.memory)
+        return dialogue.answer
+
+    async def _start_with_fewer_passages(self, dialogue: Dialogue, refused: TooLong) -> Answer:
+        """The history stays whole while there are passages to leave out."""
+        while True:
+            dialogue.too_long.append(refused)
+            prompt, call = dialogue.prompt, dialogue.call
+            body = self._body(dialogue.question, prompt, dialogue.sources)
+            dialogue.replace_prompt(prompt, body)
+            try:
+                return await self._relay.start(call)
+            except ContextTooLong:
+                refused = TooLong(call.body, prompt, len(call.attempts), self._clock.monotonic())
+                if not (dialogue.sources and dialogue.sources.halve()):
+                    raise
+
+    def _shorten(self, dialogue: Dialogue, policy: PromptPolicy) -> None:
+        prompt = self._prompt(dialogue.question, policy)
+        dialogue.replace_prompt(prompt, self._body(dialogue.question, prompt, dialogue.sources))
+
+    def _prompt(self, question: Question, policy: PromptPolicy) -> Prompt:
+        memory = question.memory or (self._summaries.memory if self._summaries else None)
+        return build_prompt(question.messages, policy, memory)
+
+    def _policy_of(self, question: Question) -> PromptPolicy:
+        return question.policy or self._policy
+
+    def _body(self, question: Question, prompt: Prompt, sources: Sources | None) -> bytes:
+        model = question.model or self.model
+        messages = request_messages(prompt, sources)
+        return request_body(
+            messages, model, question.temperature, question.max_tokens, question.tools
+        )
+
+
+def _tokens_of(message: Message) -> int:
+    arguments = (estimate_tokens_v1(call.arguments) for call in message.tool_calls)
+    return estimate_tokens_v1(message.content) + sum(arguments)

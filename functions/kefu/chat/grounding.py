@@ -1,0 +1,188 @@
+"""Answers from the site's own pages: passages in, checked citations out.
+
+`kefu.chat.answer` asks a `Grounder` once for each question. Without one, nothing of this module is
+imported. The rules are added to the system message, the passages to the visitor's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from kefu.chat.completion import Question
+from kefu.chat.output_filter import Filter, OutputFilter
+from kefu.chat.search_words import SearchWords
+from kefu.chat.summaries import OnCall
+from kefu.knowledge.citations import CitationFilter
+from kefu.knowledge.finding import PASSAGES, Found, Knowledge, fits_badly
+from kefu.knowledge.sources import (
+    RULES,
+    Source,
+    block,
+    listed,
+    size,
+    sources,
+    without_list,
+)
+from kefu.messages import Message
+from kefu.relay.chunks import Chunk, chunk_of
+
+NOT_ANSWERED = "The pages of this site do not answer that."
+NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
+"""For a model that says only that it cannot answer."""
+
+
+class Room(NamedTuple):
+    """How many tokens the passages of a request may take."""
+
+    passages: int
+    """At most."""
+    window: int
+    """Of the prompt, passages included."""
+
+
+class Grounder:
+    """Finds the passages for a question."""
+
+    def __init__(self, knowledge: Knowledge, room: Room, words: SearchWords | None = None) -> None:
+        """`words` writes other words for questions whose own fit badly."""
+        self._knowledge = knowledge
+        self._room = room
+        self._words = words
+
+    async def ground(self, question: Question, on_call: OnCall, *, lists: bool) -> Grounding | None:
+        """The passages for a question. `on_call` receives a call to the model for search words.
+
+        None for a request that ends with the result of a tool: its question was asked before.
+        `lists`: whether the answer ends with a list of the sources that it cites.
+        """
+        if question.messages[-1].role != "user":
+            return None
+        asked = [one.content for one in question.messages if one.role == "user"]
+        last, before, words = asked[-1], asked[:-1], ""
+        found = await self._knowledge.find(last, before, PASSAGES)
+        languages = self._knowledge.languages
+        if self._words and fits_badly(found, last, before, languages):
+            words = await self._words.write(last, before, languages, on_call)
+            if words:
+                found = await self._knowledge.find(f"{last}\n{words}", before, PASSAGES)
+        return Grounding(found, last, self._room, words, lists=lists)
+
+
+class Grounding:
+    """One answer's passages. Filters the chunks of the answer, and knows what it cited."""
+
+    def __init__(
+        self, found: Sequence[Found], question: str, room: Room, words: str = "", *, lists: bool
+    ) -> None:
+        """`words`: search words that the model wrote."""
+        self.found = list(found)
+        self._words = words
+        self._room = room
+        self._question = question
+        self._lists = lists
+        self._filter: CitationFilter | None = None
+        self._output = OutputFilter(self._filters)
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        return sources(self.found)
+
+    @property
+    def used(self) -> Sequence[int]:
+        """The numbers of the cited sources, in order. None of an answer that is none."""
+        return list(self._filter.used) if self._filter and self._filter.answered else []
+
+    @property
+    def answered(self) -> bool:
+        """False when the model said that the passages do not answer the question."""
+        return self._filter is None or self._filter.answered
+
+    def fit(self, tokens: int) -> None:
+        """Leave out the worst passages that do not fit behind a prompt of so many tokens."""
+        room = min(self._room.passages, self._room.window - tokens)
+        while self.found and sum(map(size, self.found)) > room:
+            self.found.pop()
+
+    def halve(self) -> bool:
+        """Leave out half of the passages; False if there are none."""
+        if not self.found:
+            return False
+        del self.found[len(self.found) // 2 :]
+        return True
+
+    def messages(self, prompt: Sequence[Message]) -> list[Message]:
+        """The prompt with the rules and the passages. Only the last message depends on pages."""
+        system, rest = Message("system", RULES), [_without_list(one) for one in prompt]
+        if rest[0].role == "system" and not rest[0].summary:
+            system = Message("system", f"{rest.pop(0).content}\n\n{RULES}")
+        last = rest.pop()
+        return [system, *rest, last._replace(content=block(self.found, last.content))]
+
+    def counts(self) -> dict[str, object]:
+        """For the log of requests: how many passages were given and cited."""
+        given, cited = len(self.found), len(self.used)
+        return {"passages": given, "cited": cited, "answered": self.answered}
+
+    def checked(self, chunks: list[Chunk]) -> list[Chunk] | None:
+        """The chunks to send, with checked references; None while all text is held back.
+
+        An empty list stays one.
+        """
+        shown = [one for chunk in chunks for one in self._fed(self._output, chunk)]
+        return shown if shown or not chunks else None
+
+    def held_back(self) -> list[Chunk]:
+        """At the end of an answer: the chunks to send for text that is still held back."""
+        return self._output.close()
+
+    def _fed(self, output: OutputFilter, chunk: Chunk) -> list[Chunk]:
+        """The chunks for one of the model. An answer that is only `[0]` ends with a sentence."""
+        shown = output.feed(chunk)
+        if not _is_last(chunk):
+            return shown
+        if not self.answered and not output.text.strip():
+            return [*shown[:-1], _with_text(shown[-1], self._refusal())]
+        if self._lists and self.used:
+            used = [one for one in self.sources if one.number in self.used]
+            return [*shown[:-1], _with_text(shown[-1], listed(used))]
+        return shown
+
+    def facts(self) -> Mapping[str, object]:
+        """For the log of calls: why the answer was what it was."""
+        passages = [
+            {"n": n, "url": one.url or one.page, "title": one.title, "heading": one.heading}
+            | {"score": one.score, "terms": list(one.terms)}
+            for n, one in enumerate(self.found, 1)
+        ]
+        facts = {"passages": passages, "used": list(self.used), "answered": self.answered}
+        return facts | ({"words": self._words} if self._words else {})
+
+    def _filters(self, field: str) -> Sequence[Filter]:
+        made = CitationFilter(self.sources)
+        if field == "content":
+            self._filter = made
+        return (made,)
+
+    def _refusal(self) -> str:
+        is_chinese = any("\u4e00" <= one <= "\u9fff" for one in self._question)
+        return NOT_ANSWERED_ZH if is_chinese else NOT_ANSWERED
+
+
+def _is_last(chunk: Chunk) -> bool:
+    choices = chunk.body.get("choices")
+    return isinstance(choices, list) and bool(choices) and bool(choices[0].get("finish_reason"))
+
+
+def _with_text(chunk: Chunk, text: str) -> Chunk:
+    """The last chunk of an answer with more text."""
+    first, *others = cast(list[dict[str, object]], chunk.body["choices"])
+    delta = cast(dict[str, object], first.get("delta") or {})
+    delta = {**delta, "content": f"{delta.get('content') or ''}{text}"}
+    return chunk_of({**chunk.body, "choices": [{**first, "delta": delta}, *others]})
+
+
+def _without_list(message: Message) -> Message:
+    if message.role != "assistant":
+        return message
+    return message._replace(content=without_list(message.content))

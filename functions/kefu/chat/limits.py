@@ -1,0 +1,73 @@
+"""Defines the rate limit algorithm, and the port of the store for rate limits and token budgets.
+
+The algorithm is GCRA (the leaky bucket as a meter). It stores one number per bucket, the
+*theoretical arrival time*, and computes the exact waiting time from it. A refused request does not
+change that number.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from kefu.relay.clocks import CLOCK_SLACK
+
+SLACK = 1e-3
+"""Seconds by which a request may arrive early. Sums of floats as large as a Unix time are inexact,
+and would otherwise refuse the last request of an allowed burst.
+"""
+
+
+class Rate(NamedTuple):
+    """At most `requests` in `period` seconds; they may all arrive in one burst."""
+
+    requests: int
+    period: float
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two requests at a constant rate."""
+        return self.period / self.requests
+
+
+def far_from(rate: Rate, now: float) -> float:
+    """The latest valid arrival time. A later one comes from a wrong clock and is ignored."""
+    return now + rate.period + CLOCK_SLACK
+
+
+def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
+    """GCRA: `(new theoretical arrival time, seconds to wait)`; 0 seconds admit the request.
+
+    `arrival` is the stored time of the bucket, None for a new bucket.
+    Source: ITU-T I.371, "virtual scheduling algorithm".
+    """
+    start = now if arrival is None or arrival > far_from(rate, now) else max(arrival, now)
+    wait = start - now - (rate.period - rate.interval)
+    if wait > SLACK:
+        return start, wait
+    return start + rate.interval, 0.0
+
+
+class Granted(NamedTuple):
+    """A reservation that fits its budget. It is true in a condition, also with nothing left."""
+
+    left: int
+    """What is left of the budget after it."""
+
+
+class LimitStore(Protocol):
+    """Counters that all processes of a site share."""
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        """Count one request and return 0, or return the seconds to wait. Atomic; see `admit`."""
+        ...
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+        """Add `amount` to a budget; None, and no change, if that would exceed `limit`. Atomic.
+
+        The name of a budget contains its day, so a store may delete it after two days.
+        """
+        ...
+
+    async def settle(self, budget: str, difference: int) -> None:
+        """Add `difference` to a budget after a reservation; a negative one gives tokens back."""
+        ...

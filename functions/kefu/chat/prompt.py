@@ -1,0 +1,207 @@
+"""Builds the prompt for the model: the system prompt and the trimmed conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
+
+from kefu.context import (
+    CHARACTERS,
+    Budget,
+    MessageCounter,
+    ToSummarize,
+    Trimmed,
+    TrimState,
+    Window,
+    trim_messages,
+)
+from kefu.errors import InvalidRequest
+from kefu.messages import Message
+
+ClientSystem = Literal["auto", "append", "drop", "reject"]
+
+SUMMARY = "summary"
+OFF = "off"
+
+
+class TrimPolicy(NamedTuple):
+    """How a conversation is trimmed to the context window of the model."""
+
+    strategy: str = "v1"
+    """A name in `STRATEGIES`, `summary` or `off`."""
+    budget: Budget = Budget(6000, reserve=0)
+    """In the unit of the counter: characters for the strategy `v1`, tokens for the others."""
+    counter: MessageCounter = CHARACTERS
+
+
+class PromptPolicy(NamedTuple):
+    system_prompt: str = ""
+    client_system: ClientSystem = "auto"
+    trim: TrimPolicy = TrimPolicy()
+
+
+class Prompt(NamedTuple):
+    window: Window
+    """The messages to send, the dropped messages, and the reasons."""
+    client_system_dropped: bool = False
+    to_summarize: ToSummarize | None = None
+    """The messages for the next summary, when it is time for one."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        return self.window.messages
+
+
+class Memory(Protocol):
+    """Remembers the cut and the summary of a conversation for later requests."""
+
+    def state(self, messages: Sequence[Message]) -> TrimState:
+        """The cut and the summary of the conversation, by their positions in these messages."""
+        ...
+
+    def note(self, messages: Sequence[Message], state: TrimState) -> None:
+        """Remember the cut of `state`, which is the result of trimming these messages."""
+        ...
+
+    def names(self, due: ToSummarize) -> Sequence[bytes]:
+        """Names of the conversation; the last one is its own.
+
+        No summary is started while one is being written under any of these names.
+        """
+        ...
+
+    def summarized(self, due: ToSummarize, text: str) -> None:
+        """Remember `text`, a summary that covers `due.covered`."""
+        ...
+
+
+def build_prompt(
+    messages: Sequence[Message], policy: PromptPolicy, memory: Memory | None = None
+) -> Prompt:
+    """The system prompt and the conversation, trimmed to the budget.
+
+    `memory` has the summary for the strategy `summary`, and the last cut for a `trim_step`. The
+    strategy `v1` counts the characters of the conversation, without the operator's system prompt.
+    Raises InvalidRequest when the policy rejects the client's system message.
+    """
+    conversation, client_dropped = _conversation(messages, policy)
+    trim = policy.trim
+    if trim.strategy == OFF:
+        return Prompt(Window(conversation), client_dropped)
+    budget = trim.budget
+    if trim.strategy == "v1" and policy.system_prompt:
+        budget = budget._replace(limit=budget.limit + trim.counter.count(policy.system_prompt))
+    remembers = memory is not None and (trim.strategy == SUMMARY or budget.trim_step)
+    state = memory.state(conversation) if memory and remembers else None
+    trimmed = trim_messages(conversation, budget, trim.strategy, trim.counter, state=state)
+    if memory and remembers:
+        memory.note(conversation, trimmed.state)
+    window = Window(
+        tuple(trimmed),
+        trimmed.dropped,
+        trimmed.tokens,
+        trimmed.limit,
+        trimmed.over_budget,
+        trimmed.left_out,
+        "not ready" if trim.strategy == SUMMARY and _lacks_summary(trimmed) else "",
+    )
+    return Prompt(window, client_dropped, trimmed.to_summarize)
+
+
+def _lacks_summary(trimmed: Trimmed[Message]) -> bool:
+    """Whether messages are left out although no summary covers any."""
+    return bool(trimmed.dropped) and not any(message.summary for message in trimmed)
+
+
+def _conversation(
+    messages: Sequence[Message], policy: PromptPolicy
+) -> tuple[tuple[Message, ...], bool]:
+    """The conversation with at most one system message, at its start.
+
+    `messages` are an optional system message, then user and assistant messages; the last one is the
+    user's. The second value tells whether the client's system message was dropped.
+    """
+    client_prompt = messages[0].content if messages[0].role == "system" else ""
+    rest = messages[1:] if messages[0].role == "system" else messages
+    if client_prompt and policy.client_system == "reject":
+        raise InvalidRequest("A system message is not accepted here.", param="messages.0.role")
+    server_prompt = policy.system_prompt
+    if policy.client_system == "append":
+        system = "\n\n".join(filter(None, (server_prompt, client_prompt)))
+    elif policy.client_system == "auto":
+        system = server_prompt or client_prompt
+    else:
+        system = server_prompt
+    conversation = (*((Message("system", system),) if system else ()), *rest)
+    return conversation, bool(client_prompt) and client_prompt not in system
+
+
+def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
+    """A policy with half the length of a prompt that exceeded the context window."""
+    trim = policy.trim
+    if trim.strategy == OFF:
+        trim, length = TrimPolicy(), sum(map(CHARACTERS, prompt.messages))
+    else:
+        length = prompt.window.tokens
+    if trim.strategy == "v1":  # its budget is that of the conversation
+        length -= trim.counter.count(policy.system_prompt)
+    half = trim._replace(budget=trim.budget._replace(limit=max(1, length // 2), reserve=0))
+    return policy._replace(trim=half)
+
+
+def request_body(
+    messages: Sequence[Message],
+    model: str,
+    temperature: float,
+    max_tokens: int,
+    tools: Mapping[str, object] = MappingProxyType({}),
+) -> bytes:
+    """The JSON body of the upstream request. It contains no other field of the client's body."""
+    body = {
+        "model": model,
+        "messages": [_fields_of(message) for message in _joined(messages)],
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **tools,
+    }
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    # A lone surrogate, from an answer that was cut there, is sent as its escape.
+    return text.encode(errors="backslashreplace")
+
+
+def _fields_of(message: Message) -> dict[str, object]:
+    fields: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        fields["content"] = message.content or None
+        fields["tool_calls"] = [
+            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for id, name, arguments in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        fields["tool_call_id"] = message.tool_call_id
+    return fields
+
+
+def _joined(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages, with the summary as the beginning of the user message after it.
+
+    Some models refuse two user messages in a row.
+    """
+    summary: Message | None = None
+    for message in messages:
+        if summary and message.role == "user":
+            yield message._replace(content=f"{summary.content}\n\n{message.content}")
+            summary = None
+        elif message.summary and not summary:
+            summary = message
+        else:
+            if summary:
+                yield summary
+                summary = None
+            yield message
+    if summary:
+        yield summary

@@ -1,0 +1,88 @@
+"""`kefu find`: prints the passages that the model would receive for a question, and the reasons."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kefu.cli.learn import printable
+from kefu.knowledge.finding import Found
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+Find = Callable[[str, Sequence[str]], Sequence[Found]]
+
+
+def add_find(commands: Commands) -> None:
+    find = commands.add_parser(
+        "find",
+        help="show the passages that are found for a question",
+        description="Show the passages of the learnt pages that would be given to the model for a "
+        "question, best first, with their scores and the terms that matched.",
+    )
+    find.add_argument("question", nargs="?", help="the visitor's question")
+    find.add_argument(
+        "--file",
+        metavar="FILE",
+        default="",
+        help="the file of learnt pages (default: KEFU_KNOWLEDGE, else site.kefu)",
+    )
+    find.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='read lines such as {"q": "…", "before": [["question", "answer"]]} from standard '
+        "input, and write a line with at most eight passages for each",
+    )
+
+
+def print_found(find: Find, question: str) -> int:
+    found = find(question, ())
+    if not found:
+        sys.stdout.write("Nothing was found.\n")
+    for number, one in enumerate(found, 1):
+        name = " › ".join(filter(None, (one.title, one.heading)))
+        matched = ", ".join(one.terms)
+        sys.stdout.write(f"[{number}] {printable(name)}\n")
+        sys.stdout.write(f"    {printable(one.url or one.page)}\n")
+        sys.stdout.write(f"    score {one.score:.2f}, matched: {printable(matched)}\n")
+        text = printable(one.text).replace("\n", "\n    ")
+        sys.stdout.write(f"    {text}\n\n")
+    return 0
+
+
+def print_lines(find: Find, lines: Iterable[str]) -> int:
+    """Answer each line; a line that is no question ends the command with an error."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            question, before = _question(json.loads(line))
+        except (KeyError, TypeError, ValueError):
+            sys.stderr.write(f'kefu: line {number} is not a question: it needs {{"q": "…"}}\n')
+            return 2
+        found = [_shown(one) for one in find(question, before)]
+        sys.stdout.write(json.dumps({"found": found}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+def _question(line: Mapping[str, object]) -> tuple[str, list[str]]:
+    question, before = line["q"], line.get("before") or []
+    if not isinstance(question, str) or not isinstance(before, list):
+        raise TypeError
+    return question, [str(turn[0]) for turn in before]
+
+
+def _shown(one: Found) -> Mapping[str, object]:
+    return {
+        "page": one.page,
+        "url": one.url,
+        "title": one.title,
+        "heading": one.heading,
+        "text": one.text,
+        "score": one.score,
+    }

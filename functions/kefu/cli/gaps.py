@@ -1,0 +1,67 @@
+"""`kefu gaps`: prints what visitors asked in vain, and the state of the learnt pages."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kefu.cli.learn import printable
+from kefu.knowledge.gaps import OLD, Gaps
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+
+def add_gaps(commands: Commands) -> None:
+    gaps = commands.add_parser(
+        "gaps",
+        help="show the questions that the learnt pages did not answer",
+        description="Show the questions of stored chats that the learnt pages did not answer or "
+        "whose answer was rated down, grouped by equal words; then the pages that no answer cited, "
+        "and those that could not be read. It reads the calls of the last 7 days. "
+        "Exit code 1: the pages were learnt more than 3 days ago.",
+    )
+    gaps.add_argument("--csv", action="store_true", help="print the questions alone, as CSV")
+
+
+def print_gaps(found: Gaps) -> int:
+    say = sys.stdout.write
+    say(f"{len(found.gaps)} questions without an answer, in {found.chats} chats\n")
+    for gap in found.gaps:
+        reasons = ", ".join(gap.reasons)
+        say(f"  {gap.times} × {printable(' '.join(gap.question.split()))[:200]}\n")
+        say(f"      {reasons}, last {_time(gap.last.at)}, chat {gap.last.session}\n")
+    if found.uncited:
+        say(f"{len(found.uncited)} pages that no answer cited\n")
+        say("".join(f"  {printable(page)}\n" for page in found.uncited))
+    if found.problems:
+        say(f"{len(found.problems)} pages that failed in the last run\n")
+        say("".join(f"  {printable(page)}  {printable(why)}\n" for page, why in found.problems))
+    hours = found.age / 3600
+    say(f"The pages were learnt {hours:.0f} hours ago.\n")
+    if found.age > OLD:
+        sys.stderr.write("kefu: the pages are older than 3 days: please run `kefu learn`.\n")
+        return 1
+    return 0
+
+
+def print_csv(found: Gaps) -> int:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("count", "question", "reasons", "last", "chat"))
+    for gap in found.gaps:
+        row = (gap.question, "; ".join(gap.reasons), _time(gap.last.at), gap.last.session)
+        writer.writerow((gap.times, *map(_cell, row)))
+    return 0
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet runs as a formula: visitors write the questions."""
+    plain = " ".join(printable(text).split())
+    return f"'{plain}" if plain.startswith(("=", "+", "-", "@")) else plain
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

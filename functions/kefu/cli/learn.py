@@ -1,0 +1,136 @@
+"""`kefu learn`: shows the progress of a run, and reports each page that was not learnt."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kefu.knowledge.learning import Outcome, Report
+from kefu.knowledge.pages import Page
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+EXIT_CODES = """\
+exit codes:
+  0  the file was written
+  1  no page was learnt, or the file could not be written
+  2  wrong usage
+  3  fewer than half of the last run's pages were found, so the old file was kept
+"""
+
+
+def add_learn(commands: Commands) -> None:
+    learn = commands.add_parser(
+        "learn",
+        help="learn the pages of a site, for answers with sources",
+        description="Learn the pages of sites, folders and files, so that answers come from them\n"
+        "and name them. A second run asks a site only for changed pages.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    learn.add_argument(
+        "sources",
+        nargs="*",
+        metavar="SOURCE",
+        help="the address of a site or a part of it, a folder, or a file (.md .mdx .html .txt .pdf "
+        ".docx, or .csv with the columns question and answer); default: KEFU_KNOWLEDGE_SOURCES",
+    )
+    learn.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="site.kefu",
+        help="the file of learnt pages (%(default)s)",
+    )
+    learn.add_argument(
+        "--url",
+        metavar="URL",
+        default="",
+        help="where the pages of a folder lie on the web, for links to them",
+    )
+    learn.add_argument(
+        "--allow-private",
+        action="store_true",
+        help="also read sites on this machine and in its network",
+    )
+    learn.add_argument(
+        "--show", action="store_true", help="print the text that is kept of one page, and stop"
+    )
+
+
+class Progress:
+    """One line that shows the page that was read last; nothing when the output is no terminal."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._shows = sys.stderr.isatty()
+
+    def note(self, outcome: Outcome) -> None:
+        self._counts[outcome.kind] += 1
+        if self._shows:
+            counts = ", ".join(f"{count} {kind}" for kind, count in self._counts.items())
+            sys.stderr.write(f"\r\x1b[K{counts} · {printable(outcome.url)[:60]}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._shows:
+            sys.stderr.write("\r\x1b[K")
+
+
+def run(learn: Callable[[Callable[[Outcome], None]], Report], output: str) -> int:
+    """Run `learn` with the progress shown, and print its report. Returns the exit code."""
+    progress = Progress()
+    try:
+        report = learn(progress.note)
+    except OSError as error:
+        progress.close()
+        sys.stderr.write(f"kefu: {error}\n")
+        return 1
+    progress.close()
+    print_problems(report)
+    if not report.pages:
+        sys.stderr.write("kefu: no page was learnt.\n")
+        return 1
+    if report.is_too_small:
+        sys.stderr.write(
+            f"kefu: only {report.pages} of the last run's {report.before} pages were found, so "
+            f"{output} was kept. To start anew, remove it first.\n"
+        )
+        return 3
+    new = sum(one.kind == "learnt" for one in report.outcomes)
+    sys.stdout.write(
+        f"{output}: {report.pages} pages, {new} of them read now, in {report.passages} passages, "
+        f"{report.file / 1e6:.1f} MB.\n"
+    )
+    return 0
+
+
+def print_problems(report: Report) -> None:
+    titles = {"failed": "Failed", "kept": "Failed, the last text is used", "skipped": "Skipped"}
+    for kind, title in titles.items():
+        chosen = [one for one in report.outcomes if one.kind == kind]
+        if chosen:
+            sys.stdout.write(f"{title}: {len(chosen)}\n")
+        for one in chosen:
+            sys.stdout.write(f"  {printable(one.url)}  {printable(one.reason)}\n")
+
+
+def show(page: Page | None, reason: str) -> int:
+    """Print the text that is kept of a page."""
+    if page is None:
+        sys.stderr.write(f"kefu: {printable(reason)}\n")
+        return 1
+    sys.stdout.write(f"{printable(page.title)}\n\n")
+    for block in page.blocks:
+        mark = "#" * block.level + " " if block.level else ""
+        sys.stdout.write(f"{mark}{printable(block.text)}\n")
+    return 0
+
+
+def printable(text: str) -> str:
+    """The text without characters that could control the terminal, except line ends."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

@@ -1,0 +1,65 @@
+"""Starts the service of this folder as a child process, for `kefu test`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import IO
+
+from kefu.settings import Settings
+from kefu.terminal.flags import WrongUse
+
+_READY = "Kefu is ready: "
+
+_SETTINGS = {
+    # The limits protect a public service. Here they would only make the tests wait.
+    "KEFU_BOT_CHECK": "off",
+    "KEFU_DAILY_TOKENS": "0",
+    "KEFU_IP_REQUESTS_PER_MINUTE": "0",
+    "KEFU_MAX_STREAMS_PER_IP": "0",
+    "KEFU_ORIGIN_SECRET": "",
+    "KEFU_SESSIONS": "true",
+    "KEFU_SESSION_REQUESTS_PER_MINUTE": "0",
+    "KEFU_SITE_REQUESTS_PER_MINUTE": "0",
+    # No chat of a test is stored among those of visitors.
+    "KEFU_STORE": "memory:",
+}
+_COOLDOWN = "2"
+"""Seconds, where the settings have no other value: the only key is soon asked again."""
+
+
+@asynccontextmanager
+async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
+    """The address of the running service. Raises WrongUse if it does not start."""
+    environment = {**os.environ, **_SETTINGS}
+    if "cooldown" not in settings.model_fields_set:
+        environment["KEFU_COOLDOWN"] = _COOLDOWN
+    with tempfile.TemporaryFile() as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"),
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+            # Ctrl-C is for this process, which then ends the service.
+            start_new_session=True,
+        )
+        try:
+            yield await _address(process, log)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+async def _address(process: asyncio.subprocess.Process, log: IO[bytes]) -> str:
+    assert process.stdout
+    async for line in process.stdout:
+        if line.decode().startswith(_READY):
+            return line.decode().removeprefix(_READY).strip()
+    log.seek(0)
+    raise WrongUse(f"the service does not start.\n{log.read().decode(errors='replace').rstrip()}")

@@ -1,0 +1,71 @@
+"""Defines the arguments of the commands that set up and run the service."""
+
+from __future__ import annotations
+
+from kefu.cli.arguments import Commands
+
+
+def add_service(commands: Commands) -> None:
+    init = commands.add_parser(
+        "init",
+        help="write a commented kefu.toml, the file of settings",
+        description="Write a file with every setting and a comment for each. The path is that of "
+        "KEFU_CONFIG, if it is set, else kefu.toml in the current folder. Beside it, if there is "
+        "none, goes an example of questions for `kefu test`.",
+    )
+    init.add_argument("--force", action="store_true", help="replace a file that exists")
+    add_doctor(commands)
+    serve = commands.add_parser(
+        "serve",
+        help="start the service on this machine",
+        description="Start the service: the chat API, the widget's script and a demo page. "
+        "With no key and no upstream set, a small local model answers.",
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    serve.add_argument("--port", type=int, default=8000, help="0: any free port (%(default)s)")
+    serve.add_argument(
+        "--panel",
+        action="store_true",
+        help="print a link to the operator's panel; without ADMIN_TOKEN, the token is random",
+    )
+    link = commands.add_parser(
+        "admin-link",
+        help="print a link to the operator's panel",
+        description="Print a link that opens the operator's panel once, within ten minutes. It is "
+        "signed with ADMIN_TOKEN, which must be the service's.",
+    )
+    link.add_argument(
+        "--url", default="http://127.0.0.1:8000", help="address of the service (%(default)s)"
+    )
+
+
+def add_completion(commands: Commands) -> None:
+    completion = commands.add_parser(
+        "completion",
+        help="print a script that completes commands in a shell",
+        description="Print a script that completes commands and flags: "
+        'eval "$(kefu completion bash)" in ~/.bashrc, the same with zsh in ~/.zshrc, or '
+        "kefu completion fish > ~/.config/fish/completions/kefu.fish",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="check an installation, and say how to mend it",
+        description="Check this machine: settings, API keys (one short question to the model for "
+        "each), store, widget and origins. With --url, check a running service as a visitor's "
+        "browser sees it. With --stack, check a deployment on AWS, and its service.",
+        epilog="exit codes: 0 no problem, 1 problems were found, 2 wrong usage",
+    )
+    where = doctor.add_mutually_exclusive_group()
+    where.add_argument("--url", metavar="URL", help="address of a running service")
+    where.add_argument("--stack", metavar="NAME", help="name of a CloudFormation stack")
+    doctor.add_argument(
+        "--origin",
+        metavar="ORIGIN",
+        help="a page that the service must accept, such as https://www.example.com (default: those "
+        "of the settings)",
+    )
+    doctor.add_argument("--json", action="store_true", help="print the findings as JSON")

@@ -1,0 +1,96 @@
+"""`kefu tail`: prints the chats of a running service as they happen."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.settings import Settings
+from kefu.terminal.clean import clean, one_line
+from kefu.terminal.pipes import forget_broken_pipes
+from kefu.upstream.kefu_server import KefuServer, Visitor
+
+_INTERVAL = 2.0
+_OVERLAP = 30.0
+"""Seconds of the past that each request covers again, because clocks differ."""
+_ENDED = ("ok", "failed", "partial", "interrupted")
+
+
+def tail(options: argparse.Namespace, settings: Settings) -> int:
+    """Print messages until Ctrl-C. Returns the exit code."""
+    token = settings.admin_token.get_secret_value()
+    if not token:
+        sys.stderr.write("kefu: tail needs the operator's token, ADMIN_TOKEN\n")
+        return 2
+    server = KefuServer(options.server, Visitor(operator_token=token))
+    try:
+        asyncio.run(_Tail(server, options).run())
+    except KefuError as error:
+        sys.stderr.write(f"kefu: {clean(error.message)}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader has seen enough, such as `head`
+        forget_broken_pipes()
+        return 141
+    return 0
+
+
+class _Tail:
+    def __init__(self, server: KefuServer, options: argparse.Namespace) -> None:
+        self._server = server
+        self._options = options
+        self._since = time.time() - options.minutes * 60
+        self._printed: set[tuple[str, int]] = set()
+
+    async def run(self) -> None:
+        connected = False
+        while True:
+            try:
+                await self._poll()
+                connected = True
+            except UpstreamUnavailable:
+                if not connected:
+                    raise
+            if self._options.once:
+                return
+            await asyncio.sleep(_INTERVAL)
+
+    async def _poll(self) -> None:
+        errors = "&has_error=true" if self._options.errors else ""
+        path = f"/admin/api/sessions?limit=200&since={max(0.0, self._since):.3f}{errors}"
+        page: Any = await self._server.read(path)
+        for row in reversed(page["rows"]):
+            await self._print_new(row["id"])
+            self._since = max(self._since, row["updated_at"] - _OVERLAP)
+
+    async def _print_new(self, name: str) -> None:
+        chat: Any = await self._server.read(f"/admin/api/sessions/{name}")
+        for message in chat["messages"]:
+            mark = name, message["id"]
+            rated = message.get("rating") == "down"
+            if mark in self._printed or message["created_at"] < self._since - _OVERLAP:
+                continue
+            if message["status"] not in _ENDED or (self._options.rated_down and not rated):
+                continue
+            self._printed.add(mark)
+            self._print(name, message)
+
+    def _print(self, name: str, message: dict[str, Any]) -> None:
+        if self._options.json:
+            line = json.dumps({"session_id": name, **message}, ensure_ascii=False)
+        else:
+            at = time.strftime("%H:%M:%S", time.localtime(message["created_at"]))
+            who = "visitor" if message["role"] == "user" else "answer"
+            notes = [message["status"] if message["status"] != "ok" else ""]
+            notes += [f"rated {message['rating']}" if message.get("rating") else ""]
+            note = ", ".join(filter(None, notes))
+            text = one_line(clean(message["content"]), 300)
+            line = f"{at}  {name[:8]}  {who:<7}  {text}{f'  ({note})' if note else ''}"
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()

@@ -1,0 +1,158 @@
+"""`kefu test`: asks a service the questions of a file and checks its answers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kefu.evaluation.questions import Case
+    from kefu.evaluation.run import Judge, Result
+    from kefu.settings import Settings
+
+
+def test(options: argparse.Namespace, settings: Settings) -> int:
+    """Run the cases. Returns the exit code."""
+    from kefu.evaluation.questions import WrongFile, read
+    from kefu.terminal.flags import WrongUse
+
+    try:
+        cases = [one for one in read(Path(options.file)) if options.only in one.name]
+        if not cases:
+            raise WrongUse(f"no case has {options.only} in its name")
+        if options.server and not options.server.startswith(("http://", "https://")):
+            raise WrongUse("--server must be an address such as https://chat.example.com")
+        if not options.server and (options.origin or options.user_token):
+            raise WrongUse("--origin and --user-token are for --server")
+        return _Run(options, settings, cases).run()
+    except (WrongFile, WrongUse) as error:
+        sys.stderr.write(f"kefu: {error}\n")
+        return 2
+
+
+class _Run:
+    def __init__(
+        self, options: argparse.Namespace, settings: Settings, cases: Sequence[Case]
+    ) -> None:
+        self._options = options
+        self._settings = settings
+        self._cases = cases
+        self._results: list[Result] = []
+        self._progress = sys.stderr.isatty()
+
+    def run(self) -> int:
+        started, code = time.monotonic(), 0
+        try:
+            asyncio.run(self._ask())
+        except KeyboardInterrupt:
+            code = 130
+        self._erase_progress()
+        self._report(time.monotonic() - started)
+        return code or int(any(one.status != "passed" for one in self._results))
+
+    async def _ask(self) -> None:
+        from kefu.cli.local_service import service_for_tests
+        from kefu.evaluation.ask import Chat, Gate
+        from kefu.evaluation.run import run
+        from kefu.upstream.kefu_server import Visitor
+
+        options = self._options
+        async with AsyncExitStack() as stack:
+            judge = await stack.enter_async_context(self._judge())
+            url = options.server or await stack.enter_async_context(
+                service_for_tests(self._settings)
+            )
+            visitor = Visitor(
+                options.origin or "",
+                options.user_token or "",
+                self._settings.admin_token.get_secret_value(),
+                options.preset or "",
+            )
+            await _reach(url)
+            new_chat = partial(Chat, url, visitor, Gate())
+            await run(self._cases, new_chat, judge, options.jobs, self._done)
+
+    @asynccontextmanager
+    async def _judge(self) -> AsyncIterator[Judge | None]:
+        """The judge, if a case needs it. Raises WrongUse if no model can judge."""
+        questions = [question for case in self._cases for question in case.questions]
+        if not any(question.expected.judge for question in questions):
+            yield None
+            return
+        from kefu.bootstrap.upstream import choose_model
+        from kefu.chat.prompt import request_body
+        from kefu.evaluation.judge import ModelJudge
+        from kefu.messages import Message
+        from kefu.terminal.flags import WrongUse
+        from kefu.terminal.model import OpenModel
+
+        settings = self._settings
+        if settings.wants_local_model:
+            raise WrongUse("`judge` needs a model: set LONGCAT_API_KEYS or KEFU_UPSTREAM_URL.")
+        name = self._options.judge_model or settings.model
+        model = OpenModel(settings, choose_model(settings), keys=True)
+
+        async def complete(prompt: str) -> str:
+            body = request_body([Message("user", prompt)], name, 0.0, 500)
+            return (await model.complete(body, name)).text
+
+        try:
+            await model.warm()
+            yield ModelJudge(complete)
+        finally:
+            await model.aclose()
+
+    def _done(self, result: Result) -> None:
+        from kefu.evaluation.report import line
+        from kefu.terminal.clean import clean
+
+        self._results.append(result)
+        self._erase_progress()
+        sys.stdout.write(f"{clean(line(result))}\n")
+        sys.stdout.flush()
+        if self._progress:
+            sys.stderr.write(f"{len(self._results)} of {len(self._cases)} …")
+            sys.stderr.flush()
+
+    def _erase_progress(self) -> None:
+        if self._progress:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _report(self, seconds: float) -> None:
+        from kefu.evaluation.report import junit, markdown, summary
+        from kefu.terminal.flags import WrongUse
+
+        sys.stdout.write(f"\n{summary(self._results, seconds, len(self._cases))}\n")
+        for name, text in (
+            (self._options.junit, junit(self._results, seconds)),
+            (self._options.markdown, markdown(self._results, seconds)),
+        ):
+            try:
+                if name:
+                    Path(name).write_text(text, encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise WrongUse(f"{name}: {error.strerror}") from error
+
+
+async def _reach(url: str) -> None:
+    """Raises WrongUse if the address is not that of a Kefu service."""
+    from kefu.errors import KefuError
+    from kefu.terminal.flags import WrongUse
+    from kefu.upstream.kefu_server import KefuServer, Visitor
+
+    server = KefuServer(url, Visitor())
+    try:
+        if "upstream" not in await server.read("/health"):
+            raise WrongUse(f"{url} is not a Kefu service")
+    except KefuError as error:
+        raise WrongUse(error.message) from error
+    finally:
+        await server.aclose()

@@ -1,0 +1,20 @@
+"""Estimates one token per four bytes of UTF-8; `build_llm_messages` uses this estimate."""
+
+from __future__ import annotations
+
+
+def estimate_message_tokens(text: str) -> int:
+    """Estimated tokens: ceil(UTF-8 bytes / 4), so 0 for the empty text.
+
+    A lone surrogate counts 3 bytes, and a pair 4, as in Node's `Buffer.byteLength`.
+    """
+    return -(-(len(text) if text.isascii() else _utf8_length(text)) // 4)
+
+
+def _utf8_length(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        # Decoding joins surrogate pairs. It replaces a lone surrogate by U+FFFD, which has 3 bytes.
+        units = text.encode("utf-16-le", "surrogatepass")
+        return len(units.decode("utf-16-le", "replace").encode())

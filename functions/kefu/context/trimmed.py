@@ -1,0 +1,240 @@
+"""`trim_messages`: one call from the messages that a program has to those that it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from kefu.context.budget import Budget
+from kefu.context.cost import AnyCounter, MessageCounter, counter_for, message_counter
+from kefu.context.stages import DropTurns, Stage, stages_of
+from kefu.context.state import ToSummarize, TrimState
+from kefu.context.trim import STRATEGIES
+from kefu.context.walk import Walk
+from kefu.context.window import LeftOut, View, Window
+from kefu.messages import Message
+
+M = TypeVar("M")
+
+_CALIBRATED = 1.05
+"""The safety factor of an estimate that was corrected by the provider's count."""
+
+
+class Trimmed(list[M]):
+    """The messages to send: a list, so that it goes into a client as it is.
+
+    They are the given objects themselves. New are only the summary and, with a stage that shortens
+    tool results, copies of messages with such results.
+    """
+
+    __slots__ = (
+        "dropped",
+        "left_out",
+        "limit",
+        "over_budget",
+        "state",
+        "to_summarize",
+        "tokens",
+    )
+
+    dropped: Sequence[M]
+    """The messages that are left out, in order."""
+    left_out: tuple[LeftOut, ...]
+    """The runs of dropped messages, by their positions in the given list, with the reasons."""
+    limit: int
+    """The tokens that the prompt may have, in the counter's unit."""
+    over_budget: bool
+    """`tokens` exceeds `limit`: the messages that are always kept do not fit. These are the system
+    prompt, the last user message and the tool calls at the end with their results."""
+    state: TrimState
+    """Pass it to the next call for this conversation."""
+    to_summarize: ToSummarize | None
+    """Set by `strategy="summary"` when it is time for a new summary."""
+    tokens: int
+    """The tokens of the prompt, with `system`, `tools` and `response_format`."""
+
+
+def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls need two
+    messages: Sequence[M],
+    budget: Budget | None = None,
+    strategy: str | Sequence[Stage] | None = None,
+    counter: AnyCounter | None = None,
+    *,
+    model: str = "",
+    max_tokens: int | None = None,
+    reserve: int | None = None,
+    trim_step: float = 0.0,
+    keep: Callable[[M], bool] | None = None,
+    system: Any = None,
+    tools: Any = None,
+    response_format: Any = None,
+    state: TrimState | None = None,
+    alternate: bool = False,
+) -> Trimmed[M]:
+    """The messages of a conversation that fit into one request, as the objects that were given.
+
+    `messages`: dicts or client objects of OpenAI's chat completions, Anthropic's messages or
+    OpenAI's Responses API, or `kefu.context.Message`; oldest first, the current question included.
+
+    The room for the prompt, in tokens: `max_tokens` (at most the window of `model`) minus `reserve`
+    for the answer, a fifth unless given. Or a `Budget` instead of these. `system` (Anthropic's
+    parameter, or Responses' `instructions`), `tools` and `response_format` are sent beside the
+    messages; their tokens are subtracted.
+
+    `strategy`: a key of `PIPELINES` or a sequence of stages; default `fifo`, or `keep_important`
+    with `keep`, which tells which messages to keep longer. `counter`: see `message_counter`; by
+    default it follows the model: an estimate, and the exact count near the limit.
+
+    `alternate`: join user messages in a row, which a summary and `keep` can leave, into a copy.
+    Amazon Bedrock and the chat templates of some models refuse them.
+
+    Never raises because the room is too small; see `Trimmed.over_budget`. Raises TypeError for an
+    object that is not a message, and ValueError for an unknown name.
+
+    Example: `client.chat.completions.create(model="gpt-4o", messages=trim_messages(messages,
+    model="gpt-4o", max_tokens=8000))`.
+    """
+    if budget is None:
+        budget = _budget(model, max_tokens, reserve, trim_step)
+    elif max_tokens is not None or reserve is not None or trim_step:
+        raise TypeError("Pass either a Budget, or max_tokens, reserve and trim_step.")
+    stages = stages_of(("keep_important" if keep else "fifo") if strategy is None else strategy)
+    job = _Job(messages, budget, stages, keep, state or TrimState(), model or budget.model)
+    beside = (system, tools, response_format)
+    trimmed = (
+        job.run_auto(beside)
+        if counter in (None, "auto")
+        else job.run(message_counter(counter or ""), beside)
+    )
+    if alternate:
+        from kefu.context.wire.edits import alternating
+
+        trimmed[:] = alternating(trimmed)
+    return trimmed
+
+
+def _budget(model: str, max_tokens: int | None, reserve: int | None, trim_step: float) -> Budget:
+    if model:
+        return Budget.for_model(model, max_tokens, reserve, trim_step)
+    if max_tokens is None:
+        raise TypeError("Say how much fits: model='gpt-4o', max_tokens=8000, or a Budget.")
+    return Budget(max_tokens, reserve, trim_step)
+
+
+class _Job:
+    """One call of `trim_messages`; it may run twice, with an estimate and with exact counts."""
+
+    def __init__(
+        self,
+        messages: Sequence[Any],
+        budget: Budget,
+        stages: Sequence[Stage],
+        keep: Callable[[Any], bool] | None,
+        state: TrimState,
+        model: str,
+    ) -> None:
+        self.messages = messages
+        self.budget = budget
+        self.stages = stages
+        self.keep = keep
+        self.state = state
+        self.model = model
+        self.edits = False
+        """Whether a stage has shortened tool results."""
+
+    def run(self, counter: MessageCounter, beside: tuple[Any, ...]) -> Trimmed[Any]:
+        """Trims with one counter. `beside`: system prompt, tools and response format, or None."""
+        fixed = sum(_tokens_of(value, counter) for value in beside if value)
+        safety = min(counter.safety, _CALIBRATED) if self.state.measured else counter.safety
+        limit = int(self.state.room(self.budget.room) / safety)
+        budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
+        plain = len(self.stages) == 1 and self.keep is None and not self.state.summary
+        if not (plain and _are_own(self.messages)):
+            return self._run_pipeline(budget, counter, fixed, limit)
+        drop = self.stages[-1]
+        assert isinstance(drop, DropTurns)
+        walk = Walk(self.messages, counter, counter.priming, self._previous_cut())
+        window = STRATEGIES[drop.rule](walk, budget)
+        return self._result(window, self.messages, window.left_out, fixed, limit, window.kept_from)
+
+    def _run_pipeline(
+        self, budget: Budget, counter: MessageCounter, fixed: int, limit: int
+    ) -> Trimmed[Any]:
+        """All stages, on messages of any format. `fixed`: tokens that are sent beside them."""
+        # Imported here because messages of Kefu's own class do not need it.
+        from kefu.context.wire.marks import mark
+        from kefu.context.wire.pipeline import Pipeline
+
+        pipeline = Pipeline(self.messages, self.stages, self.keep, self.state, self.model)
+        outcome = pipeline.run(budget, counter, self._previous_cut())
+        self.edits = bool(outcome.edited)
+        result = self._result(
+            outcome.window, outcome.values, outcome.left_out, fixed, limit, outcome.cut
+        )
+        if outcome.pending:
+            spans, covers = outcome.pending
+            result.to_summarize = ToSummarize(
+                View(self.messages, spans),
+                self.state.summary if outcome.summary_used else "",
+                View(self.messages, [(outcome.head, covers)]),
+                covers,
+                mark(self.messages, covers),
+            )
+        return result
+
+    def run_auto(self, beside: tuple[Any, ...]) -> Trimmed[Any]:
+        """Counts by an estimate, and exactly if something would be left out or shortened."""
+        estimated = self.run(counter_for(self.model), beside)
+        if not estimated.dropped and not estimated.over_budget and not self.edits:
+            return estimated  # with the safety factor, everything fits
+        exact = counter_for(self.model, exact=True)
+        return estimated if exact.safety > 1 else self.run(exact, beside)
+
+    def _previous_cut(self) -> int:
+        from kefu.context.wire.marks import mark
+
+        state = self.state
+        if not state.cut:
+            return 0
+        return state.cut if mark(self.messages, state.cut) == state.cut_mark else 0
+
+    def _result(
+        self,
+        window: Window,
+        values: Sequence[Any],
+        left_out: tuple[LeftOut, ...],
+        fixed: int,
+        limit: int,
+        cut: int,
+    ) -> Trimmed[Any]:
+        result: Trimmed[Any] = Trimmed()
+        at = 0
+        for run in (*window.left_out, LeftOut(len(values), len(values), "budget")):
+            result.extend(values[at : run.start])
+            at = run.stop
+        result.tokens, result.limit = window.tokens + fixed, limit
+        result.over_budget = result.tokens > limit
+        result.left_out = left_out
+        result.dropped = View(self.messages, ((run.start, run.stop) for run in left_out))
+        result.to_summarize = None
+        state = self.state._replace(counted=result.tokens, cut=0, cut_mark="")
+        if cut:
+            from kefu.context.wire.marks import mark
+
+            state = state._replace(cut=cut, cut_mark=mark(self.messages, cut))
+        result.state = state
+        return result
+
+
+def _are_own(messages: Sequence[Any]) -> bool:
+    """Whether these are `kefu.context.Message`, judged by the first and the last of them."""
+    return not messages or (isinstance(messages[0], Message) and isinstance(messages[-1], Message))
+
+
+def _tokens_of(value: Any, counter: MessageCounter) -> int:
+    """The tokens of something that is sent beside the messages: a text, or its JSON."""
+    if isinstance(value, str):
+        return counter.count(value)
+    from kefu.context.wire.shapes import json_of
+
+    return counter.count(json_of(value))

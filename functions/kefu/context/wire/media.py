@@ -1,0 +1,191 @@
+"""Tokens of images, audio and files, by the formulas that the providers publish.
+
+Sources, as of November 2026: OpenAI's guides "Images and vision" and "Audio", Anthropic's guides
+"Vision" and "PDF support". The size of an image is read from its first bytes if they are in the
+message; for an image behind an address, the most that the model charges is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+MEDIA = frozenset(
+    {"image", "image_url", "input_image", "computer_screenshot"}
+    | {"audio", "input_audio", "file", "input_file", "document"}
+)
+"""The types of content parts that this module counts."""
+
+_IMAGES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
+_AUDIO_TOKENS_PER_SECOND = 10
+_AUDIO_BYTES_PER_SECOND = {"wav": 32_000, "mp3": 4_000}
+"""The lowest usual rates: 16 kHz and 16 bits; 32 kbit/s. A higher rate means fewer seconds."""
+_PAGE_TOKENS = 3_000
+"""Anthropic: 1,500 to 3,000 tokens of text per page of a PDF, and its image."""
+_UNKNOWN_FILE = 10_000
+"""A file that is only named: its size is not in the message."""
+
+
+class _Tiles(NamedTuple):
+    """512-pixel tiles, after scaling into 2048 x 2048 and to a shorter side of 768 pixels."""
+
+    base: int
+    tile: int
+
+
+class _Patches(NamedTuple):
+    """32-pixel patches, at most 1,536, times a factor in hundredths."""
+
+    hundredths: int
+
+
+_IMAGE_PRICES: dict[str, _Tiles | _Patches] = {
+    "gpt-4o-mini": _Tiles(2_833, 5_667),
+    "gpt-4.1-mini": _Patches(162),
+    "gpt-4.1-nano": _Patches(246),
+    "gpt-5-mini": _Patches(162),
+    "gpt-5-nano": _Patches(246),
+    "o4-mini": _Patches(172),
+    "gpt-5": _Tiles(70, 140),
+    "o1": _Tiles(75, 150),
+    "o3": _Tiles(75, 150),
+    "computer-use-preview": _Tiles(65, 129),
+}
+_DEFAULT_PRICE = _Tiles(85, 170)  # gpt-4o, gpt-4.1, gpt-4.5
+
+
+def media_tokens(part: Any, model: str, texts: list[str]) -> int:
+    """The tokens of an image, of audio or of a file; a file's plain text is appended to `texts`."""
+    kind = _get(part, "type")
+    if kind in _IMAGES:
+        image = _get(part, "image_url")
+        detail = _get(part, "detail") or _get(image, "detail") or "auto"
+        return image_tokens(_image_size(part), model, low=detail == "low")
+    if kind in ("audio", "input_audio"):
+        return _audio_tokens(_get(part, "input_audio") or part)
+    return _file_tokens(_get(part, "file") or part, texts)
+
+
+def image_tokens(size: tuple[int, int] | None, model: str, *, low: bool = False) -> int:
+    """The tokens of an image of `(width, height)` pixels; None: an unknown size, the most.
+
+    `low` is OpenAI's `detail: low`.
+    """
+    width, height = size or (2_048, 2_048)
+    name = model.lower().rpartition("/")[2]
+    if "claude" in name:
+        scale = min(1.0, 1_568 / max(width, height, 1))
+        return min(1_600, -(-int(width * scale) * int(height * scale) // 750))
+    price = _price(name)
+    if isinstance(price, _Patches):
+        patches = min(1_536, -(-width // 32) * -(-height // 32))
+        return -(-patches * price.hundredths // 100)
+    if low:
+        return price.base
+    if size is None:
+        return price.base + 8 * price.tile  # 768 x 2048 pixels
+    scale = min(1.0, 2_048 / max(width, height, 1))
+    scale = min(scale, 768 / max(1.0, min(width, height) * scale) * scale)
+    tiles = -(-max(1, int(width * scale)) // 512) * -(-max(1, int(height * scale)) // 512)
+    return price.base + tiles * price.tile
+
+
+def _price(name: str) -> _Tiles | _Patches:
+    found = [known for known in _IMAGE_PRICES if name == known or name.startswith(f"{known}-")]
+    return _IMAGE_PRICES[max(found, key=len)] if found else _DEFAULT_PRICE
+
+
+def _image_size(part: Any) -> tuple[int, int] | None:
+    source = _get(part, "source")
+    url = _get(part, "image_url")
+    data = _get(source, "data") or (url if isinstance(url, str) else _get(url, "url")) or ""
+    if not isinstance(data, str):
+        return None
+    if data.startswith("data:"):
+        data = data.partition(",")[2]
+    elif "://" in data[:12]:
+        return None
+    return size_of_image(_decoded(data))
+
+
+def _decoded(data: str, characters: int = 65_536) -> bytes:
+    """The first bytes of base64; empty if it is none."""
+    from base64 import b64decode  # imported here because only images need it
+
+    try:
+        return b64decode(data[:characters])
+    except ValueError:
+        return b""
+
+
+def size_of_image(head: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels from the start of a PNG, GIF, JPEG or WebP file, else None."""
+    if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) >= 24:
+        return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+    if head[:4] == b"GIF8" and len(head) >= 10:
+        return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP" and len(head) >= 30:
+        return _webp(head)
+    return _jpeg(head) if head[:2] == b"\xff\xd8" else None
+
+
+def _webp(head: bytes) -> tuple[int, int] | None:
+    kind = head[12:16]
+    if kind == b"VP8 ":
+        return (
+            int.from_bytes(head[26:28], "little") & 0x3FFF,
+            int.from_bytes(head[28:30], "little") & 0x3FFF,
+        )
+    if kind == b"VP8L":
+        bits = int.from_bytes(head[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8X":
+        return (
+            int.from_bytes(head[24:27], "little") + 1,
+            int.from_bytes(head[27:30], "little") + 1,
+        )
+    return None
+
+
+def _jpeg(head: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 <= len(head) and head[at] == 0xFF:
+        marker = head[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return (
+                int.from_bytes(head[at + 7 : at + 9], "big"),
+                int.from_bytes(head[at + 5 : at + 7], "big"),
+            )
+        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+    return None
+
+
+def _audio_tokens(audio: Any) -> int:
+    data = (_get(audio, "data") or "").rstrip("=")
+    size = len(data) * 3 // 4
+    rate = _AUDIO_BYTES_PER_SECOND.get(str(_get(audio, "format")), 4_000)
+    return -(-size * _AUDIO_TOKENS_PER_SECOND // rate)
+
+
+def _file_tokens(file: Any, texts: list[str]) -> int:
+    source = _get(file, "source") or file
+    kind = _get(source, "type")
+    if kind == "text" and isinstance(text := _get(source, "data"), str):
+        texts.append(text)
+        return 0
+    if kind == "content":
+        content = _get(source, "content")
+        blocks = [content] if isinstance(content, str) else content or ()
+        texts += [b if isinstance(b, str) else str(_get(b, "text") or "") for b in blocks]
+        return 0
+    data = _get(file, "file_data") or _get(source, "data") or ""
+    if not isinstance(data, str) or not data:
+        return _UNKNOWN_FILE
+    content_bytes = _decoded(data.partition(",")[2] or data, len(data))
+    pages = content_bytes.count(b"/Type /Page") + content_bytes.count(b"/Type/Page")
+    pages -= content_bytes.count(b"/Type /Pages") + content_bytes.count(b"/Type/Pages")
+    return max(1, pages) * _PAGE_TOKENS
+
+
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

@@ -1,0 +1,198 @@
+"""Presents messages of other APIs to the strategies, reading them only as they are asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+from kefu.context.cost import MessageCounter
+from kefu.context.walk import Walk
+from kefu.context.wire.shapes import Shape, field, shape_of
+from kefu.messages import Message, ToolCall
+
+
+class WireEntry(Message):
+    """A message of another API, as the strategies see it. It has no content of its own."""
+
+    shape: Shape
+
+
+class Reading(Sequence[Message]):
+    """A list of messages of any format; entries are made when they are asked for.
+
+    The strategies know one kind of tool exchange: a message with calls, and one result for each
+    call. Other formats have several results in one message, or several items in one step of the
+    model. So the calls of an entry are the entries that belong to it, named by their positions.
+    """
+
+    def __init__(
+        self, values: Sequence[Any], model: str = "", keep: Callable[[Any], bool] | None = None
+    ) -> None:
+        """`keep` tells which messages are pinned, besides own messages that are pinned."""
+        self.values = values
+        self._model = model
+        self._keep = keep
+        self._shapes: dict[int, Shape] = {}
+        self._entries: dict[int, Message] = {}
+        self._pinned: set[int] = set()
+        self.summary_at = -1
+        """The position of a summary in another format than Kefu's."""
+        self.edited: dict[int, Any] = {}
+        """Copies that replace messages, by position."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(len(self.values))[index]]
+        entry = self._entries.get(index)
+        if entry is None:
+            at = range(len(self.values))[index]
+            entry = self._entries[at] = self._read(at)
+        return entry
+
+    def __iter__(self) -> Iterator[Message]:
+        return map(self.__getitem__, range(len(self.values)))
+
+    def __reversed__(self) -> Iterator[Message]:
+        return map(self.__getitem__, range(len(self.values) - 1, -1, -1))
+
+    def value(self, at: int) -> Any:
+        """The message at a position, or the copy that replaces it."""
+        return self.edited.get(at, self.values[at]) if self.edited else self.values[at]
+
+    def shape(self, at: int) -> Shape:
+        shape = self._shapes.get(at)
+        if shape is None:
+            shape = self._shapes[at] = shape_of(self.value(at), self._model)
+        return shape
+
+    def replace(self, at: int, value: Any) -> None:
+        """Put a copy with shorter results in the place of a message."""
+        self.edited[at] = value
+        del self._shapes[at]
+        self._entries.pop(at, None)
+
+    def pin(self, at: int) -> None:
+        """Pin a message, besides those that `keep` chooses."""
+        self._pinned.add(at)
+        self._entries.pop(at, None)
+
+    def pinned_after(self, head: int) -> Iterator[int]:
+        """The positions of the pinned messages from `head` on, newest first; no system messages."""
+        for at in range(len(self.values) - 1, head - 1, -1):
+            value = self.values[at]
+            pinned = at in self._pinned or (isinstance(value, Message) and value.pinned)
+            if (pinned or self._wanted(at)) and self[at].role != "system":
+                yield at
+
+    def results_after(self, at: int) -> range:
+        """The positions of the results that follow a position directly."""
+        stop = at + 1
+        while stop < len(self.values) and self.shape(stop).role == "tool":
+            stop += 1
+        return range(at + 1, stop)
+
+    def tools_of(self, at: int) -> dict[str, str]:
+        """The names of the tools whose results are in this message, by the ids of the calls."""
+        names: dict[str, str] = {}
+        while at and self.shape(at).role == "tool":
+            at -= 1
+        while at >= 0 and self.shape(at).role == "assistant":
+            for call in self.shape(at).calls:
+                names.setdefault(call.id, call.tool)
+            if not self._continues(at):
+                break
+            at -= 1
+        return names
+
+    def _read(self, at: int) -> Message:
+        value = self.value(at)
+        shape = self.shape(at)
+        if isinstance(value, Message):
+            pinned = value.pinned or self._wanted(at)
+            summary = value.summary
+        else:
+            pinned, summary = self._wanted(at), at == self.summary_at
+        role = shape.role
+        calls: tuple[ToolCall, ...] = ()
+        call_id: str | None = None
+        if role == "tool" or self._continues(at):
+            role, call_id = "tool", f"#{at}"
+        elif role == "assistant" and (shape.calls or shape.step):
+            calls = tuple(ToolCall(name, "", "") for name in self._members(at))
+        entry = Message.__new__(WireEntry, role, "", calls, call_id, pinned, summary)
+        entry.shape = shape
+        return entry
+
+    def _wanted(self, at: int) -> bool:
+        if at in self._pinned:
+            return True
+        return self._keep is not None and bool(self._keep(self.values[at]))
+
+    def _continues(self, at: int) -> bool:
+        """Whether the item belongs to the same step of the model as the one before it."""
+        shape = self.shape(at)
+        if at == 0 or shape.role != "assistant" or not self.shape(at - 1).step:
+            return False
+        return shape.step or not isinstance(self.value(at), Message)
+
+    def _members(self, first: int) -> Iterator[str]:
+        """The entries that belong to this one, and `#missing` if a call has no result."""
+        waiting = Counter(call.id for call in self.shape(first).calls)
+        reference = self.shape(first).reference
+        at = first + 1
+        while at < len(self.values) and self._continues(at):
+            yield f"#{at}"
+            waiting.update(call.id for call in self.shape(at).calls)
+            reference = reference or self.shape(at).reference
+            at += 1
+        for result in self.results_after(at - 1):
+            answers = Counter(answer.call_id for answer in self.shape(result).results)
+            if reference or answers <= waiting:
+                waiting -= answers
+                yield f"#{result}"
+        if waiting.total():
+            yield "#missing"
+
+
+class ReadingWalk(Walk):
+    """A `Conversation` over a `Reading`; it looks for roles and pins without reading the texts."""
+
+    __slots__ = ()
+    messages: Reading
+
+    def later_systems(self) -> Sequence[int]:
+        values = self.messages.values
+        return [
+            at
+            for at in range(self.head, len(values))
+            if field(values[at], "role") in ("system", "developer")
+        ]
+
+    def pinned(self) -> Iterator[int]:
+        return self.messages.pinned_after(self.head)
+
+
+class WireCounter(MessageCounter):
+    """Counts entries: their texts, and their images and files."""
+
+    __slots__ = ()
+
+    def __call__(self, message: Message) -> int:
+        if not isinstance(message, WireEntry):
+            return super().__call__(message)
+        shape = message.shape
+        tokens = self.per_message + shape.tokens
+        for text in shape.texts:
+            if text:
+                tokens += self.count(text)
+        for result in shape.results:
+            tokens += self.count(result.text) + result.tokens
+        return tokens

@@ -1,0 +1,85 @@
+"""Compares an answer with its expectations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kefu.evaluation.language import language_of
+from kefu.evaluation.questions import Expected
+
+_REFUSALS = re.compile(
+    r"\b(can(no|')?t|can not|unable to|not able to|won't) (help|assist|answer|provide|discuss|do)\b"
+    r"|\b(do not|don't) (know|have (any |that |this )?information)\b"
+    r"|(kann|darf) (ich )?(ihnen |dir |das |dabei |dazu )*(leider )?(nicht|keine)"
+    r"|weiß ich (leider )?nicht"
+    r"|je (ne peux|ne sais) pas|no (puedo|sé|dispongo)|não (posso|sei)|non (posso|so)\b"
+    r"|无法|不能(回答|提供|帮)|不知道|抱歉|対象外|(お答え|回答|提供)できません|わかりません"
+    r"|не (могу|знаю)",
+    re.IGNORECASE,
+)
+"""Usual words of a refusal, for services without learnt pages, which report none."""
+
+
+class Page(NamedTuple):
+    """A page that an answer cites."""
+
+    title: str
+    url: str
+
+
+class Answer(NamedTuple):
+    """The answer of a service to one question."""
+
+    text: str
+    seconds: float
+    """From the request to the last word; waiting for a rate limit is not counted."""
+    pages: Sequence[Page] | None = None
+    """The cited pages; None: the service has no learnt pages."""
+    answered: bool = True
+    """False: the model said that the pages do not answer the question."""
+
+
+def failures(answer: Answer, expected: Expected) -> Iterator[str]:
+    """A line for each expectation that does not hold. `judge` is not checked here."""
+    text = _folded(answer.text)
+    for part in expected.contains:
+        if _folded(part) not in text:
+            yield f'contains: "{part}" is not in the answer'
+    for part in expected.not_:
+        if _folded(part) in text:
+            yield f'not: "{part}" is in the answer'
+    for pattern in expected.regex:
+        if not re.search(pattern, answer.text):
+            yield f"regex: {pattern} does not match"
+    if expected.language and (found := language_of(answer.text)) != expected.language:
+        yield f"language: {found or 'not recognized'}, not {expected.language}"
+    if expected.max_seconds is not None and answer.seconds > expected.max_seconds:
+        yield f"max_seconds: took {answer.seconds:.1f} s, more than {expected.max_seconds:g} s"
+    yield from _about_pages(answer, expected)
+
+
+def _about_pages(answer: Answer, expected: Expected) -> Iterator[str]:
+    pages = answer.pages or ()
+    cited = ", ".join(page.url or page.title for page in pages) or "no page"
+    if isinstance(expected.cites, bool):
+        if expected.cites != bool(pages):
+            yield f"cites: it cites {cited}"
+    else:
+        for part in expected.cites or ():
+            if not any(_folded(part) in _folded(f"{page.url} {page.title}") for page in pages):
+                yield f'cites: "{part}" is not cited; it cites {cited}'
+    if expected.refuses is not None:
+        refused = not answer.answered or bool(_REFUSALS.search(answer.text.replace("\u2019", "'")))
+        if refused != expected.refuses:
+            yield f"refuses: it {'refused' if refused else 'answered'}"
+    if expected.grounded is not None:
+        if answer.pages is None:
+            yield "grounded: the service has no learnt pages"
+        elif expected.grounded != (answer.answered and bool(pages)):
+            yield f"grounded: it cites {cited}"
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,109 @@
+"""Requests of the past, from the log of a terminal session or from a stored chat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kefu.agent.events import Assistant, Log, SessionStart
+from kefu.agent.react import parse, prompts
+from kefu.agent.system_prompt import RULES as TOOL_RULES
+from kefu.chat.prompt import request_body
+from kefu.knowledge.sources import RULES as PAGE_RULES
+from kefu.relay.chunks import Usage
+
+
+class Recorded(NamedTuple):
+    """One request to a model, with the answer that it had."""
+
+    place: str
+    question: str
+    body: bytes
+    """The request, byte by byte."""
+    answer: str
+    usage: Usage | None
+
+
+class Sampling(NamedTuple):
+    """Options of a request that the log of a terminal session does not have."""
+
+    temperature: float
+    max_tokens: int
+
+
+def of_log(log: Log, sampling: Sampling) -> Iterator[Recorded]:
+    """The last request of each turn; results of tools are part of it, as they were."""
+    start = next((e.body for e in log.events if isinstance(e.body, SessionStart)), SessionStart())
+    last: dict[int, Recorded] = {}
+    for event, messages in prompts(log):
+        body, turn = event.body, event.turn or 0
+        assert isinstance(body, Assistant)
+        questions = [m.content for m in messages if m.role == "user"]
+        before = last.get(turn)
+        last[turn] = Recorded(
+            f"{event.session_id}:{turn}",
+            before.question if before else questions[-1] if questions else "",
+            request_body(messages, start.model, *sampling),
+            final_text(body.content),
+            Usage(body.tokens.prompt, body.tokens.completion),
+        )
+    yield from last.values()
+
+
+def final_text(output: str) -> str:
+    """The answer in an output of the terminal's model, without thoughts and tags."""
+    parsed = parse(output)
+    return getattr(parsed, "text", None) or output
+
+
+def of_chat(chat: Mapping[str, Any], *, rated_down: bool = False) -> Iterator[Recorded]:
+    """The answered requests of a stored chat, as the panel's API returns it.
+
+    `rated_down`: only those whose answer the visitor rated down. A request that was not captured
+    has an empty `body`.
+    """
+    messages = {message["id"]: message for message in chat["messages"]}
+    last: dict[int, Recorded] = {}
+    for call in chat["calls"]:
+        question = messages.get(call["message_id"])
+        if question is None or (call["meta"] or {}).get("purpose") == "summary":
+            continue
+        replies = [m for m in messages.values() if m.get("reply_to") == question["id"]]
+        if rated_down and not any(m.get("rating") == "down" for m in (question, *replies)):
+            continue
+        tokens = call["prompt_tokens"], call["completion_tokens"]
+        last[question["id"]] = Recorded(
+            f"{chat['session']['id']}:{question['id']}",
+            question["content"],
+            (call["request"] or "").encode(errors="backslashreplace"),
+            replies[-1]["content"] if replies else "",
+            None if None in tokens else Usage(*tokens),
+        )
+    yield from last.values()
+
+
+def changed(body: bytes, model: str | None, system: str | None) -> bytes:
+    """The request with another model or system prompt; unchanged bytes without either.
+
+    The rules that Kefu adds to a system prompt, for tools and for learnt pages, stay.
+    """
+    if model is None and system is None:
+        return body
+    fields = json.loads(body)
+    if model is not None:
+        fields["model"] = model
+    if system is not None:
+        fields["messages"] = _with_system(fields["messages"], system)
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace")
+
+
+def _with_system(messages: Sequence[Any], system: str) -> list[Any]:
+    rest, rules = list(messages), ""
+    if rest and rest[0]["role"] == "system":
+        old = rest.pop(0)["content"]
+        starts = [at for at in (old.find(TOOL_RULES), old.find(PAGE_RULES)) if at >= 0]
+        rules = old[min(starts) :] if starts else ""
+    text = "\n\n".join(part for part in (system.strip(), rules) if part)
+    return [{"role": "system", "content": text}, *rest] if text else rest

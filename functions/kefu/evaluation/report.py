@@ -1,0 +1,98 @@
+"""Writes the results as text, as JUnit XML and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from kefu.evaluation.run import Asked, Result
+
+_SHOWN = 160
+"""Characters of an answer that the report of a failure has."""
+_MARKS = {"passed": "PASS", "failed": "FAIL", "error": "ERROR"}
+_ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not allow."""
+
+
+def line(result: Result) -> str:
+    """One line for a case, and more for what is wrong with it."""
+    head = f"{_MARKS[result.status]:<5}  {result.seconds:6.1f} s  {result.case.name}"
+    return "\n".join([head, *(f"         {reason}" for reason in _reasons(result))])
+
+
+def _reasons(result: Result) -> Iterator[str]:
+    several = len(result.case.questions) > 1
+    for number, one in enumerate(result.asked, 1):
+        turn = f"turn {number}: " if several else ""
+        if one.error:
+            yield f"{turn}{one.error}"
+        for failure in one.failures:
+            yield f"{turn}{failure}"
+        if one.failures:
+            yield f"{turn}answer: {_answer(one)}"
+
+
+def _answer(one: Asked) -> str:
+    text = " ".join(one.answer.text.split()) if one.answer else ""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def summary(results: Sequence[Result], seconds: float, total: int) -> str:
+    """The last line, such as `3 passed, 1 failed in 4.2 s`."""
+    count = {name: sum(one.status == name for one in results) for name in _MARKS}
+    parts = [f"{count['passed']} passed", f"{count['failed']} failed"]
+    parts += [f"{count['error']} without an answer"] if count["error"] else []
+    parts += [f"{total - len(results)} not run"] if len(results) < total else []
+    return f"{', '.join(parts)} in {seconds:.1f} s"
+
+
+def junit(results: Sequence[Result], seconds: float) -> str:
+    """JUnit XML, which GitHub, GitLab and Jenkins show."""
+    failed = sum(one.status == "failed" for one in results)
+    errors = sum(one.status == "error" for one in results)
+    counts = f'tests="{len(results)}" failures="{failed}" errors="{errors}" time="{seconds:.3f}"'
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<testsuites><testsuite name="kefu test" {counts}>',
+        *map(_testcase, results),
+        "</testsuite></testsuites>\n",
+    ]
+    return "\n".join(lines)
+
+
+def _testcase(result: Result) -> str:
+    head = f'<testcase classname="kefu" name={_attribute(result.case.name)}'
+    head += f' time="{result.seconds:.3f}"'
+    if result.status == "passed":
+        return f"{head}/>"
+    tag = "failure" if result.status == "failed" else "error"
+    reasons = list(_reasons(result))
+    text = escape(_legal("\n".join(reasons)))
+    return f"{head}><{tag} message={_attribute(reasons[0])}>{text}</{tag}></testcase>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_legal(text))
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\ufffd", text)
+
+
+def markdown(results: Sequence[Result], seconds: float) -> str:
+    """A table, failures first; GitHub shows it in the summary of a job."""
+    rows = sorted(results, key=lambda one: one.status == "passed")
+    lines = [f"**kefu test**: {summary(results, seconds, len(results))}", ""]
+    lines += ["| | Case | Time | Reason |", "|---|---|---|---|"]
+    for one in rows:
+        reasons = "<br>".join(_cell(reason) for reason in _reasons(one))
+        lines.append(
+            f"| {_MARKS[one.status]} | {_cell(one.case.name)} | {one.seconds:.1f} s | {reasons} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text of a model in a table: no markup of it takes effect."""
+    return re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escape(" ".join(text.split())))

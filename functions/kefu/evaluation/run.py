@@ -1,0 +1,89 @@
+"""Runs all cases against a service, some at a time, and compares the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from kefu.errors import KefuError
+from kefu.evaluation.ask import Chat
+from kefu.evaluation.checks import Answer, failures
+from kefu.evaluation.questions import Case, Question
+
+Judge = Callable[[str, str, str], Awaitable[str]]
+"""Takes a rubric, a question and its answer. Returns why the answer fails; empty if it does not.
+
+Raises a KefuError if the model gives no verdict.
+"""
+
+
+class Asked(NamedTuple):
+    """One question with its result."""
+
+    question: Question
+    answer: Answer | None
+    """None: there was no answer."""
+    failures: Sequence[str]
+    error: str = ""
+    """The reason for no answer."""
+
+
+class Result(NamedTuple):
+    """The result of one case. After an error its later questions are not asked."""
+
+    case: Case
+    asked: Sequence[Asked]
+
+    @property
+    def status(self) -> str:
+        """`passed`, `failed`, or `error` if a question has no answer."""
+        if any(one.error for one in self.asked):
+            return "error"
+        return "failed" if any(one.failures for one in self.asked) else "passed"
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.answer.seconds for one in self.asked if one.answer)
+
+
+async def run(
+    cases: Sequence[Case],
+    new_chat: Callable[[], Chat],
+    judge: Judge | None,
+    jobs: int,
+    done: Callable[[Result], None],
+) -> None:
+    """Run the cases, `jobs` at a time. `done` gets each result as soon as it is known."""
+    waiting = iter(cases)
+
+    async def work() -> None:
+        for case in waiting:
+            chat = new_chat()
+            try:
+                done(Result(case, await _asked(case, chat, judge)))
+            finally:
+                await chat.aclose()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(jobs, len(cases))):
+            group.create_task(work())
+
+
+async def _asked(case: Case, chat: Chat, judge: Judge | None) -> list[Asked]:
+    results: list[Asked] = []
+    for question in case.questions:
+        try:
+            answer = await chat.ask(question.ask)
+        except KefuError as error:
+            results.append(Asked(question, None, (), error.message))
+            return results
+        failed, trouble = list(failures(answer, question.expected)), ""
+        if judge and question.expected.judge:
+            try:
+                reason = await judge(question.expected.judge, question.ask, answer.text)
+                failed += [f"judge: {reason}"] if reason else []
+            except KefuError as error:
+                trouble = f"the judge gave no verdict: {error.message}"
+        results.append(Asked(question, answer, failed, trouble))
+    return results

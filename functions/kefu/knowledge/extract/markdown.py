@@ -1,0 +1,103 @@
+"""The text of a Markdown or MDX file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kefu.knowledge.pages import Block, Page
+
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"^(title|lang|url)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*(?:\{#([\w-]+)\})?[ \t]*\Z")
+_RULE = re.compile(r"[ ]{0,3}(?:=+|-{2,})[ \t]*\Z")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_MDX = re.compile(r"(?:import|export)\s.*")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_IMAGE = re.compile(r"!\[([^\]]{0,500})\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_LINK = re.compile(r"\[([^\]]{1,500})\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]{0,500}\])")
+_REFERENCE = re.compile(r"[ ]{0,3}\[[^\]]+\]:\s*\S+.*")
+_EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.{1,500}?)(?<=\S)\1")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_NO_SLUG = re.compile(r"[^\w\- ]+")
+
+
+def read_markdown(text: str, url: str) -> Page:
+    """Read a file. Its front matter may name `title`, `lang` and `url`."""
+    fields = dict[str, str]()
+    if front := _FRONT.match(text):
+        fields = {name: value.strip("\"'") for name, value in _FIELD.findall(front[1])}
+        text = text[front.end() :]
+    blocks = list(_blocks(_without_comments(text)))
+    title = fields.get("title") or next((one.text for one in blocks if one.level), "")
+    return Page(fields.get("url") or url, title, blocks, fields.get("lang", ""))
+
+
+def _without_comments(text: str) -> str:
+    for start, end in (("<!--", "-->"), ("{/*", "*/}")):
+        parts = list[str]()
+        at = 0
+        while (begins := text.find(start, at)) >= 0 and (ends := text.find(end, begins)) >= 0:
+            parts.append(text[at:begins])
+            at = ends + len(end)
+        text = "".join((*parts, text[at:]))
+    return text
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    paragraph, fence = list[str](), ""
+    for line in (*text.splitlines(), ""):
+        if fence:
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+                yield from _flush(paragraph, "\n")
+            else:
+                paragraph.append(line)
+            continue
+        if opened := _FENCE.match(line):
+            yield from _flush(paragraph, " ")
+            fence = opened[1]
+        elif heading := _HEADING.match(line):
+            yield from _flush(paragraph, " ")
+            yield _heading(len(heading[1]), heading[2], heading[3])
+        elif _RULE.match(line) and paragraph and not _ITEM.match(paragraph[0]):
+            yield _heading(1 if "=" in line else 2, " ".join(paragraph), None)
+            paragraph.clear()
+        elif _ITEM.match(line) or line.lstrip().startswith("|"):
+            yield from _flush(paragraph, " ")
+            paragraph += [] if _TABLE_RULE.fullmatch(line) else [_line(line)]
+        elif line.strip() and not _MDX.fullmatch(line) and not _REFERENCE.fullmatch(line):
+            paragraph.append(_line(line))
+        else:
+            yield from _flush(paragraph, " ")
+    yield from _flush(paragraph, "\n")
+
+
+def _heading(level: int, text: str, anchor: str | None) -> Block:
+    shown = _inline(text)
+    return Block(shown, level, anchor or slug(shown))
+
+
+def slug(heading: str) -> str:
+    """The id that most renderers of Markdown give to a heading."""
+    return _NO_SLUG.sub("", heading.lower()).strip().replace(" ", "-")
+
+
+def _flush(lines: list[str], between: str) -> Iterator[Block]:
+    text = between.join(lines).strip()
+    lines.clear()
+    if text:
+        yield Block(text)
+
+
+def _line(line: str) -> str:
+    line = line.strip().lstrip(">").strip()
+    if line.startswith("|"):
+        return " | ".join(_inline(cell.strip()) for cell in line.strip("|").split("|"))
+    return _inline(_ITEM.sub("- ", line, count=1) if _ITEM.match(line) else line)
+
+
+def _inline(text: str) -> str:
+    text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    return _EMPHASIS.sub(r"\2", _TAG.sub("", text)).replace("`", "").strip()

@@ -1,0 +1,95 @@
+"""Which passages answer a question: the port to the index, and the choice among its hits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from kefu.knowledge.terms import question_terms
+
+PASSAGES = 6
+"""Given to the model at most."""
+
+PER_PAGE = 2
+"""Passages of one page at most, so that other pages are seen, too."""
+
+
+ENOUGH = 0.6
+"""The share of a question's terms that one of the best two passages has when the question's own
+words serve. On the development set, four fifths of the questions that were not found have less.
+"""
+
+SHORT = 4
+"""Terms. A question with fewer says too little, or needs the question before it."""
+
+
+class Found(NamedTuple):
+    """A passage of the site that fits a question."""
+
+    page: str
+    """The address or the path under which the page was learnt."""
+    url: str
+    """A link to the passage; empty when the page has no address on the web."""
+    title: str
+    headings: Sequence[str]
+    text: str
+    score: float
+    """Higher is better. Scores of different questions cannot be compared."""
+    language: str = ""
+    """The language whose stems its terms have."""
+    terms: Sequence[str] = ()
+    """The terms of the question that the passage contains."""
+
+    @property
+    def heading(self) -> str:
+        return " › ".join(self.headings)
+
+
+class Knowledge(Protocol):
+    @property
+    def languages(self) -> Sequence[str]:
+        """The languages of the pages, such as `en`."""
+        ...
+
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+        """At most `limit` passages for a question, best first.
+
+        `before` are the visitor's earlier questions, oldest first. Raises nothing: an index that
+        cannot be read finds nothing, and its owner logs why.
+        """
+        ...
+
+
+def asked(question: str, before: Sequence[str]) -> str:
+    """The text whose terms are looked up. A follow-up such as "and how much?" needs the question
+    before it.
+    """
+    return f"{before[-1]}\n{question}" if before else question
+
+
+def fits_badly(
+    found: Sequence[Found], question: str, before: Sequence[str], languages: Sequence[str]
+) -> bool:
+    """Whether other words than the question's may find better passages.
+
+    So it is for a short question, and when the best passages have few of its terms, as with a
+    question in another language than the pages'.
+    """
+    if len(question_terms(question, languages)) < SHORT:
+        return True
+    wanted = question_terms(asked(question, before), languages)
+    best = max((len(one.terms) for one in found[:2]), default=0)
+    return best < ENOUGH * len(wanted)
+
+
+def chosen(hits: Iterable[Found], limit: int) -> list[Found]:
+    """The first `limit` hits, with at most `PER_PAGE` of one page."""
+    seen, kept = Counter[str](), list[Found]()
+    for hit in hits:
+        seen[hit.page] += 1
+        if seen[hit.page] <= PER_PAGE:
+            kept.append(hit)
+        if len(kept) == limit:
+            break
+    return kept

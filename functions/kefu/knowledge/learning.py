@@ -1,0 +1,47 @@
+"""What a run of `kefu learn` reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from kefu.knowledge.pages import Page
+
+State = Mapping[str, str | int]
+"""What a run notes about a page for the next one, such as its ETag."""
+
+NO_STATE: State = MappingProxyType({})
+
+Kind = Literal["learnt", "unchanged", "kept", "skipped", "failed"]
+"""`kept`: the page could not be read, and its text of the last run is used."""
+
+
+class Outcome(NamedTuple):
+    """What became of one address."""
+
+    url: str
+    kind: Kind
+    reason: str = ""
+    page: Page | None = None
+    state: State = NO_STATE
+
+
+class Report(NamedTuple):
+    outcomes: Sequence[Outcome]
+    before: int
+    """Pages of the last run."""
+    bodies: int
+    """Responses of sites whose body was read."""
+    passages: int = 0
+    file: int = 0
+    """Bytes of the file that was written; 0 when none was."""
+
+    @property
+    def pages(self) -> int:
+        return sum(one.kind in {"learnt", "unchanged", "kept"} for one in self.outcomes)
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether so many pages are missing that the last file is better."""
+        return self.pages * 2 < self.before

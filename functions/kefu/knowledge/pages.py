@@ -1,0 +1,38 @@
+"""The pages of a site, and the passages into which they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Block(NamedTuple):
+    """A paragraph, a list item, a table row or a heading of a page."""
+
+    text: str
+    level: int = 0
+    """1 to 6 for a heading, 0 for text."""
+    anchor: str = ""
+    """The id of a heading, for a link to it."""
+
+
+class Page(NamedTuple):
+    """The text of one page, in reading order."""
+
+    url: str
+    """Its address; for a file without one, its path. Only an http(s) address becomes a link."""
+    title: str
+    blocks: Sequence[Block]
+    language: str = ""
+    """The language as the page names it, such as `de` or `zh-CN`; empty when it names none."""
+
+
+class Passage(NamedTuple):
+    """A part of a page that is short enough to be given to the model."""
+
+    headings: Sequence[str]
+    """The headings above it, without the page's title."""
+    anchor: str
+    text: str
+    inside: Sequence[str] = ()
+    """The headings of smaller sections within its text."""

@@ -1,0 +1,60 @@
+"""Reduces a word to its stem with the Snowball algorithm of its language."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+import Stemmer
+
+ALGORITHMS = {
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
+"""Languages in Latin script. Vietnamese is missing on purpose: its words do not change."""
+
+_SCRIPTS = (
+    (re.compile("[\u0400-\u052f]"), "russian"),
+    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), "greek"),
+    (re.compile("[\u0600-\u06ff]"), "arabic"),
+    (re.compile("[\u0900-\u097f]"), "hindi"),
+    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+)
+"""For other scripts, the script alone chooses the algorithm."""
+
+
+@cache
+def _stemmer(algorithm: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(algorithm, 0)
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str, language: str) -> str:
+    """The stem of a casefolded word; `language` decides for words in Latin script only."""
+    if word.isascii():
+        if word.isdigit():
+            return word
+        algorithm = ALGORITHMS.get(language)
+    else:
+        found = (name for script, name in _SCRIPTS if script.search(word))
+        algorithm = next(found, ALGORITHMS.get(language))
+    return _stemmer(algorithm).stemWord(word) if algorithm else word

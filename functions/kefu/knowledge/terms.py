@@ -1,0 +1,129 @@
+"""Cuts a text into the terms that the index holds. Pages and questions use the same function.
+
+Words are reduced to their stems. Chinese, Japanese and Korean text becomes pairs of characters,
+because it can be searched without a dictionary then. Thai, Lao, Khmer and Burmese, which put no
+space between words and write vowels as marks, become groups of three characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from kefu.knowledge import stop_words
+from kefu.knowledge.stemming import ALGORITHMS, stem
+
+VERSION = 1
+"""Of this function. An index with terms of another version is refused."""
+
+_PAIRS = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U000323af"
+)
+_TRIPLES = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u1049\u1050-\u109f\u1780-\u17d3"
+)
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u0900-\u0963\u0966-\u0dff"
+    "\u0f18-\u0fbc"
+)
+_RUN = re.compile(
+    f"(?P<pairs>[{_PAIRS}]+)|(?P<triples>[{_TRIPLES}]+)"
+    f"|(?P<word>(?:(?![{_PAIRS}{_TRIPLES}])[^\\W_]|[{_MARKS}])+)"
+)
+_ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u0640"))
+_LONGEST = 64
+"""Characters of a term. Longer ones are data and not words."""
+
+
+def normal(text: str) -> str:
+    """NFKC and casefolded, without invisible characters inside words."""
+    return unicodedata.normalize("NFKC", text.translate(_ZERO_WIDTH)).casefold()
+
+
+def language_of(tag: str) -> str:
+    """The first part of a language tag, in lower case: `de` of `de-AT`."""
+    return re.split("[-_]", tag.strip().lower(), maxsplit=1)[0]
+
+
+def terms(text: str, language: str) -> list[str]:
+    """The terms of a page's text, in order; `language` is `en`, `de` or empty."""
+    return [term for kind, run in _runs(normal(text)) for term in _terms(kind, run, (language,))]
+
+
+def question_terms(text: str, languages: Sequence[str]) -> list[str]:
+    """The terms of a question, without stop words and without repetitions.
+
+    `languages` are those of the indexed pages: a word is looked up with each one's stem, because
+    a question is too short to tell its language. A question of stop words alone keeps them.
+    """
+    found = normal(text)
+    cut = stop_words.HAN.sub(" ", found)
+    stops = stop_words.ENGLISH | stop_words.OTHERS
+    kept = [one for one in _runs(cut) if one[0] != "word" or one[1] not in stops]
+    return list(
+        dict.fromkeys(
+            term for kind, run in kept or _runs(found) for term in _terms(kind, run, languages)
+        )
+    )
+
+
+def _runs(text: str) -> Iterator[tuple[str, str]]:
+    for match in _RUN.finditer(text):
+        yield match.lastgroup or "", match[0]
+
+
+def _terms(kind: str, run: str, languages: Sequence[str]) -> Iterator[str]:
+    if kind == "word":
+        yield from dict.fromkeys(stem(run[:_LONGEST], one) for one in languages or ("",))
+        return
+    size = 2 if kind == "pairs" else 3
+    if len(run) <= size:
+        yield run
+    for start in range(len(run) - size + 1) if len(run) > size else ():
+        yield run[start : start + size]
+
+
+_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]{1,2}")
+
+
+def is_pair(term: str) -> bool:
+    """Whether a term consists of Chinese characters."""
+    return _PAIR.fullmatch(term) is not None
+
+
+_LATIN = re.compile("[a-zà-ɏḀ-ỿ]+")
+_COMMON = {
+    "de": "der die und das ist nicht mit für auf ein eine von zu den",
+    "en": "the and of to is in that for it with you are on this",
+    "es": "el los de que y en las para con por una es del se",
+    "fr": "le les des et est que pour dans une sur pas vous avec du",
+    "id": "yang dan di untuk dengan ini dari pada tidak dalam adalah akan",
+    "it": "il che di per non una sono con del della gli le si da",
+    "nl": "de het een van en is niet dat voor op zijn met te",
+    "pl": "nie się na jest że do to jak i w z dla od po",
+    "pt": "o que de não uma os para com em do da é por mais",
+    "ro": "și în de la care pe cu un este din nu sunt să mai",
+    "sv": "och att det som en på är av för med den till inte har",
+    "tr": "ve bir bu için ile olarak da de çok daha olan gibi en",
+    "vi": "và của là có không được cho trong các một những với để",
+}
+_COMMON_SETS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+
+
+def guessed_language(text: str) -> str:
+    """The language of a text in Latin script, by its most frequent words; `en` when unclear."""
+    words = _LATIN.findall(normal(text[:4000]))
+    counts = {tag: sum(w in common for w in words) for tag, common in _COMMON_SETS.items()}
+    best = max(counts, key=lambda tag: (counts[tag], tag == "en"))
+    return best if counts[best] else "en"
+
+
+def page_language(tag: str, text: str) -> str:
+    """The language whose stems a page gets: its declared language, or a guess."""
+    named = language_of(tag)
+    if named in ALGORITHMS or named == "vi":
+        return named
+    return guessed_language(text)

@@ -1,0 +1,174 @@
+"""Decides how the relay reacts to a failed attempt. Does no I/O.
+
+| Failure before the first content | Reaction |
+|---|---|
+| 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
+| 401, 402, 403, and 429 with `insufficient_quota` | the key is invalid for an hour |
+| 400, 413, 422 and other errors of the request | no other key is asked |
+| redirect, bad certificate, 404 | no other key of this upstream is asked |
+| refused, reset, silent, and everything else | the key is asked last for a while |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kefu.errors import (
+    ContextTooLong,
+    GatewayTimeout,
+    InvalidRequest,
+    KefuError,
+    RateLimited,
+    UpstreamUnavailable,
+)
+from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
+
+SILENT = "The AI service did not answer in time."
+UNAVAILABLE = "The AI service is unavailable. Please try again later."
+
+INVALID_FOR: Final = 3600.0
+"""Seconds for which the relay does not use a key that the upstream rejected as invalid."""
+
+_REQUEST_AT_FAULT = frozenset({400, 405, 406, 413, 414, 415, 422})
+_KEY_INVALID = frozenset({401, 402, 403})
+_WRONG_BODY = frozenset({"not_sse", "malformed", "empty"})
+_TIMED_OUT = frozenset({"silent", "no_event"})
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_NO_BODY: Mapping[str, object] = MappingProxyType({})
+
+
+class Failed(Exception):
+    """An attempt ended without content. The outcome is a word for logs: `reset`, `not_sse`, …"""
+
+    def __init__(
+        self,
+        outcome: str,
+        *,
+        status: int = 0,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: Mapping[str, object] = _NO_BODY,
+        said: str = "",
+        billed: bool = True,
+    ) -> None:
+        """`status`: of the response, or the one that an error event stands for; 0 without one.
+
+        `said` is the text of the response, unredacted. `billed`: whether the upstream may bill the
+        prompt.
+        """
+        super().__init__(outcome)
+        self.outcome = outcome
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.said = said
+        self.billed = billed
+
+
+class Verdict(NamedTuple):
+    """The reaction of the relay to a failed attempt."""
+
+    error: KefuError
+    """The error for the client if no other attempt follows."""
+    cooldown: Cooldown | None = None
+    """The cooldown of the key; None when the key did not cause the failure."""
+    failing: bool = False
+    """The key, or the connection, may fail again soon: other keys are asked first."""
+    is_final: bool = False
+    """The same request would fail with every key."""
+    misconfigured: bool = False
+    """The URL or the model is wrong: no further key is sent there."""
+
+
+def verdict_on(failed: Failed, *, now: float, cooldown: float) -> Verdict:
+    """Classify a failed attempt. `cooldown` is the default in seconds.
+
+    The upstream can make the cooldown longer (`Retry-After`), not shorter.
+    """
+    if failed.outcome in _WRONG_BODY:
+        return Verdict(_unavailable(1), Cooldown(now + cooldown, Reason.FAILING))
+    status = failed.status
+    if status in _REQUEST_AT_FAULT:
+        return Verdict(_request_error(failed.body), is_final=True)
+    if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
+        return Verdict(_unavailable(), misconfigured=True)
+    if status in _KEY_INVALID or (status == 429 and _is_quota_spent(failed.body)):
+        return Verdict(_unavailable(1), Cooldown(now + INVALID_FOR, Reason.INVALID))
+    if status in (429, 456) or status >= 500:
+        wait = max(cooldown, min(_asked_wait(failed.headers, failed.body, now), MAX_COOLDOWN))
+        limited = status < 500
+        reason = Reason.RATE_LIMITED if limited else Reason.FAILING
+        return Verdict(_limited() if limited else _unavailable(1), Cooldown(now + wait, reason))
+    timed_out = failed.outcome in _TIMED_OUT
+    return Verdict(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
+
+
+def operator_error(outcome: str) -> str:
+    """The mistake in the settings, for an outcome that only the operator can mend; else empty."""
+    if outcome == "http_404":
+        return "the upstream does not know this model, or its URL is wrong"
+    if outcome == "certificate":
+        return "the upstream's certificate is not trusted"
+    if outcome.startswith("http_3"):
+        return "the upstream redirects to another URL, which is not followed"
+    return ""
+
+
+def _limited() -> RateLimited:
+    return RateLimited("Too many requests right now. Please wait a moment.", retry_after=1)
+
+
+def _unavailable(retry_after: int | None = None) -> UpstreamUnavailable:
+    return UpstreamUnavailable(UNAVAILABLE, retry_after=retry_after)
+
+
+def _request_error(body: Mapping[str, object]) -> InvalidRequest:
+    text = json.dumps(body).lower()
+    if "context_length" in text or "maximum context" in text:
+        return ContextTooLong("The conversation is too long for the model.")
+    return InvalidRequest("The AI service did not accept the request.")
+
+
+def _is_quota_spent(body: Mapping[str, object]) -> bool:
+    error = body.get("error")
+    fields = error if isinstance(error, dict) else body
+    return "insufficient_quota" in (fields.get("code"), fields.get("type"))
+
+
+def _asked_wait(headers: Mapping[str, str], body: Mapping[str, object], now: float) -> float:
+    """Seconds the upstream asks to wait: `retry-after-ms`, `Retry-After`, `error.retry_after`."""
+    error = body.get("error")
+    waits = [
+        _number(headers.get("retry-after-ms")) / 1000,
+        _retry_after(headers.get("retry-after"), now),
+        _number(error.get("retry_after")) if isinstance(error, dict) else 0.0,
+    ]
+    return max(waits)
+
+
+def _retry_after(value: str | None, now: float) -> float:
+    """Seconds to wait for a `Retry-After` value: a number or an HTTP date (RFC 9110, 10.2.3)."""
+    if value is None:
+        return 0.0
+    if seconds := _number(value):
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp() - now
+
+
+def _number(value: object) -> float:
+    """The value as a number; 0 for other values, infinity and NaN."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+    return number if abs(number) < float("inf") else 0.0

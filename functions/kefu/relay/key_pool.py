@@ -1,0 +1,191 @@
+"""Chooses the API key for the next attempt, and defines cooldowns of keys.
+
+`KeyPool` does no I/O: it computes from the given cooldowns and time. A `CooldownStore` reads and
+writes the cooldowns; the relay sends the requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple, NewType, Protocol
+
+from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
+from kefu.relay.clocks import CLOCK_SLACK
+
+Fingerprint = NewType("Fingerprint", str)
+
+MAX_COOLDOWN = 3600.0
+"""Seconds. A longer wait that an upstream asks for is shortened to this."""
+
+FAILING_FOR = 30.0
+"""Seconds for which a failing key is asked after all others. Other processes do not learn of it:
+the cause may be the connection of this one.
+"""
+
+
+def fingerprint(secret: str) -> Fingerprint:
+    """The 12 hex digits that identify a key in logs, stores and the panel, in place of the key."""
+    digest = hmac.new(b"kefu key fingerprint", secret.encode(), hashlib.sha256).hexdigest()
+    return Fingerprint(digest[:12])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key. Not a tuple, because the repr of a tuple would show the secret."""
+
+    secret: str = field(repr=False)
+    fingerprint: Fingerprint
+
+    @classmethod
+    def of(cls, secret: str) -> ApiKey:
+        return cls(secret, fingerprint(secret))
+
+
+def keys_in(text: str) -> tuple[str, ...]:
+    """The keys of a comma-separated list, without duplicates.
+
+    Raises ValueError for a character that no API key has; its message does not contain a key.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isprintable() for part in parts):
+        raise ValueError("holds a character that no API key has")
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+class Reason(StrEnum):
+    """Why a key is cooling down."""
+
+    RATE_LIMITED = "rate_limited"
+    FAILING = "failing"
+    INVALID = "invalid"
+
+
+class Cooldown(NamedTuple):
+    until: float
+    """Unix time in seconds."""
+    reason: Reason
+
+
+Cooldowns = Mapping[Fingerprint, Cooldown]
+
+
+class CooldownStore(Protocol):
+    """Cooldowns that all processes with the same keys share."""
+
+    async def cooldowns(self) -> Cooldowns:
+        """The stored cooldowns. Some may have expired, so callers compare `until` with the time."""
+        ...
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        """Store a cooldown for a key. Of two cooldowns the one with the later deadline is kept.
+
+        Idempotent, and atomic against other writers. Returns all cooldowns after the write.
+        """
+        ...
+
+
+class KeyState(NamedTuple):
+    """The state of a key for the operator's panel."""
+
+    key: Fingerprint
+    status: Literal["active", "failing", "cooldown", "invalid"]
+    seconds_left: float
+    """Seconds until the key is active again; 0 when it is."""
+    outcomes: Mapping[str, int]
+    """Number of attempts in this process by outcome, as in `{"ok": 9, "http_429": 1}`."""
+
+
+class KeyPool:
+    """The keys of one upstream: in which order they are asked, and how they did."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._use_counter = itertools.count(1)
+        self._last_used: dict[Fingerprint, int] = {}
+        self._failing_until: dict[Fingerprint, float] = {}
+        self.outcomes: dict[Fingerprint, Counter[str]] = {}
+        """Number of attempts in this process by key and outcome, for the operator's panel."""
+        self.replace(secrets)
+
+    def replace(self, secrets: Sequence[str]) -> None:
+        """Replace the keys. A key that is in both lists keeps its place in the order of use."""
+        self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
+        for key in self.keys:
+            self._last_used.setdefault(key.fingerprint, 0)
+
+    def free(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
+        """The keys that are not cooling down."""
+        return [key for key in self.keys if _left(cooldowns, key, now) <= 0]
+
+    def candidates(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
+        """The keys that may be asked: failing ones last, else least recently used first."""
+        keys = self.free(cooldowns, now)
+        keys.sort(key=lambda key: self._last_used[key.fingerprint])
+        return sorted(keys, key=lambda key: self.is_failing(key, now))
+
+    def mark_used(self, key: ApiKey) -> None:
+        """Make this key the most recently used one, so that `candidates` lists it last."""
+        self._last_used[key.fingerprint] = next(self._use_counter)
+
+    def mark_failing(self, key: ApiKey, now: float) -> None:
+        """List this key after all others for `FAILING_FOR` seconds."""
+        self._failing_until[key.fingerprint] = now + FAILING_FOR
+
+    def is_failing(self, key: ApiKey, now: float) -> bool:
+        return self._failing_left(key, now) > 0
+
+    def count_outcome(self, key: Fingerprint, outcome: str) -> None:
+        """Count the outcome of an attempt with this key."""
+        self.outcomes.setdefault(key, Counter())[outcome] += 1
+
+    def states(self, cooldowns: Cooldowns, now: float) -> list[KeyState]:
+        return [self._state(key, cooldowns, now) for key in self.keys]
+
+    def _state(self, key: ApiKey, cooldowns: Cooldowns, now: float) -> KeyState:
+        outcomes = self.outcomes.get(key.fingerprint, Counter())
+        if (left := _left(cooldowns, key, now)) > 0:
+            invalid = cooldowns[key.fingerprint].reason is Reason.INVALID
+            status: Literal["cooldown", "invalid"] = "invalid" if invalid else "cooldown"
+            return KeyState(key.fingerprint, status, left, outcomes)
+        if (left := self._failing_left(key, now)) > 0:
+            return KeyState(key.fingerprint, "failing", left, outcomes)
+        return KeyState(key.fingerprint, "active", 0.0, outcomes)
+
+    def _failing_left(self, key: ApiKey, now: float) -> float:
+        """Seconds for which the key is still listed last; 0 or less when it is not."""
+        left = self._failing_until.get(key.fingerprint, now) - now
+        return left if left <= FAILING_FOR else 0.0  # the clock was set back
+
+
+def exhausted(keys: Sequence[ApiKey], cooldowns: Cooldowns, now: float) -> KefuError:
+    """The error for the client when none of `keys` is free; `retry_after` is the shortest wait."""
+    if not keys:
+        return UpstreamUnavailable("No API key is configured.", should_retry=False)
+    valid = [k for k in keys if cooldowns[k.fingerprint].reason is not Reason.INVALID]
+    wait = max(1, math.ceil(min(_left(cooldowns, key, now) for key in valid or keys)))
+    if any(cooldowns[key.fingerprint].reason is Reason.RATE_LIMITED for key in valid):
+        return RateLimited(
+            "Too many requests right now. Please wait a moment.",
+            retry_after=wait,
+            should_retry=False,
+        )
+    return UpstreamUnavailable(
+        "The AI service is unavailable. Please try again later.",
+        retry_after=wait,
+        should_retry=False,
+    )
+
+
+def _left(cooldowns: Cooldowns, key: ApiKey, now: float) -> float:
+    """Seconds until the cooldown of a key ends; the key is active at 0 or less."""
+    cooldown = cooldowns.get(key.fingerprint)
+    left = cooldown.until - now if cooldown else 0.0
+    # Cooldowns are never longer than this. A later deadline comes from a clock that was wrong, and
+    # would disable the key for too long.
+    return left if left <= MAX_COOLDOWN + CLOCK_SLACK else 0.0

@@ -1,0 +1,250 @@
+"""The search for the key that answers a request: the only retry loop of Kefu.
+
+A key that fails is replaced by the next one at once. A key that is silent is not dropped: after
+`hedge_after` seconds the next one is asked beside it, and the first content wins. No key is asked
+twice for one request, at most two are asked at once, and after the first content none is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kefu.errors import GatewayTimeout, KefuError
+from kefu.relay.attempt import Provider, RunningAttempt
+from kefu.relay.completion_stream import Call, Clock, Opened
+from kefu.relay.failures import SILENT, Failed, verdict_on
+from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
+from kefu.relay.options import RelayOptions
+from kefu.relay.response import Stream
+from kefu.relay.schedule import AT_ONCE, ask_at, deadline
+
+MAX_SAID = 4096
+"""Bytes of a refused response that are kept for the operator."""
+
+
+class Parts(NamedTuple):
+    """What all requests of a relay share."""
+
+    providers: Sequence[Provider]
+    """The first is asked; the second is the reserve."""
+    cooldowns: CooldownStore
+    clock: Clock
+    options: RelayOptions
+
+
+class _Candidate(NamedTuple):
+    provider: Provider
+    key: ApiKey
+
+
+class KeySearch:
+    """Implements `Opening` for one request; a task of its own runs it."""
+
+    def __init__(self, call: Call, parts: Parts) -> None:
+        self.answered = asyncio.Event()
+        """Set while an upstream has answered with status 200 and is thinking."""
+        self._call = call
+        self._parts = parts
+        self._options = parts.options
+        self._running: dict[asyncio.Task[Opened], RunningAttempt] = {}
+        """In the order in which the keys were asked."""
+        self._tried: list[_Candidate] = []
+        self._misconfigured: list[Provider] = []
+        self._error: KefuError | None = None
+        """The error of the attempt that failed last."""
+        self._nobody_left = False
+        self._winner: RunningAttempt | None = None
+        self._closing: set[asyncio.Task[object]] = set()
+        self.task = asyncio.create_task(self._first_content())
+
+    async def _first_content(self) -> Opened:
+        await self._options.keys_ready()
+        while True:
+            await self._ask_if_due()
+            if not self._running:
+                raise await self._give_up()
+            wait = min(self._ask_at(), self._deadline()) - self._now()
+            done, _ = await asyncio.wait(
+                self._running, timeout=max(0.001, wait), return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in sorted(done, key=lambda one: one.exception() is None):  # failed ones first
+                if await self._has_won(task):
+                    return task.result()
+            if not done and self._now() >= self._deadline():
+                raise self._timeout()
+
+    async def _ask_if_due(self) -> None:
+        if self._now() < self._ask_at():
+            return
+        candidate = await self._candidate()
+        if any(task.done() for task in self._running):
+            return  # it may be the answer
+        if candidate is None:
+            self._nobody_left = True
+        elif self._now() >= self._deadline():
+            raise self._timeout()
+        else:
+            if len(self._running) == AT_ONCE:
+                self._end(next(iter(self._running)), "silent", failing=True)
+            self._ask(candidate)
+
+    def _ask_at(self) -> float:
+        if self._running and self._nobody_left:
+            return float("inf")
+        return ask_at(self._call, list(self._running.values()), self._options.limits)
+
+    def _deadline(self) -> float:
+        running = list(self._running.values())
+        return deadline(self._call, running, self._options.limits, self._now())
+
+    async def _candidate(self) -> _Candidate | None:
+        """The next key to ask: failing ones last, else those of the first upstream first."""
+        parts, left = self._parts, 1 + self._options.max_retries - len(self._tried)
+        view, now = await parts.cooldowns.cooldowns(), parts.clock.now()
+        candidates = [
+            candidate
+            for provider in parts.providers
+            if provider not in self._misconfigured
+            for key in provider.pool.candidates(view, now)
+            if (candidate := _Candidate(provider, key)) not in self._tried
+        ]
+        candidates.sort(key=lambda one: one.provider.pool.is_failing(one.key, now))
+        reserve = [one for one in candidates if one.provider is not parts.providers[0]]
+        if left == 1 and self._tried:
+            candidates = reserve or candidates  # the last attempt is kept for the other upstream
+        if len(self._running) == AT_ONCE:
+            candidates = reserve
+        return candidates[0] if candidates and left > 0 else None
+
+    def _ask(self, candidate: _Candidate) -> None:
+        clock, limits = self._parts.clock, self._options.limits
+        candidate.provider.pool.mark_used(candidate.key)
+        self._tried.append(candidate)
+        attempt = RunningAttempt(candidate.provider, candidate.key, self._now())
+        until = self._call.started + limits.max_duration
+        asking = attempt.first_content(self._call, clock, until, self.answered.set)
+        self._running[asyncio.create_task(asking)] = attempt
+        self._call.prompts_sent += 1
+
+    async def _has_won(self, task: asyncio.Task[Opened]) -> bool:
+        """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
+        try:
+            completion = task.result().stream.completion
+        except Failed as failed:
+            await self._failed(task, failed)
+            return False
+        except KefuError:  # from another Kefu server, which has already retried
+            del self._running[task]
+            raise
+        says_nothing = completion.finish_reason == "stop" and not completion.has_text
+        if says_nothing and (len(self._running) > 1 or await self._candidate()):
+            await self._failed(task, Failed("no_text"))
+            return False
+        self._winner = winner = self._running.pop(task)
+        for other, attempt in list(self._running.items()):
+            # An earlier key was silent for too long; a later one has had no time to answer.
+            is_late = attempt.started < winner.started
+            self._end(other, "silent" if is_late else "overtaken", failing=is_late)
+        self._call.attempts.append(winner.record("ok", self._now()))
+        self._call.completion = completion
+        self._call.first_event_at = self._now()
+        return True
+
+    async def _failed(self, task: asyncio.Task[Opened], failed: Failed) -> None:
+        parts, attempt = self._parts, self._running[task]
+        verdict = verdict_on(failed, now=parts.clock.now(), cooldown=self._options.cooldown)
+        self._call.prompts_sent -= not failed.billed
+        self._end(
+            task,
+            failed.outcome,
+            failing=verdict.failing,
+            cooled_down=verdict.cooldown is not None,
+            said=failed.said,
+        )
+        self._nobody_left = False
+        if not any(one.answered for one in self._running.values()):
+            self.answered.clear()
+        if verdict.cooldown:
+            await parts.cooldowns.cool(attempt.key.fingerprint, verdict.cooldown)
+        if verdict.misconfigured:
+            self._misconfigured.append(attempt.provider)
+        if verdict.is_final:
+            raise verdict.error
+        self._error = verdict.error
+
+    async def _give_up(self) -> KefuError:
+        """The error for the client. Its `should_retry` is False, as the relay has retried."""
+        view, now = await self._parts.cooldowns.cooldowns(), self._parts.clock.now()
+        pools = [provider.pool for provider in self._parts.providers]
+        if self._error and any(pool.free(view, now) for pool in pools):
+            self._error.should_retry = False
+            return self._error
+        keys = [key for pool in pools for key in pool.keys]
+        self._call.all_keys_cooling = bool(keys)
+        return exhausted(keys, view, now)
+
+    def _timeout(self) -> GatewayTimeout:
+        for task in list(self._running):
+            self._end(task, "silent", failing=True)
+        return GatewayTimeout(SILENT, should_retry=False)
+
+    def _end(
+        self,
+        task: asyncio.Task[Opened],
+        outcome: str,
+        *,
+        failing: bool = False,
+        cooled_down: bool = False,
+        said: str = "",
+    ) -> None:
+        """Close the connection of an attempt, and record its outcome."""
+        attempt = self._running.pop(task)
+        self._close(task)
+        if outcome == "silent" and attempt.answered:
+            outcome = "no_event"
+        if failing:
+            attempt.provider.pool.mark_failing(attempt.key, self._parts.clock.now())
+        attempt.provider.pool.count_outcome(attempt.key.fingerprint, outcome)
+        said = self._options.redact(said).encode()[:MAX_SAID].decode(errors="ignore")
+        record = attempt.record(outcome, self._now())
+        record = record._replace(failing=failing, cooled_down=cooled_down, said=said)
+        self._call.attempts.append(record)
+
+    def broke(self, outcome: str) -> None:
+        attempts, winner = self._call.attempts, self._winner
+        if winner:
+            winner.provider.pool.mark_failing(winner.key, self._parts.clock.now())
+            attempts[-1] = attempts[-1]._replace(outcome=outcome, failing=True)
+
+    async def aclose(self) -> None:
+        for task in list(self._running):
+            self._end(task, "cancelled")
+        if self._winner:
+            outcome = self._call.attempts[-1].outcome
+            self._winner.provider.pool.count_outcome(self._winner.key.fingerprint, outcome)
+            self._winner = None
+        if stream := _stream_of(self.task):
+            await stream.aclose()
+        else:
+            self._close(self.task)
+        if pending := [task for task in self._closing if not task.done()]:
+            await asyncio.wait(pending)
+
+    def _close(self, task: asyncio.Task[Opened]) -> None:
+        """Cancel an attempt, or close the stream that it has opened, without waiting for it."""
+        if stream := _stream_of(task):
+            self._closing.add(asyncio.create_task(stream.aclose()))
+        else:
+            task.cancel()
+            self._closing.add(task)
+
+    def _now(self) -> float:
+        return self._parts.clock.monotonic()
+
+
+def _stream_of(task: asyncio.Task[Opened]) -> Stream | None:
+    """The stream that an attempt has opened; None while it runs, and if it has failed."""
+    is_open = task.done() and not task.cancelled() and not task.exception()
+    return task.result().stream if is_open else None

@@ -1,0 +1,45 @@
+"""Decides when another key is asked beside a silent one, and when the search for an answer ends.
+
+All times are those of the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kefu.relay.attempt import RunningAttempt
+from kefu.relay.completion_stream import Call
+from kefu.relay.time_limits import TimeLimits
+
+AT_ONCE = 2
+"""Keys that may be asked at the same time, since each of them may be billed."""
+
+NEVER = float("inf")
+
+
+def ask_at(call: Call, running: Sequence[RunningAttempt], limits: TimeLimits) -> float:
+    """The time at which another key is to be asked. `running`: in the order of asking."""
+    if not running:
+        return -NEVER
+    first, newest = running[0], running[-1]
+    if len(running) < AT_ONCE:
+        # A model that has answered with status 200 may be thinking, and both would be billed.
+        wait = limits.stall if newest.answered else limits.hedge_after
+        return newest.started + wait
+    if first.answered or newest.answered or first.provider is not newest.provider:
+        return NEVER
+    # Two keys of one silent upstream: the other upstream gets a chance before time is up.
+    return call.started + limits.fallback_after
+
+
+def deadline(
+    call: Call, running: Sequence[RunningAttempt], limits: TimeLimits, now: float
+) -> float:
+    """The time at which the search ends without an answer."""
+    end = call.started + limits.max_duration
+    if any(attempt.answered for attempt in running):
+        return end
+    since = call.started
+    if call.gate_open:  # the client gets pings, so each key has the time of the first one
+        since = running[-1].started if running else now
+    return min(since + limits.first_byte, end)

@@ -1,0 +1,79 @@
+"""Remembers the cut and the summary of one stored chat, in the chat's session.
+
+So the next question finds them, whichever process answers it. They are stored as a `TrimState` with
+the ids of messages in place of positions: each prompt starts at another message of the chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kefu.context import ToSummarize, TrimState
+from kefu.context.wire.marks import mark
+from kefu.messages import Message
+from kefu.sessions.model import SessionId
+
+
+class ChatMemory:
+    """The memory of one turn of a stored chat. Implements `kefu.chat.prompt.Memory`."""
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        stored: str,
+        ids: Sequence[int | None],
+        save: Callable[[str], object],
+    ) -> None:
+        """`stored`: `Session.trim_state`. `save` is called with its new value, if it changes.
+
+        `ids`: the ids of the conversation's messages, ascending; None for the system prompt and for
+        messages that a hook has made.
+        """
+        self._session = session_id
+        self._ids = ids
+        self._save = save
+        try:
+            self._state = TrimState.load(stored)
+        except ValueError:  # of a newer version; it is replaced
+            self._state = TrimState()
+
+    def state(self, messages: Sequence[Message]) -> TrimState:
+        cut, covers = self._position(self._state.cut), self._position(self._state.covers)
+        state = TrimState()
+        if self._state.cut:
+            state = state._replace(cut=cut, cut_mark=mark(messages, cut))
+        if self._state.summary:
+            state = state._replace(
+                summary=self._state.summary, covers=covers, covers_mark=mark(messages, covers)
+            )
+        return state
+
+    def note(self, messages: Sequence[Message], state: TrimState) -> None:
+        self._update(self._state._replace(cut=self._id_before(state.cut)))
+
+    def names(self, due: ToSummarize) -> Sequence[bytes]:
+        return [self._session.encode()]
+
+    def summarized(self, due: ToSummarize, text: str) -> None:
+        covers = self._id_before(due.covers)
+        self._update(self._state._replace(summary=text, covers=covers, cut=0))
+
+    def _update(self, state: TrimState) -> None:
+        if state != self._state:
+            self._state = state
+            self._save(state.dump())
+
+    def _position(self, id: int) -> int:
+        """The position after the newest message whose id is not greater.
+
+        Without such a message, it is the position after the system prompt.
+        """
+        for at in range(len(self._ids), 0, -1):
+            known = self._ids[at - 1]
+            if known is not None and known <= id:
+                return at
+        return 1
+
+    def _id_before(self, position: int) -> int:
+        """The id of the newest message before a position; 0 if there is none."""
+        return next((id for id in reversed(self._ids[:position]) if id is not None), 0)

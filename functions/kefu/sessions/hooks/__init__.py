@@ -1,0 +1,40 @@
+"""The hooks that a site can enable for stored chats. docs/sessions.md explains how to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kefu.sessions.hooks.commands import Commands
+from kefu.sessions.hooks.correction import TextCorrection
+from kefu.sessions.hooks.facts import CurrentDate, SessionFacts, UserProfile
+from kefu.sessions.hooks.hook import BadOptions, Filter, Hook, HookConfig, HookContext, Reply
+from kefu.sessions.hooks.importance import Importance
+from kefu.sessions.hooks.summary import Summary
+from kefu.sessions.hooks.token_budget import TokenBudget
+from kefu.sessions.hooks.word_filter import WordFilter
+
+HookFactory = Callable[[HookConfig], Hook]
+"""Creates a hook when the service starts. Raises BadOptions."""
+
+HOOKS: dict[str, HookFactory] = {
+    "commands": Commands,
+    "current_date": CurrentDate,
+    "importance": Importance,
+    "session_facts": SessionFacts,
+    "summary": Summary,
+    "text_correction": TextCorrection,
+    "token_budget": TokenBudget,
+    "user_profile": UserProfile,
+    "word_filter": WordFilter,
+}
+
+__all__ = [
+    "HOOKS",
+    "BadOptions",
+    "Filter",
+    "Hook",
+    "HookConfig",
+    "HookContext",
+    "HookFactory",
+    "Reply",
+]

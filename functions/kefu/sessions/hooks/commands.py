@@ -1,0 +1,50 @@
+"""P24: the commands that a visitor can type instead of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kefu.messages import Message
+from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, Reply
+
+CLEAR, HELP = "/clear", "/help"
+
+_CLEARED = "好的，之前的内容我不再参考。\nDone: I no longer look at what was said before."
+_HELP = (
+    "/clear 不再参考之前的内容 · forget what was said before\n/help 显示本说明 · show these lines"
+)
+
+
+class Commands(Hook):
+    """Replies to messages that are `/clear` or `/help`. Options: `cleared` and `help`, the replies.
+
+    The messages before a `/clear` stay in the chat, but they are not sent to the model.
+    """
+
+    def __init__(self, config: HookConfig) -> None:
+        self._answers = {
+            CLEAR: Reply(_text(config, "cleared", _CLEARED)),
+            HELP: Reply(_text(config, "help", _HELP)),
+        }
+
+    def user_message(self, text: str, context: HookContext) -> str:
+        return self._answers.get(text.lower(), text)
+
+    async def history(self, history: Sequence[Message], context: HookContext) -> Sequence[Message]:
+        shown: list[Message] = []
+        command = ""
+        for message in history:
+            if message.role == "user":
+                command = message.content.lower()
+            if command == CLEAR:
+                shown.clear()
+            elif command != HELP:
+                shown.append(message)
+        return shown
+
+
+def _text(config: HookConfig, name: str, default: str) -> str:
+    value = config.options.get(name, default)
+    if not isinstance(value, str) or not value.strip():
+        raise BadOptions(f"{name} must be a text")
+    return value

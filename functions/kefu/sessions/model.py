@@ -1,0 +1,294 @@
+"""Defines the data of stored chats, and the ports of their stores.
+
+A turn has two writes: `begin` saves the visitor's message before the request to the model, `finish`
+saves the answer or the failure. A process can be killed between the two. A message that is still
+`pending` after its lease therefore reads as `interrupted`.
+
+Each turn reserves two ids: an odd one for the question, the next one for its answer. The order by
+id is then correct even if two tabs ask at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, NewType, Protocol
+
+from kefu.messages import Role
+from kefu.sessions.contacts import ContactStore
+
+SessionId = NewType("SessionId", str)
+
+Status = Literal["pending", "ok", "failed", "partial", "interrupted"]
+"""Status of a message. Question and answer of a turn have the same status. Only messages with `ok`
+are sent to the model as history.
+"""
+
+Rating = Literal["up", "down"]
+
+LEASE = 60.0
+"""Seconds for which a turn counts as running after its `begin` or its last `renew`."""
+
+
+class Retention(NamedTuple):
+    """How long data is stored, in seconds."""
+
+    session: float = 30 * 86400.0
+    """Sessions, from the visitor's last message."""
+    raw: float = 7 * 86400.0
+    """Raw requests and responses, from the request."""
+
+
+class Session(NamedTuple):
+    id: SessionId
+    title: str
+    config_id: str
+    created_at: float
+    """Unix time in seconds, like all times in this module."""
+    updated_at: float
+    """Time of the visitor's last message."""
+    trim_state: str = ""
+    """The state of trimming, as saved by `save_trim_state`. Only `SessionStore.session` reads it;
+    elsewhere it is empty."""
+
+
+class StoredMessage(NamedTuple):
+    id: int
+    """Ascending within the session, starting with 1, possibly with gaps."""
+    session_id: SessionId
+    role: Role
+    content: str
+    status: Status
+    created_at: float
+    reply_to: int | None = None
+    """For an answer: the id of its question."""
+    client_message_id: str | None = None
+    """For a visitor's message: the client's id, by which a retry is recognized."""
+    rating: Rating | None = None
+
+
+class NewMessage(NamedTuple):
+    """A visitor's message that is not saved yet."""
+
+    content: str
+    client_message_id: str | None = None
+
+
+class BeginResult(NamedTuple):
+    """The result of `begin`.
+
+    - `answer` is set: the message was answered before; return this answer.
+    - `busy_for` > 0: another request is answering the message, for at most this many seconds.
+    - otherwise: the caller owns the turn. It must call `renew` before the lease ends, and `finish`
+      at the end of the turn.
+    """
+
+    message: StoredMessage
+    answer: StoredMessage | None = None
+    busy_for: float = 0.0
+    again: int = 0
+    """Number of earlier tries of this turn. It identifies the owner in `renew` and `finish`."""
+
+
+class TurnOutcome(NamedTuple):
+    """How a turn ended. `status` is that of both messages; an empty `text` is not saved.
+
+    The tokens are the sums over the calls of the turn, for the operator's statistics.
+    """
+
+    status: Literal["ok", "failed", "partial"]
+    text: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class CallRecord(NamedTuple):
+    """One request to a model with its response. Times are in seconds."""
+
+    session_id: SessionId
+    message_id: int
+    """The visitor's message that caused the request."""
+    number: int
+    """Number of the call for this message, in order, starting with 1, possibly with gaps."""
+    attempt: int
+    """Number of keys that were tried. If the request was answered, the last key was successful."""
+    created_at: float
+    request: bytes | None
+    """The body that was sent, with secrets replaced. None if it was not captured or was deleted."""
+    response: str | None
+    """A JSON object `{id, model, choices, usage}`, merged from the chunks."""
+    meta: str
+    """A JSON object with further facts; `kefu.sessions.call_log` describes its fields."""
+    finish_reason: str | None
+    stream_complete: bool
+    ttft: float | None
+    """Time to the first event; None without one."""
+    duration: float
+    error: str | None
+    """The `error` object of an error response, as JSON; None for a complete answer."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+CALL_FACTS = (
+    "message_id",
+    "number",
+    "attempt",
+    "created_at",
+    "finish_reason",
+    "stream_complete",
+    "ttft",
+    "duration",
+    "prompt_tokens",
+    "completion_tokens",
+)
+"""The fields of a CallRecord that are plain values, without the session id and the JSON texts."""
+
+
+class SessionStore(Protocol):
+    """Stores sessions and their messages. Every method raises StoreUnavailable on failure."""
+
+    async def secret(self, candidate: str) -> str:
+        """The secret that signs session tokens. The first call stores `candidate` as the secret."""
+        ...
+
+    async def session(self, session_id: SessionId) -> Session | None:
+        """The session; None if it is absent, deleted or expired."""
+        ...
+
+    async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
+        """Save a visitor's message; for a new chat, save the session, too.
+
+        Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
+        get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
+        message. The session may be created only if `session.created_at == now`. Otherwise an absent
+        session was deleted, and the call raises KeyError.
+        """
+        ...
+
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        """Extend the lease of a running turn to `now + LEASE`.
+
+        Returns False when the caller no longer owns the turn: it has ended, started again or was
+        deleted, or its lease expired more than `LEASE` seconds ago.
+        """
+        ...
+
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+    ) -> StoredMessage | None:
+        """Save the outcome of a turn; returns the saved answer, or None.
+
+        Idempotent: the first outcome is kept. Does nothing for a session that was deleted, and for
+        a turn that another request has started again.
+        """
+        ...
+
+    async def messages(
+        self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
+    ) -> Sequence[StoredMessage]:
+        """The newest `limit` messages with ids below `before`, by ascending id."""
+        ...
+
+    async def rate(
+        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+    ) -> bool:
+        """Save the rating of the answer to a message; False if there is no such answer."""
+        ...
+
+    async def save_trim_state(self, session_id: SessionId, state: str) -> None:
+        """Save `Session.trim_state`, a small JSON text. The last one saved is kept.
+
+        Does nothing for a session that is absent, deleted or expired.
+        """
+        ...
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Delete a session with its messages and calls. Idempotent."""
+        ...
+
+
+class CallStore(Protocol):
+    """Stores the requests to models and their responses, for operators."""
+
+    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+        """Save a call, unless its session was deleted. Replaces a call with the same number.
+
+        `known` are stored messages of the session; their texts are not stored again with the
+        bodies. With None, the store reads the newest messages itself.
+        """
+        ...
+
+    async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
+        """The calls of a session, by message id and number, without calls older than
+        `Retention.raw`.
+        """
+        ...
+
+
+class Wanted(NamedTuple):
+    """A filter for the operator's list of sessions; None matches all sessions."""
+
+    since: float | None = None
+    until: float | None = None
+    """Limits for the visitor's last message: `since <= updated_at < until`."""
+    status: Status | None = None
+    """Status of the turn that started or ended last."""
+    has_error: bool | None = None
+    """Whether any turn ended as `failed` or `partial`."""
+
+
+class Overview(NamedTuple):
+    """A session as a row of the panel's list."""
+
+    session: Session
+    turns: int
+    tokens: int
+    errors: int
+    """Number of turns that ended as `failed` or `partial`; a retried turn may count twice."""
+    status: Status
+
+
+class Page(NamedTuple):
+    """A page of the operator's list of sessions."""
+
+    rows: Sequence[Overview]
+    cursor: str | None
+    """Cursor of the next page; None on the last page."""
+
+
+class Day(NamedTuple):
+    """Sums over the turns that ended on one UTC day. `date` is like 2026-01-31."""
+
+    date: str
+    turns: int
+    errors: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class SessionIndex(Protocol):
+    """Lists all sessions, for operators."""
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        """A page of sessions, by the visitor's last message, newest first.
+
+        A session that changes between two pages may be listed twice or not at all. A page may have
+        fewer rows than `limit`, even none; only a cursor of None marks the end. Raises ValueError
+        for an invalid cursor.
+        """
+        ...
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        """The days from `since` to `until`, both included, on which a turn ended, in order."""
+        ...
+
+
+class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, Protocol):
+    """All four ports; each database engine implements them together."""
+
+    async def used(self) -> int | None:
+        """The bytes that the store takes, its log included; None where they are not counted.
+
+        Cheap enough to be called several times a second. Raises StoreUnavailable.
+        """
+        ...

@@ -1,0 +1,253 @@
+"""Implements the ports of `kefu.chat.conversation` for a message of a stored chat (P3 to P13)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from math import ceil
+from typing import NamedTuple
+
+from kefu.chat.completion import Question
+from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
+from kefu.chat.presets import Config
+from kefu.chat.stop import Stop
+from kefu.chat.summaries import SummaryCall
+from kefu.errors import ClientGone, InvalidRequest, SessionBusy, SessionNotFound
+from kefu.messages import Message, Role
+from kefu.relay.chunks import Chunk
+from kefu.sessions.chat_memory import ChatMemory
+from kefu.sessions.history import from_stable_start, latest_pairs
+from kefu.sessions.hooks.hook import Filter, Hook, HookContext, Reply
+from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT
+from kefu.sessions.model import NewMessage, Session, StoredMessage
+from kefu.sessions.recorder import TurnRecorder
+from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
+
+TITLE_LENGTH = 40
+"""Maximum length of a title, which is the start of the first message, in characters."""
+
+BUSY_WAIT = 3
+"""Maximum `Retry-After` in seconds for a message that another request is answering."""
+
+STORE_PATIENCE = 4.0
+"""Seconds for all store operations before the request to the model. A store may need three seconds
+for its first operation, and the widget waits five seconds for the first byte.
+"""
+
+
+class Timing(NamedTuple):
+    received_at: float
+    """Monotonic time at which the request arrived."""
+    store_until: float
+    """Time of the event loop: the deadline of store operations before the request to the model."""
+
+
+class KeptConversation:
+    """The stored chat that a message belongs to. Implements `RequestedConversation`."""
+
+    def __init__(
+        self, service: SessionService, incoming: IncomingMessage, received_at: float
+    ) -> None:
+        """`received_at` is the monotonic time of the request."""
+        self._service = service
+        self._incoming = incoming
+        self._received_at = received_at
+
+    async def open(self) -> OpenChat:
+        until = asyncio.get_running_loop().time() + STORE_PATIENCE
+        service, incoming = self._service, self._incoming
+        session, is_new = await in_time(service.find(incoming), until)
+        access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
+        timing = Timing(self._received_at, until)
+        return OpenChat(service.deps, incoming, session, access, is_new, timing)
+
+
+class OpenChat(NamedTuple):
+    """A stored chat, or a new one that is not saved yet. Implements `OpenConversation`."""
+
+    deps: SessionDeps
+    incoming: IncomingMessage
+    chat: Session
+    session: SessionAccess
+    is_new: bool
+    timing: Timing
+
+    async def save_question(self) -> KeptTurn | KnownAnswer:
+        deps, incoming = self.deps, self.incoming
+        asked_at = self.chat.created_at if self.is_new else deps.persistence.clock.now()
+        context = HookContext(self.chat, asked_at, incoming.profile)
+        text, reply = _preprocessed(deps, incoming.text, context)
+        deps.capacity.admit(new=self.is_new)
+        chat = self.chat
+        if self.is_new:
+            chat = chat._replace(title=" ".join(text.split())[:TITLE_LENGTH])
+            context = context._replace(session=chat)
+        message = NewMessage(text, incoming.client_message_id)
+        try:
+            begin = deps.persistence.store.begin(chat, message, asked_at)
+            result = await in_time(begin, self.timing.store_until)
+        except KeyError:
+            raise SessionNotFound("This chat does not exist, or it has expired.") from None
+        if result.busy_for > 0:
+            wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
+            raise SessionBusy("This message is being answered.", retry_after=wait)
+        if result.answer:
+            return KnownAnswer(result.answer.content, deps.persistence.clock.now())
+        filters = partial(_filters, deps.hooks, context)
+        received_at = self.timing.received_at
+        recorder = TurnRecorder(deps.persistence, result, asked_at, received_at, filters)
+        if reply is not None:
+            await recorder.end_with(reply)
+            return KnownAnswer(reply, deps.persistence.clock.now())
+        config = deps.configs.of_session(chat.config_id)
+        return KeptTurn(deps, incoming, config, context, recorder, self.timing)
+
+
+def _preprocessed(deps: SessionDeps, text: str, context: HookContext) -> tuple[str, str | None]:
+    """The text to save (P5), and the reply of a hook, or None.
+
+    Raises InvalidRequest for an empty text.
+    """
+    process, reply = deps.persistence.processor.preprocess_user_message, None
+    text = process(text)
+    for hook in deps.hooks if text else ():
+        changed = hook.user_message(text, context)
+        if isinstance(changed, Reply):
+            reply = str(changed)
+            break
+        text = process(changed)
+    # The model gets the saved text, so secrets are replaced in both.
+    text = deps.persistence.recording.redact(text)
+    if not text:
+        raise InvalidRequest("message: must not be empty.", param="message")
+    return text, reply
+
+
+def _filters(hooks: Sequence[Hook], context: HookContext, _field: str) -> list[Filter]:
+    made = (hook.answer(context) for hook in hooks)
+    return [one for one in made if one is not None]
+
+
+class KeptTurn:
+    """A saved question whose answer is being made. Implements `Turn`."""
+
+    reads_bodies = True
+
+    def __init__(
+        self,
+        deps: SessionDeps,
+        incoming: IncomingMessage,
+        config: Config,
+        context: HookContext,
+        recorder: TurnRecorder,
+        timing: Timing,
+    ) -> None:
+        self._deps = deps
+        self._incoming = incoming
+        self._config = config
+        self._context = context
+        self._recorder = recorder
+        self._timing = timing
+        self._loaded: Sequence[Message] = ()
+        """The messages of the history; while they exist, no other object has the `id` of one."""
+        self._ids: Mapping[int, int] = {}
+        """The ids of stored messages, by `id` of their objects in `_loaded`."""
+
+    @asynccontextmanager
+    async def answering(self, report: Report, stop: Stop) -> AsyncIterator[None]:
+        lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
+        renewal = asyncio.create_task(self._recorder.hold(lambda: stop(lost)))
+        error: BaseException | None = None
+        try:
+            yield
+        except (asyncio.CancelledError, GeneratorExit):
+            error = stop.reason or ClientGone()
+            raise
+        except Exception as failure:
+            error = failure
+            raise
+        finally:
+            renewal.cancel()
+            if report.dialogue and report.dialogue.sources:
+                self._recorder.meta["knowledge"] = report.dialogue.sources.facts()
+            await self._recorder.end(report.dialogue, error)
+
+    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+        return self._recorder.show(chunks)
+
+    def show_rest(self) -> list[Chunk]:
+        return self._recorder.show_rest()
+
+    def check_whole(self) -> None:
+        self._recorder.check_whole()
+
+    def note_summary(self, call: SummaryCall) -> None:
+        self._recorder.auxiliary_call(call)
+
+    async def written(self, deadline: float) -> None:
+        await self._recorder.written(max(0.0, deadline - asyncio.get_running_loop().time()))
+
+    async def question(self) -> Question:
+        """The system prompt, the history and the message, with the session's preset (P7 to P9).
+
+        Raises UpstreamUnavailable when the history cannot be read in time.
+        """
+        config, incoming, message = self._config, self._incoming, self._recorder.message
+        history = await self._history(message)
+        system = [config.policy.system_prompt or DEFAULT_SYSTEM_PROMPT]
+        system += [hook.system(self._context) for hook in self._deps.hooks]
+        built = self._deps.persistence.processor.build_messages_for_llm(
+            message.content,
+            [{"role": one.role, "content": one.content} for one in history],
+            "\n\n".join(filter(None, system)),
+            max_history=len(history),
+        )
+        roles: Sequence[Role] = ("system", *(one.role for one in history), "user")
+        temperature = config.temperature if incoming.temperature is None else incoming.temperature
+        return Question(
+            [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)],
+            temperature,
+            min(incoming.max_tokens or config.max_tokens, config.max_tokens),
+            model=config.model,
+            # The messages already contain the server's system prompt.
+            policy=config.policy._replace(system_prompt="", client_system="auto"),
+            memory=self._memory(history),
+        )
+
+    def _memory(self, history: Sequence[Message]) -> ChatMemory:
+        """The memory for the prompt of system prompt, history and message."""
+        recorder, session = self._recorder, self._context.session
+        ids = [None, *(self._ids.get(id(message)) for message in history), recorder.message.id]
+        return ChatMemory(session.id, session.trim_state, ids, recorder.save_trim_state)
+
+    async def _history(self, message: StoredMessage) -> Sequence[Message]:
+        recorder = self._recorder
+        found = latest_pairs(
+            self._deps.persistence.store, message, self._deps.max_turns, self._context.now
+        )
+        step = self._config.policy.trim.budget.trim_step
+        read = await in_time(found, self._timing.store_until)
+        read = from_stable_start(read, self._deps.max_turns, step)
+        recorder.known = (*(m for pair in read for m in pair), message)
+        recorder.meta = {
+            "request_id": self._incoming.request_id,
+            "config_id": self._config.id,
+            "api_type": self._config.api_type,
+        }
+        stored = [message for pair in read for message in pair]
+        history: Sequence[Message] = [Message(m.role, m.content) for m in stored]
+        # By object: a hook may leave out some messages, and put others in their place.
+        self._loaded = tuple(history)
+        self._ids = {id(one): m.id for one, m in zip(history, stored, strict=True)}
+        context = self._context._replace(
+            summarize=partial(self._deps.summarize, on_call=recorder.auxiliary_call)
+        )
+        for hook in self._deps.hooks:
+            try:
+                history = await hook.history(history, context)
+            except Exception as error:  # noqa: BLE001 - a site's hook must not end the chat
+                self._deps.on_fault(f"{type(hook).__name__}: {type(error).__name__}")
+        recorder.meta["history"] = {"read": 2 * len(read), "told": len(history)}
+        return history

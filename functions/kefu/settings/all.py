@@ -1,0 +1,222 @@
+"""Combines the settings of all tables, and validates those that depend on each other."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict, Field, SecretStr, model_validator
+
+from kefu.relay.key_pool import keys_in
+from kefu.settings.access import (
+    AdminSettings,
+    BotCheckSettings,
+    IdentitySettings,
+    OpenaiSettings,
+)
+from kefu.settings.chat import ChatSettings
+from kefu.settings.contact import ContactSettings
+from kefu.settings.fields import place_of, text_of, values_of
+from kefu.settings.knowledge import KnowledgeSettings
+from kefu.settings.model import ModelSettings
+from kefu.settings.server import (
+    DAILY_TOKENS_ON_AWS,
+    SITE_LIMIT_ON_AWS,
+    LimitSettings,
+    ServerSettings,
+)
+from kefu.settings.sessions import SessionSettings
+
+SECTIONS = (
+    ModelSettings,
+    ChatSettings,
+    LimitSettings,
+    SessionSettings,
+    KnowledgeSettings,
+    ContactSettings,
+    AdminSettings,
+    IdentitySettings,
+    BotCheckSettings,
+    OpenaiSettings,
+    ServerSettings,
+)
+"""In the order of docs/settings.md."""
+
+
+class Settings(
+    ServerSettings,
+    OpenaiSettings,
+    BotCheckSettings,
+    IdentitySettings,
+    AdminSettings,
+    ContactSettings,
+    KnowledgeSettings,
+    SessionSettings,
+    LimitSettings,
+    ChatSettings,
+    ModelSettings,
+):
+    """All settings as attributes without tables, such as `settings.daily_tokens`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    config_file: str = Field("", alias="KEFU_CONFIG", exclude=True)
+    """The path of the kefu.toml that was read; "": none was."""
+
+    # Set by AWS
+    lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
+    lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
+    lambda_start: str = Field("", alias="AWS_LAMBDA_INITIALIZATION_TYPE", exclude=True)
+
+    @model_validator(mode="after")
+    def _limits_fit_the_strategy(self) -> Self:
+        if self.max_prompt_tokens and self.trim in ("v1", "off"):
+            raise ValueError(
+                f"max_prompt_tokens (KEFU_MAX_PROMPT_TOKENS) does nothing with trim = {self.trim}: "
+                "set trim (KEFU_TRIM) to fifo, sliding_window, keep_important or summary"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _bot_check_can_refuse(self) -> Self:
+        if self.bot_check != "off":
+            if not self.bot_check_secret.get_secret_value():
+                raise ValueError("KEFU_BOT_CHECK_SECRET: must be set when the bot check is on")
+            if not self.bot_check_hosts:
+                raise ValueError("KEFU_ALLOWED_ORIGINS: must name a page when the bot check is on")
+        return self
+
+    @model_validator(mode="after")
+    def _presets_keep_to_the_longest_answer(self) -> Self:
+        most = self.max_output_tokens
+        for name, preset in self.presets.items():
+            if (preset.max_output_tokens or 0) > most:
+                raise ValueError(
+                    f"[presets.{name}] max_output_tokens must be from 1 to {most}, which is "
+                    "max_output_tokens of [model] (KEFU_MAX_OUTPUT_TOKENS)"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _contact_form_has_chats(self) -> Self:
+        if self.contact_form and not self.keeps_chats:
+            raise ValueError(
+                "[contact] form (KEFU_CONTACT_FORM) needs stored chats: set enabled = true in "
+                "[sessions] (KEFU_SESSIONS=true)"
+            )
+        if self.contact_webhook and not self.contact_form:
+            raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
+        return self
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The API keys, in order, without duplicates. Secret: never log them."""
+        return values_of(self.api_keys)
+
+    @property
+    def keys_place(self) -> str:
+        """Where the API keys are stored in AWS; "" if they are not."""
+        return place_of(self.api_keys)
+
+    def with_panel(self) -> Self:
+        """Return settings with a panel. If no token is set, the panel gets a random one."""
+        own = SecretStr(secrets.token_urlsafe(24))
+        return self if self.has_panel else self.model_copy(update={"admin_token": own})
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All secrets of the settings; no log and no record may contain them."""
+        return (
+            *self.keys,
+            *self.fallback_keys,
+            *self.session_keys,
+            *self.identity_keys,
+            *self.origin_secrets,
+            *self.client_keys,
+            text_of(self.bot_check_secret),
+            self.panel_token,
+        )
+
+    @property
+    def session_keys(self) -> tuple[str, ...]:
+        """The secrets of session tokens; the first one signs."""
+        return keys_in(self.session_secrets.get_secret_value())
+
+    @property
+    def panel_token(self) -> str:
+        """The token of the panel; "" if there is none here."""
+        return text_of(self.admin_token)
+
+    @property
+    def has_panel(self) -> bool:
+        return bool(self.admin_token.get_secret_value())
+
+    @property
+    def identity_keys(self) -> tuple[str, ...]:
+        """The secrets with which the site signs its users' tokens."""
+        return values_of(self.identity_secrets)
+
+    @property
+    def origin_secrets(self) -> tuple[str, ...]:
+        """The secrets of which the CDN sends one in each request."""
+        return values_of(self.origin_secret)
+
+    @property
+    def behind_cdn(self) -> bool:
+        return bool(self.origin_secret.get_secret_value())
+
+    @property
+    def client_keys(self) -> tuple[str, ...]:
+        """The keys that clients of `/v1` must send; empty: none is needed."""
+        return keys_in(self.openai_keys.get_secret_value())
+
+    @property
+    def keeps_chats(self) -> bool:
+        return not self.on_aws if self.sessions is None else self.sessions
+
+    @property
+    def captured(self) -> Literal["off", "errors", "all"]:
+        return self.capture or "errors"
+
+    @property
+    def site_limit(self) -> int:
+        """Chats that the whole site may start in a minute; 0: no limit."""
+        usual = SITE_LIMIT_ON_AWS if self.on_aws else 0
+        return usual if self.site_requests_per_minute is None else self.site_requests_per_minute
+
+    @property
+    def token_budget(self) -> int:
+        """Tokens that the whole site may spend in a day; 0: no limit."""
+        usual = DAILY_TOKENS_ON_AWS if self.on_aws else 0
+        return usual if self.daily_tokens is None else self.daily_tokens
+
+    @property
+    def store_limit(self) -> int:
+        """Bytes that the store may take; 0: no limit."""
+        usual = {"sqlite": 1000, "memory": 100}.get(self.store.partition(":")[0], 0)
+        return 1_000_000 * (usual if self.store_max_mb is None else self.store_max_mb)
+
+    @property
+    def bot_check_hosts(self) -> frozenset[str]:
+        """The host names of the pages on which the check may be done."""
+        origins = (origin for origin in self.allowed_origins if origin != "*")
+        return frozenset(urlsplit(origin).hostname or "" for origin in origins)
+
+    @property
+    def on_aws(self) -> bool:
+        return bool(self.lambda_function)
+
+    @property
+    def behind_adapter(self) -> bool:
+        """Whether this is a Lambda function, where only the Web Adapter can reach the server."""
+        return self.on_aws and bool(self.lambda_runtime)
+
+    @property
+    def snapshot(self) -> bool:
+        """Whether Lambda continues with copies of the started process (SnapStart)."""
+        return self.lambda_start == "snap-start"
+
+    @property
+    def wants_local_model(self) -> bool:
+        return not (self.keys or self.keys_place or self.upstream_url or self.on_aws)

@@ -1,0 +1,44 @@
+"""Settings of the contact form: [contact]."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator
+
+from kefu.settings.fields import Names, Section, Url, setting
+
+_FIELDS = ("name", "email", "message")
+
+
+def _known(names: tuple[str, ...]) -> tuple[str, ...]:
+    if unknown := [name for name in names if name not in _FIELDS]:
+        raise ValueError(f"{unknown[0]} is not a field; there are {', '.join(_FIELDS)}")
+    return tuple(name for name in _FIELDS if name in names)
+
+
+class ContactSettings(Section):
+    TITLE: ClassVar = "A way to a person"
+
+    contact_form: Annotated[Names, AfterValidator(_known)] = setting(
+        (),
+        "contact.form",
+        "KEFU_CONTACT_FORM",
+        "Fields of the form with which a visitor asks for a person, of `name`, `email` and "
+        "`message`; all are required: docs/contact.md. Unset: there is no form.",
+        examples=[["email", "message"]],
+    )
+    contact_consent: str = setting(
+        "",
+        "contact.consent",
+        "KEFU_CONTACT_CONSENT",
+        "The text that a visitor must accept before the form is sent. Unset: none.",
+        examples=["I agree that Example keeps my message to answer it."],
+    )
+    contact_webhook: Url = setting(
+        "",
+        "contact.webhook",
+        "KEFU_CONTACT_WEBHOOK",
+        "Where requests are sent as signed JSON. Unset: they are only listed in the panel.",
+        examples=["https://crm.example.com/kefu"],
+    )

@@ -1,0 +1,77 @@
+"""The commented kefu.toml that `kefu init` writes, made from the settings' descriptions."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from kefu.settings.all import SECTIONS
+from kefu.settings.fields import RARE
+from kefu.settings.loading import key_of
+
+HEAD = """\
+# Settings of Kefu. To use one, remove the # before it; its value is the default or an example.
+# The environment variable in brackets, if it is set, wins over this file.
+# Secrets, such as API keys, are refused here: set them in the environment.
+# A text "@prompt.md" is replaced by the text of that file in this folder.
+"""
+
+TAIL = """
+# Named variants of the chat; a page chooses one by its name: docs/sessions.md.
+#[presets.short]
+#temperature = 0.2
+#max_output_tokens = 300
+#system_prompt = "Answer in one sentence."
+
+# Hooks change stored chats, in the order of their tables: docs/sessions.md.
+#[hooks.commands]
+#[hooks.word_filter]
+#words = ["damn"]
+"""
+
+
+def example() -> str:
+    """Return the text of the file. Every setting is in it, as a comment."""
+    return HEAD + "".join(map(_section, _tables())) + TAIL
+
+
+def value_of(field: FieldInfo) -> object:
+    """The default; an example if nothing is set by default."""
+    return field.examples[0] if field.examples else field.default
+
+
+def is_rare(field: FieldInfo) -> bool:
+    """Whether few sites change it."""
+    return field.json_schema_extra == RARE
+
+
+def _tables() -> Iterator[list[FieldInfo]]:
+    """The settings of each table, in the order of the documentation."""
+    tables: dict[str, list[FieldInfo]] = {}
+    for section in SECTIONS:
+        for field in section.model_fields.values():
+            if key := key_of(field):
+                tables.setdefault(".".join(key[:-1]), []).append(field)
+    for fields in tables.values():
+        yield sorted(fields, key=is_rare)
+
+
+def _section(fields: list[FieldInfo]) -> str:
+    lines = ["", f"[{'.'.join(key_of(fields[0])[:-1])}]"]
+    for number, field in enumerate(fields):
+        if is_rare(field) and (number == 0 or not is_rare(fields[number - 1])):
+            lines += ["# Few sites change these:", ""]
+        text = f"{field.description} [{field.alias}]"
+        secret = isinstance(field.default, SecretStr)
+        if secret:
+            text = f"Not here, only in the environment: {field.alias}. {field.description}"
+        lines += [f"# {line}" for line in textwrap.wrap(text, 96)]
+        if not secret:
+            value = json.dumps(value_of(field), ensure_ascii=False)
+            lines.append(f"#{key_of(field)[-1]} = {value}")
+        lines.append("")
+    return "\n".join(lines)

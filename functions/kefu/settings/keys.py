@@ -1,0 +1,127 @@
+"""Checks the keys of kefu.toml: unknown ones, misspelt ones, and secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kefu.settings.file import ConfigFile, ConfigurationError, Keys, leaves, name_of
+
+_SECRET_NAME = re.compile(r"(^|_)(key|secret|token|password|credential)s?$", re.IGNORECASE)
+
+_SECRET_VALUE = re.compile(
+    r"\b(?:sk|ak|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # model providers, Stripe
+    r"|\bAKIA[0-9A-Z]{16}\b"  # AWS
+    r"|\bgh[a-z]_[A-Za-z0-9]{20,}"  # GitHub
+    r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ"  # JSON Web Tokens
+    r"|\b0x[0-9A-Fa-f]{32,}\b|\b0x4[A-Za-z0-9_-]{20,}"  # hCaptcha, Turnstile
+    r"|://[^\s/@:]+:[^\s/@]+@"  # a password in a URL
+    r"|\b(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{40,}\b"  # anything long and random
+)
+
+
+class KnownKeys(NamedTuple):
+    """What the file may contain."""
+
+    settings: Mapping[Keys, str]
+    """Key -> its environment variable."""
+    secrets: Mapping[Keys, str]
+    """Keys that only the environment may set -> that variable."""
+    switches: Collection[Keys]
+    """Keys that are true or false."""
+    preset: Collection[str]
+    """The keys of a table [presets.NAME]."""
+
+
+def check_keys(file: ConfigFile, known: KnownKeys) -> None:
+    """Raises ConfigurationError with a line for each key that may not be there."""
+    problems = []
+    for keys, value in leaves(file.tables):
+        problem = _problem(keys, value, known)
+        if problem:
+            problems.append(f"{file.place(keys)}: {problem}")
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+
+
+def _problem(keys: Keys, value: object, known: KnownKeys) -> str:
+    if variable := _secret_variable(keys, known):
+        return (
+            f"{name_of(keys)} is a secret. This file must not contain secrets: set the environment "
+            f"variable {variable} instead."
+        )
+    if any(_SECRET_VALUE.search(text) for text in _texts(value)):
+        return (
+            f"{name_of(keys)} contains text that looks like an API key or a password. This file "
+            f"must not contain secrets: remove it, and set {_likely(keys, known)} instead."
+        )
+    if not _is_known(keys, value, known):
+        return _unknown(keys, value, known)
+    if isinstance(value, bool) and keys in known.settings and keys not in known.switches:
+        return f"{name_of(keys)} must not be true or false."
+    return ""
+
+
+def _secret_variable(keys: Keys, known: KnownKeys) -> str:
+    if keys in known.secrets:
+        return known.secrets[keys]
+    if keys in known.settings or keys[0] == "hooks" or not _SECRET_NAME.search(keys[-1]):
+        return ""
+    names = [one[-1] for one in known.settings]
+    harmless = _near(keys[-1], names, 0.8)  # daily_token is a misspelt daily_tokens
+    return "" if harmless else _likely(keys, known)
+
+
+def _likely(keys: Keys, known: KnownKeys) -> str:
+    """The variable of a secret in the same table, else of the API keys."""
+    here = [name for secret, name in known.secrets.items() if secret[:-1] == keys[:-1]]
+    above = [name for secret, name in known.secrets.items() if secret[0] == keys[0]]
+    return [*here, *above, "LONGCAT_API_KEYS"][0]
+
+
+def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:
+    if keys[0] == "hooks":
+        return True
+    if keys[0] == "presets":
+        return len(keys) < 3 or (len(keys) == 3 and keys[2] in known.preset)
+    if value == {}:
+        named = (*known.settings, *known.secrets)  # a table may be there for the comments in it
+        return any(one[: len(keys)] == keys for one in named)
+    return keys in known.settings
+
+
+def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
+    if keys[0] == "presets" and len(keys) > 1:
+        tables = {keys[:2]: list(known.preset)}
+    else:
+        tables = {}
+        for one in known.settings:
+            tables.setdefault(one[:-1], []).append(one[-1])
+    table = keys[:-1] if value != {} else keys
+    if keys in tables:
+        return f"{keys[-1]} must be a table: [{'.'.join(keys)}]."
+    if table not in tables:
+        names = [".".join(one) for one in tables] + ["presets.NAME", "hooks.NAME"]
+        near = _near(".".join(table), names, 0.6)
+        hint = f"Did you mean [{near}]?" if near else f"There are [{'], ['.join(names)}]."
+        what = f"there is no table [{'.'.join(table)}]" if table else f"{keys[-1]} is in no table"
+        return f"{what}. {hint}"
+    for other in [table, *tables]:
+        if near := _near(keys[-1], tables[other], 0.7):
+            where = "" if other == table else f" in [{'.'.join(other)}]"
+            return f"{name_of(keys)} is not a setting. Did you mean {near}{where}?"
+    return f"{name_of(keys)} is not a setting. There are {', '.join(tables[table])}."
+
+
+def _near(name: str, names: Iterable[str], likeness: float) -> str:
+    """The most similar of the names; "" if none is similar."""
+    import difflib  # here: only for a message
+
+    return "".join(difflib.get_close_matches(name, names, 1, likeness))
+
+
+def _texts(value: object) -> Iterator[str]:
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str):
+            yield one

@@ -1,0 +1,109 @@
+"""Settings of the service itself: [server] and [limits]."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, SecretStr
+
+from kefu.settings.fields import Section, StoredSecrets, setting
+
+SITE_LIMIT_ON_AWS = 300
+DAILY_TOKENS_ON_AWS = 2_000_000
+"""Default limits on AWS, where the endpoint is public and each use costs money."""
+
+_STORE = re.compile(r"memory:|sqlite:///.+|dynamodb://[A-Za-z0-9_.-]{3,255}")
+
+
+def _store(store: str) -> str:
+    if not _STORE.fullmatch(store):
+        raise ValueError("must be memory:, sqlite:///FILE or dynamodb://TABLE")
+    return store
+
+
+class ServerSettings(Section):
+    TITLE: ClassVar = "The service"
+
+    store: Annotated[str, AfterValidator(_store)] = setting(
+        "memory:",
+        "server.store",
+        "KEFU_STORE",
+        "Where cooldowns, limits and chats are stored: `memory:`, `sqlite:///FILE` (shared by the "
+        "processes of one machine) or `dynamodb://TABLE` (shared by all).",
+    )
+    openai_api: bool | None = setting(
+        None,
+        "server.openai_api",
+        "KEFU_OPENAI_API",
+        "Serve `/v1` for OpenAI clients. Unset: yes, but not on AWS.",
+        examples=[True],
+    )
+    demo: bool | None = setting(
+        None,
+        "server.demo",
+        "KEFU_DEMO",
+        "Serve the demo page. Unset: yes, but not on AWS.",
+        examples=[True],
+        rare=True,
+    )
+    trusted_proxy_hops: int = setting(
+        0,
+        "server.trusted_proxy_hops",
+        "KEFU_TRUSTED_PROXY_HOPS",
+        "Number of your own proxies in front of the server: so many entries from the right of "
+        "`X-Forwarded-For` are trusted. 0: the header is ignored.",
+        ge=0,
+        le=8,
+    )
+    origin_secret: StoredSecrets = setting(
+        SecretStr(""),
+        "server.origin_secret",
+        "KEFU_ORIGIN_SECRET",
+        "With a CDN in front: the value of the header `X-Kefu-Origin`, which the CDN alone sends. "
+        "Requests without it are refused, and the visitor's address is read from "
+        "`True-Client-IP`, which the CDN must set. 32 characters or more; or its place, as in "
+        "`LONGCAT_API_KEYS`; `Cdn=on` sets it.",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting(
+        "INFO", "server.log_level", "KEFU_LOG_LEVEL", "`DEBUG` also logs the visitors' messages."
+    )
+
+
+class LimitSettings(Section):
+    TITLE: ClassVar = "Limits"
+
+    ip_requests_per_minute: int = setting(
+        30,
+        "limits.per_address_per_minute",
+        "KEFU_IP_REQUESTS_PER_MINUTE",
+        "Chats that one address may start in a minute. 0: no limit.",
+        ge=0,
+    )
+    site_requests_per_minute: int | None = setting(
+        None,
+        "limits.per_site_per_minute",
+        "KEFU_SITE_REQUESTS_PER_MINUTE",
+        "Chats that the whole site may start in a minute. 0: no limit. Unset: no limit, but "
+        f"{SITE_LIMIT_ON_AWS} on AWS.",
+        ge=0,
+        examples=[SITE_LIMIT_ON_AWS],
+    )
+    daily_tokens: int | None = setting(
+        None,
+        "limits.daily_tokens",
+        "KEFU_DAILY_TOKENS",
+        "Tokens that the whole site may spend in a day (UTC). 0: no limit. Unset: no limit, but "
+        f"{DAILY_TOKENS_ON_AWS} on AWS.",
+        ge=0,
+        examples=[DAILY_TOKENS_ON_AWS],
+    )
+    max_message_chars: int = setting(
+        16000,
+        "limits.max_message_chars",
+        "KEFU_MAX_MESSAGE_CHARS",
+        "Longest message. A request may have four bytes for each of these characters, and always "
+        "65,536 bytes.",
+        ge=1,
+        rare=True,
+    )

@@ -1,0 +1,1 @@
+"""Stores in one DynamoDB table, which all instances on AWS share."""

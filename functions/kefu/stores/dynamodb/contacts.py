@@ -1,0 +1,121 @@
+"""Stores requests for a person in a DynamoDB table.
+
+    pk        sk
+    contacts  ID    a request
+    waiting   ID    the request is not delivered yet
+
+The `waiting` items are the queue of deliveries, so that looking for one reads no delivered request.
+An item is added to the queue before its request is stored, and removed after the delivery: a
+stored request that is not delivered is always in the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from kefu.sessions.contacts import ContactRequest
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
+from kefu.stores.dynamodb.upkeep import DynamoUpkeep
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item
+
+CONTACTS: Final = "contacts"
+WAITING: Final = "waiting"
+_ALL: Final = (" ", "~")
+_ABANDONED: Final = 60.0
+"""Seconds after which an item of the queue without a request is removed."""
+
+
+class DynamoContacts(DynamoUpkeep):
+    """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
+
+    async def add_contact(self, request: ContactRequest) -> None:
+        expires = value_of(int(request.created_at + self._retention.session) + 1)
+        texts = ("session_id", "name", "email", "message")
+        values = {
+            **{name: text(getattr(request, name)) for name in texts},
+            "created": value_of(request.created_at),
+            "attempts": value_of(request.attempts),
+            "due": value_of(request.due_at),
+            "expires": expires,
+        }
+
+        def work(client: DynamoDBClient) -> None:
+            queued = {"created": value_of(request.created_at), "expires": expires}
+            self._table.put(client, Row(WAITING, request.id), queued)
+            self._table.put(client, Row(CONTACTS, request.id), values, replace=False)
+
+        await self._table.run(work)
+
+    async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
+        # One try: a claim whose response is lost must not be repeated before `until`.
+        return await self._table.run(
+            lambda client: self._claim_contact(client, now, until), tries=1
+        )
+
+    def _claim_contact(
+        self, client: DynamoDBClient, now: float, until: float
+    ) -> ContactRequest | None:
+        claim = change(
+            "SET #due = :until ADD #attempts :one",
+            "attribute_not_exists(#delivered) AND #due <= :now",
+            until=until,
+            now=now,
+            one=1,
+        )
+        for queued in self._table.query(client, WAITING, _ALL):
+            row = Row(CONTACTS, items.text_in(queued, "sk"))
+            claimed, item = self._table.update(client, row, claim)
+            if claimed:
+                return _request(item)
+            stored = item or self._table.read(client, row, consistent=True)
+            if "delivered" in stored or (not stored and _is_abandoned(queued, now)):
+                items.delete_rows(self._table, client, [items.row_of(queued)])
+        return None
+
+    async def end_contact(
+        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+    ) -> None:
+        row, is_claimed = Row(CONTACTS, claimed.id), "#attempts = :attempts"
+        attempts = claimed.attempts
+        if delivered_at is None:
+            later = change("SET #due = :due", is_claimed, due=due_at, attempts=attempts)
+            await self._update(row, later)
+            return
+        end = change("SET #delivered = :at", is_claimed, at=delivered_at, attempts=attempts)
+        if (await self._update(row, end))[0]:
+            queued = [Row(WAITING, claimed.id)]
+            await self._table.run(lambda client: items.delete_rows(self._table, client, queued))
+
+    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
+        oldest = self._clock() - self._retention.session
+
+        def work(client: DynamoDBClient) -> list[ContactRequest]:
+            found = map(_request, self._table.query(client, CONTACTS, _ALL))
+            return [one for one in found if one.created_at > oldest]
+
+        stored = await self._table.run(work)
+        return sorted(stored, key=lambda one: one.created_at, reverse=True)[:limit]
+
+
+def _is_abandoned(queued: Item, now: float) -> bool:
+    return items.time_in(queued, "created") + _ABANDONED < now
+
+
+def _request(item: Item) -> ContactRequest:
+    return ContactRequest(
+        id=items.text_in(item, "sk"),
+        session_id=items.text_in(item, "session_id"),
+        name=items.text_in(item, "name"),
+        email=items.text_in(item, "email"),
+        message=items.text_in(item, "message"),
+        created_at=items.time_in(item, "created"),
+        attempts=items.whole_in(item, "attempts"),
+        due_at=items.time_in(item, "due"),
+        delivered_at=number_in(item, "delivered"),
+    )

@@ -1,0 +1,158 @@
+"""Maps chats to the items of a DynamoDB table: their keys and attributes.
+
+    pk                   sk
+    session#ID           ~                        the session
+    session#ID           ~trim                    the state of trimming, if there is one
+    session#ID           turn#0000000007          a turn: the visitor's message and its answer
+    session#ID           client#CLIENT-ID         the turn number of a client message id
+    calls#ID             call#0000000007#0001#00  a part of an upstream call
+    calls#ID             text#DIGEST#00           a part of a text that several calls refer to
+    active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
+    days                 2026-01-31               the totals of a day
+    secret               sessions                 the key that signs session tokens
+
+`~` sorts after every `turn#`, so that one query reads the session and its newest turns, and another
+one the session and its state of trimming. That state is an item of its own, because each turn
+updates the session's item twice, and DynamoDB bills an update by the size of the whole item.
+
+The `active#` items replace a secondary index for the list of sessions, to save costs. A session is
+listed by the ten-minute interval of its last use. A turn writes an `active#` item only in a new
+interval, while an index on the exact time would cost two more writes for each turn.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, cast
+
+from kefu.sessions.model import Overview, Rating, Session, SessionId, Status
+from kefu.stores.dynamodb.table import Row, number_in
+from kefu.stores.turns import StoredTurn, date_of, seen
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item, Table
+
+SESSION: Final = "~"
+TRIM_STATE: Final = "~trim"
+FIRST_TURN: Final = "turn#"
+LAST_TURN: Final = "turn#~"
+SECRET: Final = Row("secret", "sessions")
+DAYS: Final = "days"
+
+
+def session_pk(session_id: str) -> str:
+    return f"session#{session_id}"
+
+
+def session_row(session_id: str) -> Row:
+    return Row(session_pk(session_id), SESSION)
+
+
+def trim_state_row(session_id: str) -> Row:
+    return Row(session_pk(session_id), TRIM_STATE)
+
+
+def turn_sk(question_id: int) -> str:
+    return f"{FIRST_TURN}{question_id:010}"
+
+
+def turn_row(session_id: str, question_id: int) -> Row:
+    return Row(session_pk(session_id), turn_sk(question_id))
+
+
+def client_row(session_id: str, client_message_id: str) -> Row:
+    return Row(session_pk(session_id), f"client#{client_message_id}")
+
+
+def calls_pk(session_id: str) -> str:
+    return f"calls#{session_id}"
+
+
+def active_at(at: float) -> str:
+    """Return the ten-minute interval of a Unix time, such as `2026-01-31#141` for 14:10.
+
+    The session's attribute `active` is this interval, and names its `active#` item.
+    """
+    when = datetime.fromtimestamp(at, UTC)
+    return f"{date_of(at)}#{when.hour:02}{when.minute // 10}"
+
+
+def active_row(active: str, session_id: str) -> Row:
+    date, _, minutes = active.partition("#")
+    return Row(f"active#{date}", f"{minutes}#{session_id}")
+
+
+def row_of(item: Item) -> Row:
+    return Row(text_in(item, "pk"), text_in(item, "sk"))
+
+
+def text_in(item: Item, name: str) -> str:
+    """Return a string attribute; an empty string if it is absent."""
+    return item.get(name, {}).get("S", "")
+
+
+def whole_in(item: Item, name: str) -> int:
+    """Return an integer attribute; 0 if it is absent."""
+    return int(number_in(item, name) or 0)
+
+
+def time_in(item: Item, name: str) -> float:
+    """Return a Unix time attribute; 0.0 if it is absent."""
+    return number_in(item, name) or 0.0
+
+
+def session_in(item: Item) -> Session:
+    return Session(
+        id=SessionId(text_in(item, "pk").partition("#")[2]),
+        title=text_in(item, "title"),
+        config_id=text_in(item, "config"),
+        created_at=time_in(item, "created"),
+        updated_at=time_in(item, "updated"),
+    )
+
+
+def overview_in(item: Item, now: float) -> Overview:
+    status = cast(Status, text_in(item, "status"))
+    return Overview(
+        session=session_in(item),
+        turns=whole_in(item, "turns"),
+        tokens=whole_in(item, "tokens"),
+        errors=whole_in(item, "errors"),
+        status=seen(status, time_in(item, "lease"), now),
+    )
+
+
+def turn_in(item: Item) -> StoredTurn:
+    return StoredTurn(
+        session_id=SessionId(text_in(item, "pk").partition("#")[2]),
+        question_id=int(text_in(item, "sk").partition("#")[2]),
+        question=text_in(item, "question"),
+        status=cast(Status, text_in(item, "status")),
+        lease=time_in(item, "lease"),
+        asked_at=time_in(item, "asked"),
+        client_message_id=text_in(item, "client") or None,
+        answer=text_in(item, "answer"),
+        answered_at=time_in(item, "answered"),
+        rating=cast(Rating | None, text_in(item, "rating") or None),
+        again=whole_in(item, "again"),
+    )
+
+
+def delete_partition(
+    table: Table, client: DynamoDBClient, pk: str, keep: Row | None = None
+) -> None:
+    """Delete all items of a partition except `keep`."""
+    found = map(row_of, table.query(client, pk, (" ", TRIM_STATE), keys_only=True))
+    rows = [row for row in found if row != keep]
+    for start in range(0, len(rows), 25):
+        delete_rows(table, client, rows[start : start + 25])
+
+
+def delete_rows(table: Table, client: DynamoDBClient, rows: list[Row]) -> None:
+    """Delete up to 25 items, the limit of BatchWriteItem."""
+    table.batch(
+        lambda requests: client.batch_write_item(RequestItems=requests)["UnprocessedItems"],
+        {table.name: [{"DeleteRequest": {"Key": row.key()}} for row in rows]},
+    )

@@ -1,0 +1,127 @@
+"""Lists the sessions and daily totals in a DynamoDB table, for the operator's panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from kefu.sessions.model import Day, Overview, Page, Wanted
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.calls import DAY, DynamoCalls
+from kefu.stores.dynamodb.table import Row
+from kefu.stores.turns import FAR, cursor_after, date_of, position, wants
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item
+
+AT_ONCE: Final = 1000
+"""The number of sessions that are read for one page of the list, with or without a filter."""
+
+AHEAD: Final = 3600.0
+"""Seconds by which the clock of another instance may be ahead of this instance's clock."""
+
+Position = tuple[float, str]
+"""`(updated_at, id)`, the sort key of the list of sessions."""
+
+
+class DynamoSessions(DynamoCalls):
+    """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        last = (FAR, "") if cursor is None else position(cursor)
+        if wanted.until is not None:
+            last = min(last, (wanted.until, ""))
+        return await self._table.run(lambda client: self._page(client, wanted, last, limit, now))
+
+    def _page(
+        self,
+        client: DynamoDBClient,
+        wanted: Wanted,
+        last: Position,
+        limit: int,
+        now: float,
+    ) -> Page:
+        rows: list[Overview] = []
+        scanned = 0
+        oldest = max(now - self._retention.session, wanted.since or 0.0)
+        for group in self._groups(client, min(last[0], now + AHEAD), oldest):
+            overviews = self._overviews(client, group, now)
+            overviews.sort(key=_position, reverse=True)
+            for row in overviews:
+                if _position(row) < last and wants(wanted, row):
+                    rows.append(row)
+                if len(rows) > limit:
+                    return Page(rows[:limit], cursor_after(rows[limit - 1]))
+            scanned += len(group)
+            if overviews and scanned >= AT_ONCE:
+                return Page(rows, cursor_after(overviews[-1]))
+        return Page(rows, None)
+
+    def _groups(self, client: DynamoDBClient, latest: float, oldest: float) -> Iterator[list[Item]]:
+        """Yield the `active#` items of each ten-minute interval, the newest interval first."""
+        day, minutes = latest, items.active_at(latest).partition("#")[2]
+        while date_of(day) >= date_of(oldest):
+            pk = items.active_row(items.active_at(day), "").pk
+            listed = self._table.query(client, pk, (" ", f"{minutes}#~"), newest=AT_ONCE)
+            for _, group in groupby(
+                listed, lambda item: items.text_in(item, "sk").partition("#")[0]
+            ):
+                yield list(group)
+            day, minutes = day - DAY, "~"
+
+    def _overviews(
+        self, client: DynamoDBClient, listed: Sequence[Item], now: float
+    ) -> list[Overview]:
+        """Read the sessions of `active#` items.
+
+        A session that was used again may briefly have two items. The outdated item is skipped.
+        """
+        sessions: list[Item] = []
+
+        def read(requests: Any) -> Any:
+            answer = client.batch_get_item(RequestItems=requests)
+            sessions.extend(answer["Responses"].get(self._table.name, []))
+            return answer["UnprocessedKeys"]
+
+        rows = {_listed_as(item)[1]: items.row_of(item) for item in listed}
+        ids = list(rows)
+        for start in range(0, len(ids), 100):
+            keys = [items.session_row(one).key() for one in ids[start : start + 100]]
+            self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
+        current = (one for one in sessions if self._is_kept(one, now) and _is_current(one, rows))
+        return [items.overview_in(one, now) for one in current]
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        def work(client: DynamoDBClient) -> list[Day]:
+            if since > until:
+                return []
+            return [_day(item) for item in self._table.query(client, items.DAYS, (since, until))]
+
+        return await self._table.run(work)
+
+    async def used(self) -> None:
+        """Returns None: a table has no maximum size. Rate limits and TTL bound its growth."""
+
+
+def _listed_as(item: Item) -> tuple[str, str]:
+    """Return `(ten-minute interval of the day, session id)` of an `active#` item."""
+    minutes, _, session_id = items.text_in(item, "sk").partition("#")
+    return minutes, session_id
+
+
+def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:
+    """Whether the session is still listed under the `active#` item in `rows`."""
+    session_id = items.session_in(session).id
+    return items.active_row(items.text_in(session, "active"), session_id) == rows[session_id]
+
+
+def _day(item: Item) -> Day:
+    counts = (items.whole_in(item, name) for name in ("turns", "errors", "prompt", "completion"))
+    return Day(items.text_in(item, "sk"), *counts)
+
+
+def _position(row: Overview) -> Position:
+    return row.session.updated_at, row.session.id

@@ -1,0 +1,213 @@
+"""Shares cooldowns and limits between all instances on AWS, in one DynamoDB table.
+
+The table has a partition key `pk` and a sort key `sk`, both strings, and the TTL attribute
+`expires`. All cooldowns of a pool are ONE item, so that one GetItem reads them. In this item the
+attribute `FINGERPRINT` is the deadline of a key, and `reason_FINGERPRINT` is the reason. Each
+bucket and each budget is an item with one number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from kefu.chat.limits import SLACK, Granted, Rate, admit, far_from
+from kefu.errors import StoreUnavailable
+from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
+from kefu.stores import deadlines
+from kefu.stores.dynamodb.table import Change, Row, Table, number, number_in
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.sessions.model import Retention
+    from kefu.stores.dynamodb.sessions import DynamoSessions
+    from kefu.stores.dynamodb.table import Item, Values
+
+DAY: Final = 86400
+REASON: Final = "reason_"
+TURNS: Final = 4
+"""The number of attempts of `take` when concurrent writers change the bucket.
+
+A second attempt is only needed if the bucket was drained, used and drained again in one call."""
+
+
+class DynamoStore:
+    """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow.
+
+    If only the response was lost, a retry may count a request twice, so a limit is reached early.
+    A refund is never retried, because a second refund could exceed the limit.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        clock: Callable[[], float],
+        *,
+        pool: str = "pool",
+        endpoint: str | None = None,
+    ) -> None:
+        """`endpoint`: a URL. None: boto3 uses AWS_ENDPOINT_URL_DYNAMODB or the region."""
+        self._table = Table(table, endpoint)
+        self._pool = Row(pool, "cooldowns")
+        self._clock = clock
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return self._table.name
+
+    def warm(self) -> None:
+        """Start importing boto3 and connecting in a thread. Returns at once, and never raises."""
+        self._table.start(self._read_pool)
+
+    def sessions(self, retention: Retention) -> DynamoSessions:
+        """Return a session store in the same table, which shares this store's connections."""
+        from kefu.stores.dynamodb.sessions import DynamoSessions
+
+        return DynamoSessions(self._table, self._clock, retention)
+
+    async def create_table(self, *, with_ttl: bool = True) -> None:
+        """Create the table and wait until it is active.
+
+        `with_ttl=False` is for engines without TTL, such as dynalite.
+        """
+        from kefu.stores.dynamodb.create import create
+
+        name = self._table.name
+        await self._table.run(lambda client: create(client, name, with_ttl=with_ttl))
+
+    async def disconnect(self) -> None:
+        """Close the connections after the running calls end. The next call opens new ones."""
+        await asyncio.to_thread(self._table.disconnect)
+
+    async def aclose(self) -> None:
+        self._table.close()
+
+    async def cooldowns(self) -> Cooldowns:
+        return await self._table.run(self._read_pool)
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        change = Change(
+            "SET #key = :until, #reason = :reason, #expires = :expires",
+            "attribute_not_exists(#key) OR #key < :until OR #key > :far",
+            {"#key": key, "#reason": REASON + key, "#expires": "expires"},
+            {
+                ":until": number(cooldown.until),
+                ":far": number(deadlines.far_from(self._clock())),
+                ":reason": {"S": cooldown.reason.value},
+                # This is later than every deadline in the item: a cooldown lasts at most a day.
+                ":expires": number(int(cooldown.until) + DAY),
+            },
+        )
+
+        def work(client: DynamoDBClient) -> Cooldowns:
+            _, item = self._table.update(client, self._pool, change)
+            return _cooldowns_in(item or self._table.read(client, self._pool, consistent=True))
+
+        return await self._table.run(work)
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        now = self._clock()
+        return await self._table.run(lambda client: self._take(client, bucket, rate, now))
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+        room = limit - amount
+        fits = "attribute_not_exists(#used) OR #used <= :room" if room >= 0 else "#used <= :room"
+        used = await self._spend(budget, amount, fits, {":room": number(room)})
+        return None if used is None else Granted(limit - used)
+
+    async def settle(self, budget: str, difference: int) -> None:
+        await self._spend(budget, difference, None, {})
+
+    def _take(self, client: DynamoDBClient, bucket: str, rate: Rate, now: float) -> float:
+        """Implement `admit` with conditional updates. Returns the seconds to wait; 0: admitted.
+
+        A drained bucket needs one update, a bucket in use needs two (see `_changes`).
+        """
+        row = Row(f"rate#{bucket}", "limit")
+        fresh, used = _changes(rate, now)
+        for _ in range(TURNS):
+            done, item = self._table.update(client, row, fresh)
+            if done:
+                return 0.0
+            # The bucket is in use. It may still admit the request: the second update checks this.
+            if wait := _wait(item, rate, now):
+                return wait
+            done, item = self._table.update(client, row, used)
+            if done:
+                return 0.0
+            item = item or self._table.read(client, row, consistent=True)
+            if (number_in(item, "arrival") or 0.0) >= now:
+                return max(_wait(item, rate, now), SLACK)
+        raise StoreUnavailable("DynamoDB: too many writers for one bucket")
+
+    async def _spend(
+        self, budget: str, amount: int, fits: str | None, values: Values
+    ) -> int | None:
+        """Return the new use of the budget; None if the condition `fits` does not hold."""
+        expires = number(int(self._clock()) + 2 * DAY)
+        change = Change(
+            "SET #expires = :expires ADD #used :amount",
+            fits,
+            {"#used": "used", "#expires": "expires"},
+            {":amount": number(amount), ":expires": expires, **values},
+        )
+        row = Row(f"budget#{budget}", "limit")
+        done, item = await self._table.run(
+            lambda client: self._table.update(client, row, change), tries=1 if amount < 0 else 2
+        )
+        return int(number_in(item, "used") or 0) if done else None
+
+    def _read_pool(self, client: DynamoDBClient) -> Cooldowns:
+        return _cooldowns_in(self._table.read(client, self._pool, consistent=False))
+
+
+def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
+    """Return the updates that admit a request: for a drained bucket, and for a bucket in use.
+
+    A bucket is drained when its `arrival` has passed, so that its whole burst is available.
+    """
+    names = {"#arrival": "arrival", "#expires": "expires"}
+    expires = number(int(now + rate.period) + 60)
+    fresh = Change(
+        "SET #arrival = :next, #expires = :expires",
+        "attribute_not_exists(#arrival) OR #arrival < :now OR #arrival > :far",
+        names,
+        {
+            ":now": number(now),
+            ":far": number(far_from(rate, now)),
+            ":next": number(now + rate.interval),
+            ":expires": expires,
+        },
+    )
+    used = Change(
+        "SET #arrival = #arrival + :interval, #expires = :expires",
+        "#arrival >= :now AND #arrival <= :latest",
+        names,
+        {
+            ":now": number(now),
+            ":interval": number(rate.interval),
+            ":latest": number(now + rate.period - rate.interval + SLACK),
+            ":expires": expires,
+        },
+    )
+    return fresh, used
+
+
+def _wait(item: Item, rate: Rate, now: float) -> float:
+    """Return the seconds until the bucket admits another request; 0: it does now."""
+    return admit(number_in(item, "arrival"), rate, now)[1]
+
+
+def _cooldowns_in(item: Item) -> Cooldowns:
+    """Parse the cooldowns of a pool's item.
+
+    Attributes without a `reason_` counterpart, such as `pk` and `expires`, are skipped.
+    """
+    return {
+        Fingerprint(name): Cooldown(until, deadlines.reason_of(item[REASON + name].get("S", "")))
+        for name in item
+        if REASON + name in item and (until := number_in(item, name)) is not None
+    }

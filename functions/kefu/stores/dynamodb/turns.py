@@ -1,0 +1,272 @@
+"""Stores sessions and their messages in a DynamoDB table.
+
+It uses no transactions, because they cost twice as much. Conditional writes are sufficient:
+
+- The session's item assigns the turn numbers, with an atomic counter.
+- The `client#` item maps a client message id to one turn number.
+- A writer deletes its own items if the session was deleted in the meantime.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from kefu.sessions.model import (
+    LEASE,
+    BeginResult,
+    NewMessage,
+    Rating,
+    Session,
+    SessionId,
+    StoredMessage,
+    TurnOutcome,
+)
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.contacts import DynamoContacts
+from kefu.stores.dynamodb.table import Row, change, text, value_of
+from kefu.stores.dynamodb.upkeep import again_value, runs_for
+from kefu.stores.turns import StoredTurn, newest_messages
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item
+
+_BEGIN: Final = (
+    "SET #title = if_not_exists(#title, :title), #config = if_not_exists(#config, :config),"
+    " #created = if_not_exists(#created, :now), #renew = if_not_exists(#renew, :turns_expire),"
+    " #updated = :now, #status = :pending, #lease = :lease, #active = :active, #expires = :expires"
+    " ADD #seq :two, #turns :one"
+)
+_MAY_RETRY: Final = (
+    "#status IN (:failed, :partial) OR (#status = :pending AND #lease <= :now) OR #by = :by"
+)
+
+
+class DynamoTurns(DynamoContacts):
+    """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
+
+    async def secret(self, candidate: str) -> str:
+        def work(client: DynamoDBClient) -> str:
+            table, row = self._table, items.SECRET
+            done, stored = table.put(client, row, {"value": text(candidate)}, replace=False)
+            stored = stored or table.read(client, row, consistent=True)
+            return candidate if done else items.text_in(stored, "value")
+
+        return await self._table.run(work)
+
+    async def session(self, session_id: SessionId) -> Session | None:
+        bounds = (items.SESSION, items.TRIM_STATE)
+
+        def work(client: DynamoDBClient) -> list[Item]:
+            return list(self._table.query(client, items.session_pk(session_id), bounds))
+
+        stored = await self._table.run(work)
+        if not stored or not self._is_kept(stored[0], self._clock()):
+            return None
+        session = items.session_in(stored[0])
+        return session._replace(trim_state=items.text_in(stored[-1], "state"))
+
+    async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
+        old = await self._use(session, now)
+        number = items.whole_in(old, "seq") + 1
+        moving = asyncio.create_task(self._list(session.id, items.text_in(old, "active"), now))
+        try:
+            return await self._begin(session.id, asked, number, old, now)
+        finally:
+            await moving
+
+    async def _use(self, session: Session, now: float) -> Item:
+        """Reserve two message ids in the session's item, and return the item before the update.
+
+        Creates the session if its creation time is `now`. Otherwise raises KeyError if it is
+        missing or has expired.
+        """
+        may_create = session.created_at == now
+        oldest = now - self._retention.session
+        use = change(
+            _BEGIN,
+            "#updated > :oldest" + (" OR attribute_not_exists(pk)" if may_create else ""),
+            title=session.title,
+            config=session.config_id,
+            now=now,
+            turns_expire=self._turns_expire(now),
+            pending="pending",
+            lease=now + LEASE,
+            active=items.active_at(now),
+            expires=int(now + self._retention.session) + 1,
+            two=2,
+            one=1,
+            oldest=oldest,
+        )
+        for _ in range(2):
+            done, old = await self._update(items.session_row(session.id), use, "ALL_OLD")
+            if done:
+                return old
+            if not may_create:
+                break
+            await self.delete(session.id)  # the item has expired, but TTL has not deleted it yet
+        raise KeyError(session.id)
+
+    async def _begin(
+        self, session_id: SessionId, asked: NewMessage, number: int, old: Item, now: float
+    ) -> BeginResult:
+        turn = StoredTurn.begun(session_id, number, asked, now)
+        by = uuid.uuid4().hex
+        if asked.client_message_id is not None:
+            first = await self._claim(turn, by)
+            if first.question_id != number:
+                return await self._again(first, number, old, by, now)
+        await self._put_turn(turn)
+        return BeginResult(turn.message(now))
+
+    async def _claim(self, turn: StoredTurn, by: str) -> StoredTurn:
+        """Assign the turn to its client message id, unless an earlier turn has this id.
+
+        Returns the turn that has the id. `by` identifies this attempt, because the write may be
+        retried after a lost response.
+        """
+        row = items.client_row(turn.session_id, turn.client_message_id or "")
+        values = {
+            "number": value_of(turn.question_id),
+            "asked": value_of(turn.asked_at),
+            "by": text(by),
+            "expires": value_of(self._turns_expire(turn.asked_at)),
+        }
+
+        def work(client: DynamoDBClient) -> Item:
+            done, first = self._table.put(client, row, values, replace=False)
+            return first if done or first else self._table.read(client, row, consistent=True)
+
+        first = await self._table.run(work)
+        if not first or items.text_in(first, "by") == by:
+            return turn
+        asked = items.time_in(first, "asked")
+        number = items.whole_in(first, "number")
+        return turn._replace(question_id=number, asked_at=asked, lease=asked + LEASE)
+
+    async def _again(
+        self, first: StoredTurn, number: int, old: Item, by: str, now: float
+    ) -> BeginResult:
+        """Begin a message that already has the turn `first`, and release the new `number`.
+
+        Returns the stored answer, a busy result, or the retried turn.
+        """
+        row = items.turn_row(first.session_id, first.question_id)
+        stored = await self._read(row)
+        # No item: the first attempt has not written the turn yet, or it failed before the write.
+        turn = items.turn_in(stored) if stored else first
+        if again := turn.met_again(now):
+            await self._undo_use(turn, number, old, now)
+            return again
+        lease = now + LEASE
+        if stored:
+            reopen = change(
+                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer ADD #again :one",
+                _MAY_RETRY,
+                pending="pending",
+                failed="failed",
+                partial="partial",
+                lease=lease,
+                now=now,
+                by=by,
+                one=1,
+            )
+            begun, stored = await self._update(row, reopen)
+        else:
+            begun = await self._put_turn(first._replace(lease=lease), replace=False)
+        turn = turn._replace(status="pending", lease=lease)
+        if begun:
+            await self._release_number(first.session_id, number)
+            return BeginResult(turn.message(now), again=items.whole_in(stored, "again"))
+        await self._undo_use(turn, number, old, now)
+        return BeginResult(turn.message(now), busy_for=LEASE)  # a concurrent attempt has begun it
+
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+    ) -> StoredMessage | None:
+        end = change(
+            "SET #status = :status, #answered = :now" + (", #answer = :text" * bool(ended.text)),
+            runs_for(again),
+            status=ended.status,
+            now=now,
+            pending="pending",
+            **again_value(again),
+            **({"text": ended.text} if ended.text else {}),
+        )
+        row = items.turn_row(session_id, message_id)
+        done, stored = await self._update(row, end)
+        if not done:
+            session = await self._session(session_id, now)
+            stored = (stored or await self._read(row)) if session else {}
+        elif not await self._count(session_id, ended, now):
+            await self._table.run(lambda client: self._remove(client, stored))
+            return None
+        return items.turn_in(stored).answer_message(now) if stored else None
+
+    async def messages(
+        self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
+    ) -> Sequence[StoredMessage]:
+        def work(client: DynamoDBClient) -> Sequence[StoredMessage]:
+            pk, last = items.session_pk(session_id), items.SESSION
+            session: Item = {}
+            if before is not None:
+                session = self._table.read(client, Row(pk, last), consistent=True)
+                last = items.turn_sk(before)
+            bounds = (items.FIRST_TURN, last)
+            # The page size: two messages per turn, and the session's item, which comes first.
+            stored = self._table.query(client, pk, bounds, newest=limit // 2 + 2)
+            if before is None:
+                session = next(stored, {})
+            if not self._is_kept(session, now):
+                return []
+            return newest_messages(map(items.turn_in, stored), before, limit, now)
+
+        return await self._table.run(work)
+
+    async def rate(
+        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+    ) -> bool:
+        pointer, session = await asyncio.gather(
+            self._read(items.client_row(session_id, client_message_id)),
+            self._session(session_id, self._clock()),
+        )
+        if not pointer or not session:
+            return False
+        answered = "attribute_exists(#answer)"
+        if rating is None:
+            rate = change("REMOVE #rating", answered)
+        else:
+            rate = change("SET #rating = :rating", answered, rating=rating)
+        row = items.turn_row(session_id, items.whole_in(pointer, "number"))
+        return (await self._update(row, rate))[0]
+
+    async def save_trim_state(self, session_id: SessionId, state: str) -> None:
+        now, row = self._clock(), items.trim_state_row(session_id)
+        values = {"state": text(state), "expires": value_of(self._turns_expire(now))}
+        await self._table.run(lambda client: self._table.put(client, row, values))
+        if not await self._session(session_id, now):  # it was deleted in the meantime
+            await self._table.run(lambda client: items.delete_rows(self._table, client, [row]))
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Delete a session in two steps, so that a deletion that failed can be repeated.
+
+        The session's item is marked first: then no turn begins, and a running turn deletes itself.
+        The item is deleted last, because it has the key of the session's entry in the list.
+        """
+        row = items.session_row(session_id)
+
+        def work(client: DynamoDBClient) -> None:
+            mark = change("SET #updated = :never REMOVE #title", "attribute_exists(pk)", never=0)
+            _, marked = self._table.update(client, row, mark)
+            if active := items.text_in(marked, "active"):
+                listed = items.active_row(active, session_id)
+                items.delete_rows(self._table, client, [listed])
+            items.delete_partition(self._table, client, items.calls_pk(session_id))
+            items.delete_partition(self._table, client, row.pk, keep=row)
+            items.delete_rows(self._table, client, [row])
+
+        await self._table.run(work)

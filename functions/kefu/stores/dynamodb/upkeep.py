@@ -1,0 +1,198 @@
+"""Keeps the items of a session consistent: counters, the list of sessions, leases and expiry."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Literal
+
+from kefu.errors import StoreUnavailable
+from kefu.sessions.model import LEASE, Retention, SessionId, TurnOutcome
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.table import Change, Row, Table, change, text, value_of
+from kefu.stores.turns import StoredTurn, date_of, is_error
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item, Values
+
+TOGETHER: Final = 2.0
+"""Two turns that begin within these seconds are assumed to be the same message, sent twice."""
+
+
+def runs_for(again: int) -> str:
+    """Return the condition that a turn is `pending` and attempt `again` is the latest one."""
+    is_latest = "#again = :again" if again else "attribute_not_exists(#again)"
+    return f"#status = :pending AND {is_latest}"
+
+
+def again_value(again: int) -> dict[str, int]:
+    """Return the expression value `:again` for `runs_for`; empty for the first attempt."""
+    return {"again": again} if again else {}
+
+
+class DynamoUpkeep:
+    """Reads and updates that `DynamoTurns` and `DynamoSessions` share."""
+
+    def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:
+        self._table = table
+        self._clock = clock
+        self._retention = retention
+
+    async def _session(self, session_id: SessionId, now: float) -> Item:
+        """Return the session's item; empty if it does not exist or has expired."""
+        item = await self._read(items.session_row(session_id))
+        return item if self._is_kept(item, now) else {}
+
+    def _is_kept(self, session: Item, now: float) -> bool:
+        """Whether a session has not expired. TTL deletes expired items only hours later."""
+        return items.time_in(session, "updated") + self._retention.session > now
+
+    async def _read(self, row: Row) -> Item:
+        return await self._table.run(lambda client: self._table.read(client, row, consistent=True))
+
+    async def _update(
+        self, row: Row, change: Change, returns: Literal["ALL_NEW", "ALL_OLD"] = "ALL_NEW"
+    ) -> tuple[bool, Item]:
+        return await self._table.run(
+            lambda client: self._table.update(client, row, change, returns=returns)
+        )
+
+    async def _count(self, session_id: SessionId, ended: TurnOutcome, now: float) -> bool:
+        """Add an ended turn to the totals of its session and its day.
+
+        Returns False if the session was deleted or has expired.
+        """
+        error = int(is_error(ended))
+        session = change(
+            "SET #status = :status ADD #errors :error, #tokens :tokens",
+            "#updated > :oldest",
+            status=ended.status,
+            error=error,
+            tokens=ended.prompt_tokens + ended.completion_tokens,
+            oldest=now - self._retention.session,
+        )
+        day = change(
+            "ADD #turns :one, #errors :error, #prompt :prompt, #completion :completion",
+            one=1,
+            error=error,
+            prompt=ended.prompt_tokens,
+            completion=ended.completion_tokens,
+        )
+        exists, item = await self._update(items.session_row(session_id), session)
+        if exists:
+            await self._update(Row(items.DAYS, date_of(now)), day)
+        if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
+            await self._table.run(lambda client: self._renew(client, session_id, now))
+        return exists
+
+    async def _put_turn(self, turn: StoredTurn, *, replace: bool = True) -> bool:
+        values: Values = {
+            "question": text(turn.question),
+            "status": text(turn.status),
+            "lease": value_of(turn.lease),
+            "asked": value_of(turn.asked_at),
+            "expires": value_of(self._turns_expire(turn.asked_at)),
+        }
+        if turn.client_message_id is not None:
+            values["client"] = text(turn.client_message_id)
+        row = items.turn_row(turn.session_id, turn.question_id)
+        done, _ = await self._table.run(
+            lambda client: self._table.put(client, row, values, replace=replace)
+        )
+        return done
+
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        lease = now + LEASE
+        extend = change(
+            "SET #lease = :lease",
+            f"{runs_for(again)} AND #lease > :over",
+            lease=lease,
+            pending="pending",
+            over=now - LEASE,
+            **again_value(again),
+        )
+        renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
+        if renewed:  # the list of sessions derives its status from the session's lease
+            condition = "#status = :pending AND #lease < :lease"
+            listed = change("SET #lease = :lease", condition, lease=lease, pending="pending")
+            await self._update(items.session_row(session_id), listed)
+        return renewed
+
+    def _turns_expire(self, now: float) -> int:
+        """Return the Unix time at which turns expire: 1.5 times the session's retention from now.
+
+        The margin avoids an update of all turns whenever a new message extends the session.
+        """
+        return int(now + 1.5 * self._retention.session)
+
+    def _renew(self, client: DynamoDBClient, session_id: SessionId, now: float) -> None:
+        """Extend the expiry of all turns of a session that is still in use."""
+        pk, expires = items.session_pk(session_id), self._turns_expire(now)
+        extend = change("SET #expires = :expires", "attribute_exists(pk)", expires=expires)
+        for item in self._table.query(client, pk, (" ", items.LAST_TURN), keys_only=True):
+            self._table.update(client, items.row_of(item), extend)
+        self._table.update(client, items.trim_state_row(session_id), extend)
+        renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
+        self._table.update(client, items.session_row(session_id), renewed)
+
+    async def _list(self, session_id: SessionId, old: str, now: float) -> None:
+        """Move a session to the current ten minutes of the list. Errors do not fail the chat."""
+        new = items.active_at(now)
+        if new == old:
+            return
+        values = {"expires": value_of(int(now + self._retention.session) + 1)}
+
+        def work(client: DynamoDBClient) -> None:
+            self._table.put(client, items.active_row(new, session_id), values)
+            if old:
+                items.delete_rows(self._table, client, [items.active_row(old, session_id)])
+
+        with contextlib.suppress(StoreUnavailable):
+            await self._table.run(work)
+
+    async def _undo_use(self, first: StoredTurn, number: int, old: Item, now: float) -> None:
+        """Undo `_use` for a message that is already stored as turn `first`.
+
+        Restores the session's item `old`, unless another turn has begun since.
+        """
+        status = items.text_in(old, "status")
+        if items.time_in(old, "lease") > now + LEASE - TOGETHER:
+            status = first.status
+        restore = change(
+            "SET #seq = :old, #status = :status, #lease = :lease ADD #turns :less",
+            "#seq = :seq",
+            old=number - 1,
+            status=status,
+            lease=items.time_in(old, "lease"),
+            less=-1,
+            seq=number + 1,
+        )
+        await self._restore(first.session_id, restore)
+
+    async def _release_number(self, session_id: SessionId, number: int) -> None:
+        """Release a reserved number, because a retried turn keeps its first number."""
+        restore = change(
+            "SET #seq = :old ADD #turns :less",
+            "#seq = :seq",
+            old=number - 1,
+            less=-1,
+            seq=number + 1,
+        )
+        await self._restore(session_id, restore)
+
+    async def _restore(self, session_id: SessionId, restore: Change) -> None:
+        """Apply `restore`. If later numbers are in use, only correct the count and leave a gap."""
+        row = items.session_row(session_id)
+        if not (await self._update(row, restore))[0]:
+            less = change("ADD #turns :less", "attribute_exists(pk)", less=-1)
+            await self._update(row, less)
+
+    def _remove(self, client: DynamoDBClient, turn: Item) -> None:
+        """Delete the items of a turn whose session was deleted while the turn was running."""
+        stored = items.turn_in(turn)
+        rows = [items.turn_row(stored.session_id, stored.question_id)]
+        if stored.client_message_id is not None:
+            rows.append(items.client_row(stored.session_id, stored.client_message_id))
+        items.delete_rows(self._table, client, rows)

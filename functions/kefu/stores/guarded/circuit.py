@@ -1,0 +1,151 @@
+"""A circuit breaker for a store: it suspends calls while the store is down or slow.
+
+Without the circuit breaker every chat would wait until its call times out. With the circuit breaker
+only the first calls of an outage wait. A single slow call does not open it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TypeVar
+
+from kefu.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""The time limit in seconds for a call that no chat waits for."""
+
+IN_A_ROW = 3
+"""Failed calls, one after the other, that open the circuit."""
+
+
+class Circuit:
+    """A circuit breaker. While it is closed, requests call the store.
+
+    After `IN_A_ROW` failures it opens: requests skip the store, and a background task probes it
+    every `pause` seconds. The circuit closes after a probe that took less than `timeout`. Guards of
+    one store should share a circuit, so that a failure that one of them meets counts for all.
+    """
+
+    def __init__(
+        self,
+        probe: Callable[[], Awaitable[object]],
+        *,
+        timeout: float,
+        on_degraded: Callable[[str], None],
+        pause: float = 3.0,
+    ) -> None:
+        self.timeout = timeout
+        """The time limit in seconds for a call that a request waits for."""
+        self.on_closed: list[Callable[[], None]] = []
+        """Callbacks that are called each time the circuit closes."""
+        self._probe = probe
+        self._pause = pause
+        self._on_degraded = on_degraded
+        self._recovery: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._failed_at = float("-inf")
+
+    @property
+    def open(self) -> bool:
+        return self._recovery is not None
+
+    async def call(
+        self, what: str, call: Coroutine[object, object, T], limit: float | None = None
+    ) -> T:
+        """Like `wait`, for a call that is cancelled when it is late."""
+        task = asyncio.ensure_future(call)
+        try:
+            return await self.wait(what, task, limit)
+        finally:
+            task.cancel()
+
+    async def call_patiently(self, what: str, call: Awaitable[T]) -> T:
+        """Like `call`, within `PATIENCE` seconds, for a call that no chat waits for.
+
+        It needs no task: an event loop that is busy for so long does not matter here.
+        """
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                result = await call
+        except (StoreUnavailable, TimeoutError) as error:
+            self.failed(what, error, started, PATIENCE)
+            raise StoreUnavailable(f"{what}: {_description(error, PATIENCE)}") from error
+        self.answered(started)
+        return result
+
+    async def wait(self, what: str, call: asyncio.Future[T], limit: float | None = None) -> T:
+        """Return the result of a call that ends within `limit` seconds, by default `timeout`.
+
+        Raises StoreUnavailable; also the store's other errors, which are answers. A late
+        call goes on. Whether a call is late is decided after the wait: on a busy event loop, the
+        result and the end of the time limit arrive together.
+        """
+        limit = self.timeout if limit is None else limit
+        started = asyncio.get_running_loop().time()
+        await asyncio.wait({call}, timeout=limit)
+        error = call.exception() if call.done() else TimeoutError()
+        if not isinstance(error, StoreUnavailable | TimeoutError):
+            self.answered(started)
+            return call.result()
+        self.failed(what, error, started, limit)
+        raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
+
+    def answered(self, started: float) -> None:
+        """Count a successful call. `started` is a time of the event loop."""
+        if asyncio.get_running_loop().time() - started <= self.timeout:
+            self._failures = 0
+
+    def failed(
+        self, what: str, error: BaseException, started: float, limit: float | None = None
+    ) -> None:
+        """Count and report a failed call; the third in a row opens the circuit.
+
+        Calls that overlap count as one failure, because one pause of the store delays them all.
+        """
+        if self.open:
+            return
+        self._on_degraded(f"{what}: {_description(error, limit or self.timeout)}")
+        if started < self._failed_at:
+            return
+        self._failed_at = asyncio.get_running_loop().time()
+        self._failures += 1
+        if self._failures >= IN_A_ROW:
+            self._failures = 0
+            self._recovery = asyncio.create_task(self._recover())
+
+    async def aclose(self) -> None:
+        if self._recovery is not None:
+            self._recovery.cancel()
+            await asyncio.wait({self._recovery})
+
+    async def _recover(self) -> None:
+        while not await self._answers_in_time():
+            pass
+        self._recovery = None
+        for callback in self.on_closed:
+            callback()
+
+    async def _answers_in_time(self) -> bool:
+        await asyncio.sleep(self._pause)
+        now = asyncio.get_running_loop().time
+        started = now()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._probe()
+        except Exception as error:  # noqa: BLE001 - no error of a store may stop the probes
+            self._on_degraded(f"still unavailable: {_description(error, PATIENCE)}")
+            return False
+        if now() - started > self.timeout:
+            self._on_degraded("still slow")
+            return False
+        return True
+
+
+def _description(error: BaseException, limit: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer in {limit:g} s"
+    return str(error) if isinstance(error, StoreUnavailable) else type(error).__name__

@@ -1,0 +1,129 @@
+"""Guards the cooldowns: every wait is bounded, and the state of this process bridges an outage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kefu.relay.key_pool import Cooldown, Cooldowns, CooldownStore, Fingerprint
+from kefu.stores.deadlines import later
+from kefu.stores.guarded.background import Background
+from kefu.stores.guarded.circuit import PATIENCE, Circuit
+
+
+class GuardedCooldowns:
+    """Wraps a CooldownStore: it caches reads, and no caller waits longer than `timeout`.
+
+    It merges the store's cooldowns with those that this process set. The later deadline wins. If a
+    write fails, the cooldown applies in this process, and is written when the store recovers.
+    `aclose` does not close the wrapped store.
+    """
+
+    def __init__(
+        self,
+        store: CooldownStore,
+        clock: Callable[[], float],
+        *,
+        timeout: float = 0.2,
+        cache_for: float = 2.0,
+        on_degraded: Callable[[str], None],
+        pause: float = 3.0,
+    ) -> None:
+        self.circuit = Circuit(self._refresh, timeout=timeout, on_degraded=on_degraded, pause=pause)
+        self._store = store
+        self._clock = clock
+        self._cache_for = cache_for
+        self._view: Cooldowns = {}
+        self._read_at = float("-inf")
+        self._local: dict[Fingerprint, Cooldown] = {}
+        self._unwritten: dict[Fingerprint, Cooldown] = {}
+        self._reading: asyncio.Task[None] | None = None
+        self._writing: dict[Fingerprint, asyncio.Task[None]] = {}
+        self._background = Background()
+
+    async def cooldowns(self) -> Cooldowns:
+        if reading := self.prefetch():
+            await self._wait_for(reading, "reading cooldowns")
+        return self._view
+
+    def prefetch(self) -> asyncio.Task[None] | None:
+        """Start reading the store in the background if the cache has expired.
+
+        Returns the task, which all callers share. None: the cache is fresh, or the circuit open.
+        """
+        # A negative age means that the clock was set back. Then the cache counts as expired.
+        if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
+            return None
+        if self._reading is None or self._reading.done():
+            self._reading = self._background.start(self._read())
+        return self._reading
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        now = self._clock()
+        self._local[key] = later(self._local.get(key), cooldown, now)
+        self._unwritten[key] = later(self._unwritten.get(key), cooldown, now)
+        self._view = {**self._view, key: later(self._view.get(key), cooldown, now)}
+        writing = self._write_soon(key)
+        if not self.circuit.open:
+            await self._wait_for(writing, "writing a cooldown")
+        return self._view
+
+    async def aclose(self) -> None:
+        await self.circuit.aclose()
+        await self._background.aclose(self.circuit.timeout)
+
+    async def _wait_for(self, task: asyncio.Task[None], what: str) -> None:
+        """Wait for a task, at most for `timeout`. A late one counts as failed, but continues."""
+        started = asyncio.get_running_loop().time()
+        await asyncio.wait({task}, timeout=self.circuit.timeout)
+        if not task.done():
+            self.circuit.failed(what, TimeoutError(), started)
+
+    async def _read(self) -> None:
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._refresh()
+        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            self.circuit.failed("reading cooldowns", error, started, PATIENCE)
+        else:
+            self.circuit.answered(started)
+
+    async def _refresh(self) -> None:
+        self._merge(await self._store.cooldowns())
+        now = self._clock()
+        self._unwritten = {key: own for key, own in self._unwritten.items() if own.until > now}
+        for key in self._unwritten:
+            self._write_soon(key)
+
+    def _merge(self, view: Cooldowns) -> None:
+        now = self._clock()
+        self._local = {key: own for key, own in self._local.items() if own.until > now}
+        merged = {key: later(view.get(key), own, now) for key, own in self._local.items()}
+        self._view = {**view, **merged}
+        self._read_at = now
+
+    def _write_soon(self, key: Fingerprint) -> asyncio.Task[None]:
+        """Start writing a key's cooldown and return the task.
+
+        Each key has at most one such task. A running one also writes a cooldown set meanwhile.
+        """
+        if key not in self._writing:
+            self._writing[key] = self._background.start(self._write(key))
+        return self._writing[key]
+
+    async def _write(self, key: Fingerprint) -> None:
+        started = asyncio.get_running_loop().time()
+        try:
+            while (cooldown := self._unwritten.get(key)) and cooldown.until > self._clock():
+                async with asyncio.timeout(PATIENCE):
+                    view = await self._store.cool(key, cooldown)
+                if self._unwritten.get(key) == cooldown:  # otherwise `cool` set a later deadline
+                    del self._unwritten[key]
+                self._merge(view)
+        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            self.circuit.failed("writing a cooldown", error, started, PATIENCE)
+        else:
+            self.circuit.answered(started)
+        finally:
+            del self._writing[key]

@@ -1,0 +1,155 @@
+"""Guards rate limits and budgets: every wait is bounded, and memory replaces a failing store.
+
+While the store fails, rate limits use the state of this process, and budgets go on from their last
+known use. A budget whose use is not known refuses requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from kefu.chat.limits import Granted, LimitStore, Rate
+from kefu.errors import StoreUnavailable
+from kefu.stores.guarded.background import Background
+from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.stores.memory.store import MemoryStore
+
+RESERVATION = 1.0
+"""The time limit in seconds for a reservation from a budget whose use is not known."""
+
+
+class GuardedLimits:
+    """Wraps a LimitStore. While the store fails, the rate limits of this process apply.
+
+    Reservations are granted within the last known rest of the budget: that of the store's last
+    answer, less what this process has used since. While it is not known, they raise
+    StoreUnavailable. Changes that the store has missed are settled when it recovers.
+    """
+
+    def __init__(
+        self,
+        store: LimitStore,
+        local: MemoryStore,
+        *,
+        timeout: float = 0.2,
+        on_degraded: Callable[[str], None],
+        circuit: Circuit | None = None,
+        first_answer: float = 3.0,
+    ) -> None:
+        """`circuit`: the circuit of the GuardedCooldowns for the same store.
+
+        `first_answer`: the time limit in seconds until the store's first answer about a budget. It
+        is longer than `timeout`, because importing boto3 takes time.
+        """
+        self._own_circuit = circuit is None
+        self.circuit = circuit or Circuit(
+            lambda: store.settle("probe", 0), timeout=timeout, on_degraded=on_degraded
+        )
+        self.circuit.on_closed.append(self._store_recovered)
+        self._store = store
+        self._local = local
+        self._first_answer = first_answer
+        self._starting = True
+        self._unsettled: Counter[str] = Counter()
+        self._background = Background()
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        if self.circuit.open:
+            return await self._local.take(bucket, rate)
+        try:
+            taking = self._store.take(bucket, rate)
+            wait = await self.circuit.call("taking from a rate limit", taking)
+        except StoreUnavailable:
+            return await self._local.take(bucket, rate)
+        self._starting = False
+        if wait == 0:  # count locally too: otherwise a store failure would grant a new burst
+            await self._local.take(bucket, rate)
+        return wait
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+        needed = not self._local.knows(budget)
+        if not self.circuit.open or (needed and self._starting):
+            try:
+                return await self._reserve_shared(budget, amount, limit, self._limit(needed))
+            except StoreUnavailable:
+                self._starting = False
+        if needed:
+            raise StoreUnavailable("The budget's store does not answer.")
+        granted = await self._local.reserve(budget, amount, limit)
+        self._unsettled[budget] += amount if granted else 0
+        return granted
+
+    def _limit(self, needed: bool) -> float:
+        """The time limit of a reservation. Only one that needs the store's answer waits long."""
+        if not needed:
+            return self.circuit.timeout
+        return self._first_answer if self._starting else max(RESERVATION, self.circuit.timeout)
+
+    async def _reserve_shared(
+        self, budget: str, amount: int, limit: int, seconds: float
+    ) -> Granted | None:
+        reserving = asyncio.ensure_future(self._store.reserve(budget, amount, limit))
+        try:
+            granted = await self.circuit.wait("reserving from a budget", reserving, seconds)
+        except (StoreUnavailable, asyncio.CancelledError):
+            self._background.start(self._return(reserving, budget, amount))
+            raise
+        self._starting = self._starting and self.circuit.open
+        if granted:
+            self._local.set_used(budget, limit - granted.left + self._unsettled[budget])
+        return granted
+
+    async def _return(
+        self, reserving: asyncio.Future[Granted | None], budget: str, amount: int
+    ) -> None:
+        """Give back a reservation that was granted too late, and was not used."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                granted = await reserving
+        except Exception:  # noqa: BLE001 - `wait` has reported it, or the store does not answer
+            return
+        if granted:
+            self._unsettled[budget] -= amount
+            if not self.circuit.open:
+                await self._settle_all()
+
+    async def settle(self, budget: str, difference: int) -> None:
+        await self._local.settle(budget, difference)
+        self._unsettled[budget] += difference
+        if not self.circuit.open:
+            started = asyncio.get_running_loop().time()
+            settling = self._start_settling()
+            await asyncio.wait({settling}, timeout=self.circuit.timeout)
+            if not settling.done():
+                self.circuit.failed("settling a budget", TimeoutError(), started)
+
+    async def aclose(self) -> None:
+        if self._own_circuit:
+            await self.circuit.aclose()
+        await self._background.aclose(self.circuit.timeout)
+
+    def _store_recovered(self) -> None:
+        self._starting = False
+        self._start_settling()
+
+    def _start_settling(self) -> asyncio.Task[None]:
+        return self._background.start(self._settle_all())
+
+    async def _settle_all(self) -> None:
+        for budget in list(self._unsettled):
+            difference = self._unsettled.pop(budget, 0)
+            if not difference:
+                continue
+            started = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._store.settle(budget, difference)
+            except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+                # The store may have applied the change. Applying it twice is safe if it adds to
+                # the budget's use. A refund applied twice could exceed the budget: drop it.
+                self._unsettled[budget] += max(0, difference)
+                self.circuit.failed("settling a budget", error, started, PATIENCE)
+                return
+            self.circuit.answered(started)

@@ -1,0 +1,61 @@
+"""Combines a store with its guards, so that an application starts and closes them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kefu.chat.limits import LimitStore
+from kefu.relay.key_pool import CooldownStore
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+
+if TYPE_CHECKING:
+    from kefu.sessions.model import Retention, Sessions
+
+
+class Store(CooldownStore, LimitStore, Protocol):
+    def sessions(self, retention: Retention) -> Sessions:
+        """Return a session store in the same database. `aclose` of this store closes it too."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class Guard(Protocol):
+    async def aclose(self) -> None:
+        """End the background tasks."""
+        ...
+
+
+class GuardedStore(NamedTuple):
+    """A store with its guards. The memory store has none."""
+
+    store: Store
+    cooldowns: CooldownStore
+    limits: LimitStore
+    sessions: Sessions | None = None
+    """None if chats are not stored."""
+    guards: Sequence[Guard] = ()
+    """The guards that `aclose` closes before the store."""
+
+    def warm(self) -> None:
+        """Start connecting to the store, if it needs a connection."""
+        warm = getattr(self.store, "warm", None)
+        if warm:
+            warm()
+
+    async def disconnect(self) -> None:
+        """Close the store's connections, if it has any."""
+        disconnect = getattr(self.store, "disconnect", None)
+        if disconnect:
+            await disconnect()
+
+    def prefetch(self) -> None:
+        """Start reading the cooldowns in the background."""
+        if isinstance(self.cooldowns, GuardedCooldowns):
+            self.cooldowns.prefetch()
+
+    async def aclose(self) -> None:
+        for guard in self.guards:
+            await guard.aclose()
+        await self.store.aclose()

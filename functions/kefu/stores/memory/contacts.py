@@ -1,0 +1,57 @@
+"""Stores requests for a person in memory, for tests and for trying Kefu out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import Retention
+
+MOST_CONTACTS = 1000
+"""The largest number of requests. The oldest ones are deleted to bound the memory."""
+
+
+class MemoryContacts:
+    def __init__(self, clock: Callable[[], float], retention: Retention) -> None:
+        self._clock = clock
+        self._retention = retention
+        self._contacts: dict[str, ContactRequest] = {}
+        """In the order of their creation."""
+
+    async def add_contact(self, request: ContactRequest) -> None:
+        self._expire()
+        self._contacts.setdefault(request.id, request)
+        if len(self._contacts) > MOST_CONTACTS:
+            del self._contacts[next(iter(self._contacts))]
+
+    async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
+        self._expire()
+        waiting = (one for one in self._contacts.values() if one.delivered_at is None)
+        due = min((one for one in waiting if one.due_at <= now), key=_due_at, default=None)
+        if due is None:
+            return None
+        claimed = due._replace(attempts=due.attempts + 1, due_at=until)
+        self._contacts[due.id] = claimed
+        return claimed
+
+    async def end_contact(
+        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+    ) -> None:
+        stored = self._contacts.get(claimed.id)
+        if stored and stored.attempts == claimed.attempts:
+            ended = stored._replace(due_at=due_at, delivered_at=delivered_at)
+            self._contacts[claimed.id] = ended
+
+    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
+        self._expire()
+        newest = sorted(self._contacts.values(), key=lambda one: one.created_at, reverse=True)
+        return newest[:limit]
+
+    def _expire(self) -> None:
+        oldest = self._clock() - self._retention.session
+        for old in [one.id for one in self._contacts.values() if one.created_at <= oldest]:
+            del self._contacts[old]
+
+
+def _due_at(request: ContactRequest) -> float:
+    return request.due_at

@@ -1,0 +1,88 @@
+"""Stores cooldowns and limits in memory, for tests, and while a shared store is unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kefu.chat.limits import Granted, Rate, admit
+from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
+from kefu.stores.deadlines import later
+
+if TYPE_CHECKING:
+    from kefu.sessions.model import Retention
+    from kefu.stores.memory.sessions import MemorySessions
+
+BUDGET_LIFE = 2 * 86400.0
+"""Seconds that a budget is stored. Budgets are daily, so older ones are not used any more."""
+
+
+class MemoryStore:
+    """Stores everything in dicts. Methods are atomic: none awaits between a read and a write."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._cooldowns: dict[Fingerprint, Cooldown] = {}
+        self._arrivals: dict[str, float] = {}
+        self._sweep_at = 1024
+        self._budgets: dict[str, tuple[int, float]] = {}
+
+    def sessions(self, retention: Retention) -> MemorySessions:
+        """Return a session store in the memory of this process."""
+        from kefu.stores.memory.sessions import MemorySessions
+
+        return MemorySessions(self._clock, retention)
+
+    async def cooldowns(self) -> Cooldowns:
+        return dict(self._cooldowns)
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        self._cooldowns[key] = later(self._cooldowns.get(key), cooldown, self._clock())
+        return dict(self._cooldowns)
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        now = self._clock()
+        arrival, wait = admit(self._arrivals.get(bucket), rate, now)
+        if wait == 0:
+            self._arrivals[bucket] = arrival
+            self._forget_drained(now)
+        return wait
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+        used = self._used(budget) + amount
+        if used > limit:
+            return None
+        self._spend(budget, used)
+        return Granted(limit - used)
+
+    async def settle(self, budget: str, difference: int) -> None:
+        self._spend(budget, self._used(budget) + difference)
+
+    def knows(self, budget: str) -> bool:
+        """Whether anything was ever counted in this budget."""
+        return budget in self._budgets
+
+    def set_used(self, budget: str, used: int) -> None:
+        """Replace the use of a budget, as another store has counted it."""
+        self._spend(budget, used)
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no resources to release."""
+
+    def _used(self, budget: str) -> int:
+        return self._budgets.get(budget, (0, 0.0))[0]
+
+    def _spend(self, budget: str, used: int) -> None:
+        now = self._clock()
+        if budget not in self._budgets:
+            self._budgets = {name: b for name, b in self._budgets.items() if b[1] > now}
+        self._budgets[budget] = (used, now + BUDGET_LIFE)
+
+    def _forget_drained(self, now: float) -> None:
+        """Delete drained buckets, whose arrival time has passed.
+
+        It runs only when their number has doubled, so that the average cost of a call is constant.
+        """
+        if len(self._arrivals) >= self._sweep_at:
+            self._arrivals = {name: at for name, at in self._arrivals.items() if at > now}
+            self._sweep_at = max(1024, 2 * len(self._arrivals))

@@ -1,0 +1,1 @@
+"""Stores in one SQLite file. Only this package imports sqlite3."""

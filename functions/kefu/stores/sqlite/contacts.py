@@ -1,0 +1,65 @@
+"""Stores requests for a person in the SQLite file that all processes of a machine share."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import Retention
+from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.file import SqliteFile
+from kefu.stores.sqlite.turns import AT_ONCE, SqliteTurns
+
+_COLUMNS = "id, session, name, email, message, created, attempts, due, delivered"
+_ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_DUE = "SELECT id FROM contacts WHERE delivered IS NULL AND due <= ? AND created > ? ORDER BY due"
+_CLAIM = f"UPDATE contacts SET attempts = attempts + 1, due = ? WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608
+_END = "UPDATE contacts SET due = ?, delivered = ? WHERE id = ? AND attempts = ?"
+_NEWEST = f"SELECT {_COLUMNS} FROM contacts WHERE created > ? ORDER BY created DESC LIMIT ?"  # noqa: S608
+_FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
+
+
+class SqliteContacts(SqliteTurns):
+    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+
+    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+        super().__init__(file, clock, retention)
+        file.tidying.append(self._forget_contacts)
+
+    async def add_contact(self, request: ContactRequest) -> None:
+        await self._file.run(lambda db: db.execute(_ADD, request).rowcount)
+
+    async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
+        oldest = self._oldest()
+
+        def work(db: sqlite3.Connection) -> ContactRequest | None:
+            if db.execute(_DUE, (now, oldest)).fetchone() is None:
+                return None  # without a write transaction: this is the usual case
+            with writing(db):
+                due = db.execute(_DUE, (now, oldest)).fetchone()
+                rows = db.execute(_CLAIM, (until, due[0])).fetchall() if due else []
+            return ContactRequest(*rows[0]) if rows else None
+
+        return await self._file.run(work)
+
+    async def end_contact(
+        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+    ) -> None:
+        values = (due_at, delivered_at, claimed.id, claimed.attempts)
+        await self._file.run(lambda db: db.execute(_END, values).rowcount)
+
+    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
+        values = (self._oldest(), limit)
+
+        def work(db: sqlite3.Connection) -> list[ContactRequest]:
+            return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
+
+        return await self._file.run(work)
+
+    def _oldest(self) -> float:
+        return self._clock() - self._retention.session
+
+    def _forget_contacts(self, db: sqlite3.Connection) -> bool:
+        """Delete some expired requests. Returns True if there may be more."""
+        return db.execute(_FORGET, (self._oldest(), AT_ONCE)).rowcount == AT_ONCE

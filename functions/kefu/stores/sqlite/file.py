@@ -1,0 +1,263 @@
+"""Shares one SQLite file between all stores in it, without blocking the event loop.
+
+Short calls run on the event loop. In WAL mode with synchronous=NORMAL a call takes about 50
+microseconds and does not wait for the disk. A thread would cost several times that, and more on a
+busy loop, because it waits for the interpreter's lock at every statement.
+
+A call that finds a lock held is tried again on the event loop, for about 0.3 s.
+
+Calls that may block run in one worker thread with its own connection: opening the file, waiting
+longer for another process's lock, long queries and checkpoints. Long work is split into short
+transactions, so that other writers can run between them. After a power failure the last changes
+may be lost, but the file is not corrupted. Deleted data is overwritten (`secure_delete`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from kefu.errors import StoreUnavailable
+from kefu.stores.sqlite.connection import (
+    LONGEST_LOG,
+    PAUSES,
+    create_file,
+    is_busy,
+    set_up,
+    size_in_use,
+    use_wal,
+    wait_for_locks,
+    writing,
+)
+from kefu.stores.sqlite.migrations import migrate
+
+T = TypeVar("T")
+
+TIDY_EVERY = 512
+"""Calls between two clean-ups, which delete expired rows."""
+TIDY_AFTER = 60.0
+"""Seconds after which a clean-up is due even with fewer calls."""
+LOOK_EVERY = 16
+"""Calls between two checks of the size of the write-ahead log."""
+TRY_AFTER = 2.0
+"""Seconds between two checkpoint attempts while a reader, such as a backup, uses the log."""
+READER_WAIT = 50
+"""Milliseconds that a checkpoint waits for readers. It holds the write lock during this time."""
+
+
+class SqliteFile:
+    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file.
+
+    After an error the next call opens the file again, so that the store recovers with the file.
+    """
+
+    def __init__(
+        self, path: Path | str, clock: Callable[[], float], *, busy_timeout: float
+    ) -> None:
+        self.path = Path(path)
+        self.tidying: list[Callable[[sqlite3.Connection], bool]] = []
+        """The clean-up functions of the stores. Each runs in the worker thread, in a transaction.
+        It deletes some expired rows, and returns True if there are more."""
+        self._clock = clock
+        self._busy_timeout = busy_timeout
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
+        self._db: sqlite3.Connection | None = None
+        """The connection of the worker thread; it waits for locks."""
+        self._quick: sqlite3.Connection | None = None
+        """The connection of the event loop; it never waits for a lock."""
+        self._log = Path(f"{path}-wal")
+        self._calls = 0
+        self._tidied_at = clock()
+        self._retry: threading.Timer | None = None
+        """Repeats a checkpoint that a reader prevented. It needs no further call of the store."""
+        self._locking = False
+        """Whether a checkpoint needs the write lock: calls on the event loop would fail."""
+        self._closing = False
+        self._upkeep: Future[None] | None = None
+        self._emptying: Future[None] | None = None
+
+    def warm(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Start opening the file in the worker thread. Returns at once, and never raises."""
+        self._thread.submit(self._on_thread, work)
+
+    async def aclose(self) -> None:
+        """Close the file after the running call ends. Later calls raise StoreUnavailable."""
+        self._closing = True
+        if self._retry is not None:
+            self._retry.cancel()
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        except RuntimeError:
+            return  # it is already closed
+        self._close_quick()
+        self._thread.shutdown(wait=False)
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the event loop, or in the worker thread after an error.
+
+        While another connection holds the lock, `work` is tried again after each of `PAUSES`.
+        `work` must be short and idempotent, because it is run again after an error.
+        """
+        for pause in PAUSES:
+            if self._quick is None:
+                break
+            if not self._locking:
+                try:
+                    result = work(self._quick)
+                except sqlite3.DatabaseError as error:
+                    if not is_busy(error):
+                        self._close_quick()
+                        break
+                else:
+                    self._look_after()
+                    return result
+            await asyncio.sleep(pause)
+        return await self.run_in_thread(work)
+
+    async def run_in_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in the worker thread. Use it for long queries."""
+        try:
+            result = await asyncio.wrap_future(self._submit(work))
+        except StoreUnavailable:
+            self._close_quick()
+            raise
+        self._look_after()
+        return result
+
+    async def used(self) -> int:
+        """Bytes of the pages in use and of the write-ahead log, at least the log's usual length."""
+        return await self.run(size_in_use) + max(LONGEST_LOG, self._log_size())
+
+    async def wipe(self) -> None:
+        """Remove deleted data from the write-ahead log too, and wait for the checkpoint.
+
+        Concurrent calls share one checkpoint. If a reader blocks it, it is retried later.
+        """
+        if self._emptying is None or self._emptying.done():
+            self._emptying = self._submit(self._empty_log)
+        # `shield`, so that a cancelled caller does not cancel the checkpoint for the others.
+        await asyncio.shield(asyncio.wrap_future(self._emptying))
+
+    def _submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        try:
+            return self._thread.submit(self._on_thread, work)
+        except RuntimeError as error:
+            raise StoreUnavailable("SQLite: the store is closed") from error
+
+    def _look_after(self) -> None:
+        """Start a clean-up or a checkpoint if one is due. Its errors do not reach the caller."""
+        self._calls += 1
+        now = self._clock()
+        if self._calls % TIDY_EVERY == 0 or abs(now - self._tidied_at) > TIDY_AFTER:
+            self._begin_upkeep(self._tidy)
+        elif self._calls % LOOK_EVERY == 0 and self._log_is_long():
+            self._begin_upkeep(self._empty_log)
+
+    def _log_is_long(self) -> bool:
+        return self._retry is None and self._log_size() > LONGEST_LOG
+
+    def _begin_upkeep(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        if not self._closing and (self._upkeep is None or self._upkeep.done()):
+            with contextlib.suppress(StoreUnavailable):
+                self._upkeep = self._submit(work)
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        """Delete some expired rows of every store, and schedule the next part if there are more."""
+        self._tidied_at = self._clock()
+        more = False
+        for forget in self.tidying:
+            with writing(db):
+                more = forget(db) or more
+        if not more or self._log_size() > LONGEST_LOG:
+            self._empty_log(db)
+        if more and not self._closing:
+            self._upkeep = self._submit(self._tidy)
+
+    def _empty_log(self, db: sqlite3.Connection) -> None:
+        """Checkpoint the write-ahead log into the file and truncate it.
+
+        The passive checkpoints do not block writers. The truncating checkpoint holds the write
+        lock, but has few pages left to write. It fails while a reader still uses the log.
+        """
+        for _ in range(2):  # the second checkpoint writes pages added during the first
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        self._locking = True
+        try:
+            wait_for_locks(db, READER_WAIT)
+            busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            wait_for_locks(db, self._busy_timeout * 1000)
+        finally:
+            self._locking = False
+        if busy:
+            self._try_again_later()
+        else:
+            # The first write after a checkpoint waits for the disk, so it is made in this thread.
+            db.execute("INSERT OR REPLACE INTO rates VALUES ('tidied', ?)", (self._clock(),))
+
+    def _try_again_later(self) -> None:
+        if self._retry is None and not self._closing:
+            self._retry = threading.Timer(TRY_AFTER, self._try_again)
+            self._retry.daemon = True
+            self._retry.start()
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self._begin_upkeep(self._empty_log)
+
+    def _close_quick(self) -> None:
+        if self._quick is not None:
+            self._quick.close()
+            self._quick = None
+
+    def _on_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._db is None:
+                self._db = self._opened()
+                self._begin_upkeep(self._tidy)  # a killed process may have left expired rows
+            if self._quick is None:
+                self._quick = self._another()
+            return work(self._db)
+        except (sqlite3.DatabaseError, OSError) as error:
+            self._close()
+            raise StoreUnavailable(f"SQLite {self.path.name}: {error}") from error
+        except StoreUnavailable:
+            self._close()
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        create_file(self.path)
+        db = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        try:
+            use_wal(db, self._busy_timeout)
+            wait_for_locks(db, self._busy_timeout * 1000)
+            set_up(db)
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _another(self) -> sqlite3.Connection:
+        """Open the second connection, for use on the event loop."""
+        quick = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        set_up(quick)
+        quick.execute("PRAGMA wal_autocheckpoint = 0")
+        return quick
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None

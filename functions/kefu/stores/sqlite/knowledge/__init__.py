@@ -1,0 +1,1 @@
+"""The file of learnt pages: one SQLite database, written whole and then only read."""

@@ -1,0 +1,131 @@
+"""Finds passages in the file of learnt pages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kefu.knowledge.finding import Found, asked, chosen
+from kefu.knowledge.pages import Passage
+from kefu.knowledge.terms import is_pair, question_terms, terms
+from kefu.stores.sqlite.knowledge.packed import unpacked
+from kefu.stores.sqlite.knowledge.schema import CannotRead, check
+
+HITS = 40
+"""Passages that are read for a question, before at most two of a page are kept."""
+
+TERMS = 48
+"""Of a question at most: a pasted page is no question."""
+
+
+class Facts(NamedTuple):
+    """Facts about the file: numbers of pages, passages and problems, and when it was made."""
+
+    pages: int
+    passages: int
+    made: float
+    """Unix time in seconds."""
+    problems: int
+
+
+class KnowledgeFile:
+    """One open file. Its methods block, for well under a millisecond in a small file."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises CannotRead."""
+        if not path.is_file():
+            raise CannotRead(f"{path} does not exist. Please make it with `kefu learn`.")
+        try:
+            # The file is replaced and never changed, so SQLite need not watch it.
+            address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            self._db = sqlite3.connect(address, uri=True, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise CannotRead(f"{path} cannot be read: {error}.") from None
+        try:
+            check(self._db, str(path))
+            self.facts = self._facts()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _facts(self) -> Facts:
+        meta = dict(self._db.execute("SELECT name, value FROM meta"))
+        self.languages: Sequence[str] = meta["languages"].split()
+        pages = self._db.execute("SELECT count(*) FROM page").fetchone()[0]
+        problems = self._db.execute("SELECT count(*) FROM problem").fetchone()[0]
+        return Facts(pages, int(meta["passages"]), float(meta["made"]), problems)
+
+    def sources(self) -> list[str]:
+        """The address of each page, in order."""
+        return [one for (one,) in self._db.execute("SELECT source FROM page ORDER BY first")]
+
+    def problems(self) -> list[tuple[str, str]]:
+        """The pages that failed in the last run, each with the reason."""
+        rows = self._db.execute("SELECT source, reason FROM problem WHERE kind = 'failed'")
+        return [(source, reason) for source, reason in rows]
+
+    def find(self, question: str, before: Sequence[str], limit: int) -> list[Found]:
+        """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
+        wanted = question_terms(asked(question, before), self.languages)[:TERMS]
+        if not wanted:
+            return []
+        match = " OR ".join([f'"{term}"' for term in self._rare(wanted)] + self._single(wanted))
+        rows = self._db.execute(
+            "SELECT rowid, -rank FROM term WHERE term MATCH ? ORDER BY rank LIMIT ?", (match, HITS)
+        ).fetchall()
+        return [_explained(one, set(wanted)) for one in chosen(self._hits(rows), limit)]
+
+    def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
+        """The terms without common ones, or all if there are no others."""
+        marks = ",".join("?" * len(wanted))
+        sql = f"SELECT term FROM common WHERE term IN ({marks})"  # noqa: S608 - question marks
+        common = {term for (term,) in self._db.execute(sql, wanted)}
+        return [term for term in wanted if term not in common] or wanted
+
+    def _single(self, wanted: Sequence[str]) -> list[str]:
+        """Chinese characters of the question whose pairs are on no page, each to be found alone.
+
+        Two words of one meaning often share a character, such as those for "donate".
+        """
+        known, unknown = set[str](), dict[str, None]()
+        for pair in (term for term in wanted if is_pair(term)):
+            hit = self._db.execute(
+                "SELECT 1 FROM term WHERE term MATCH ? LIMIT 1", (f'"{pair}"',)
+            ).fetchone()
+            if hit:
+                known.update(pair)
+            else:
+                unknown.update(dict.fromkeys(pair))
+        return [f'"{one}"*' for one in unknown if one not in known]
+
+    def _hits(self, rows: Sequence[tuple[int, float]]) -> Iterator[Found]:
+        pages = dict[int, tuple[str, str, str, list[Passage]]]()
+        for id, score in rows:
+            first, *page = self._db.execute(
+                "SELECT first, source, title, language, passages FROM page"
+                " WHERE first <= ? ORDER BY first DESC LIMIT 1",
+                (id,),
+            ).fetchone()
+            if first not in pages:
+                source, title, language, packed = page
+                pages[first] = source, title, language, unpacked(packed)
+            source, title, language, cut = pages[first]
+            one = cut[id - first]
+            url = _link(source, one.anchor)
+            yield Found(source, url, title, one.headings, one.text, round(score, 3), language)
+
+
+def _link(source: str, anchor: str) -> str:
+    if not source.startswith(("https://", "http://", "/")):
+        return ""
+    return f"{source}#{anchor}" if anchor else source
+
+
+def _explained(one: Found, wanted: set[str]) -> Found:
+    whole = "\n".join((one.title, *one.headings, one.text))
+    return one._replace(terms=sorted(wanted.intersection(terms(whole, one.language))))

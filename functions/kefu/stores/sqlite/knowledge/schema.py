@@ -1,0 +1,63 @@
+"""The tables of the file of learnt pages."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from kefu.knowledge import terms
+
+VERSION = 1
+"""Of the tables. A file of another version is refused: it is quickly learnt again."""
+
+APPLICATION = 0x4B656675
+"""`Kefu` in ASCII: SQLite's application_id tells this file from other databases."""
+
+TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # `first` is the id of the page's first passage in the index; the others follow it.
+    """CREATE TABLE page (first INTEGER PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL,
+    language TEXT NOT NULL, state TEXT NOT NULL, passages BLOB NOT NULL)""",
+    "CREATE TABLE common (term TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE frame (line TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
+)
+
+# The terms are joined with spaces, and the tokenizer `ascii` splits only there: a term consists of
+# letters, digits and characters beyond ASCII. `detail=full` is the default and must stay: with
+# `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error.
+INDEX = (
+    """CREATE VIRTUAL TABLE term USING fts5
+    (title, heading, body, content='', tokenize='ascii', detail='full')""",
+    "INSERT INTO term (term, rank) VALUES ('rank', 'bm25(4.0, 2.0, 1.0)')",
+)
+
+
+class CannotRead(OSError):
+    """The file is missing, is no file of learnt pages, or has another version."""
+
+
+def create(db: sqlite3.Connection) -> None:
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    for statement in (*TABLES, *INDEX):
+        db.execute(statement)
+    db.execute("INSERT INTO meta VALUES ('terms', ?)", (str(terms.VERSION),))
+
+
+def check(db: sqlite3.Connection, name: str) -> None:
+    """Check the version of the file. Raises CannotRead with the reason and the remedy."""
+    again = f"Please run `kefu learn` again to make {name}."
+    try:
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise CannotRead(f"{name} is not a file of learnt pages. {again}")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        made_of = db.execute("SELECT value FROM meta WHERE name = 'terms'").fetchone()
+        if version != VERSION or made_of != (str(terms.VERSION),):
+            raise CannotRead(f"{name} was made by another version of Kefu. {again}")
+        db.execute("SELECT rowid FROM term WHERE term MATCH 'x' LIMIT 1").fetchall()
+    except sqlite3.OperationalError as error:
+        if "fts5" in str(error):
+            raise CannotRead("This Python's SQLite has no FTS5, which finding needs.") from None
+        raise CannotRead(f"{name} cannot be read: {error}. {again}") from None
+    except sqlite3.DatabaseError as error:
+        raise CannotRead(f"{name} cannot be read: {error}. {again}") from None

@@ -1,0 +1,176 @@
+"""The SQLite schema as numbered, forward-only migrations.
+
+`PRAGMA user_version` is the number of applied migrations. Never edit a released one. Add a new
+migration at the end instead.
+
+The column `fill` forces the columns after it onto overflow pages. The reason is in
+docs/decisions/0024-texts-on-overflow-pages.md.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from kefu.errors import StoreUnavailable
+
+MIGRATIONS: tuple[str, ...] = (
+    # 1: cooldowns and limits. A row may be deleted after `expires`, as in DynamoDB.
+    """
+    CREATE TABLE cooldowns (
+      key TEXT PRIMARY KEY, until REAL NOT NULL, reason TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE rates (bucket TEXT PRIMARY KEY, arrival REAL NOT NULL) WITHOUT ROWID;
+    CREATE INDEX rates_arrival ON rates (arrival);
+    CREATE TABLE budgets (
+      budget TEXT PRIMARY KEY, used INTEGER NOT NULL, expires REAL NOT NULL
+    ) WITHOUT ROWID;
+    """,
+    # 2: chats. A turn is one row: the visitor's message and its answer, if there is one.
+    """
+    CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE sessions (
+      id TEXT PRIMARY KEY, title TEXT NOT NULL, config TEXT NOT NULL, created REAL NOT NULL,
+      updated REAL NOT NULL, turns INTEGER NOT NULL, tokens INTEGER NOT NULL,
+      errors INTEGER NOT NULL, status TEXT NOT NULL, lease REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX sessions_updated ON sessions (updated, id);
+    CREATE TABLE turns (
+      session TEXT NOT NULL, question_id INTEGER NOT NULL, question TEXT NOT NULL,
+      status TEXT NOT NULL, lease REAL NOT NULL, asked REAL NOT NULL, client TEXT,
+      answer TEXT NOT NULL, answered REAL NOT NULL, rating TEXT,
+      PRIMARY KEY (session, question_id)
+    );
+    CREATE UNIQUE INDEX turns_client ON turns (session, client) WHERE client IS NOT NULL;
+    CREATE TABLE calls (
+      session TEXT NOT NULL, message INTEGER NOT NULL, number INTEGER NOT NULL,
+      created REAL NOT NULL, record BLOB NOT NULL, PRIMARY KEY (session, message, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX calls_created ON calls (created);
+    CREATE TABLE texts (
+      session TEXT NOT NULL, digest TEXT NOT NULL, text BLOB NOT NULL,
+      PRIMARY KEY (session, digest)
+    ) WITHOUT ROWID;
+    CREATE TABLE days (
+      date TEXT PRIMARY KEY, turns INTEGER NOT NULL, errors INTEGER NOT NULL,
+      prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
+    # 3: session logs of the terminal chat. `at` is the Unix time of the event.
+    """
+    CREATE TABLE event_lines (
+      session TEXT NOT NULL, number INTEGER NOT NULL, line BLOB NOT NULL, at REAL NOT NULL,
+      PRIMARY KEY (session, number)
+    ) WITHOUT ROWID;
+    """,
+    # 4: `again` counts the retries of a turn, so that only the latest attempt can end it.
+    "ALTER TABLE turns ADD COLUMN again INTEGER NOT NULL DEFAULT 0",
+    # 5: move texts to overflow pages, because b-tree pages may keep copies of deleted text.
+    """
+    CREATE TABLE titles (
+      session TEXT PRIMARY KEY, fill BLOB NOT NULL DEFAULT (zeroblob({fill})), title TEXT NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO titles (session, title) SELECT id, title FROM sessions;
+    CREATE TABLE new_sessions (
+      id TEXT PRIMARY KEY, config TEXT NOT NULL, created REAL NOT NULL, updated REAL NOT NULL,
+      turns INTEGER NOT NULL, tokens INTEGER NOT NULL, errors INTEGER NOT NULL,
+      status TEXT NOT NULL, lease REAL NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO new_sessions
+      SELECT id, config, created, updated, turns, tokens, errors, status, lease FROM sessions;
+    DROP TABLE sessions;
+    ALTER TABLE new_sessions RENAME TO sessions;
+    CREATE INDEX sessions_updated ON sessions (updated, id);
+    CREATE TABLE new_turns (
+      session TEXT NOT NULL, question_id INTEGER NOT NULL, status TEXT NOT NULL,
+      lease REAL NOT NULL, asked REAL NOT NULL, client TEXT, answered REAL NOT NULL, rating TEXT,
+      again INTEGER NOT NULL, fill BLOB NOT NULL DEFAULT (zeroblob({fill})),
+      question TEXT NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (session, question_id)
+    ) WITHOUT ROWID;
+    INSERT INTO new_turns
+      (session, question_id, status, lease, asked, client, answered, rating, again, question,
+      answer) SELECT session, question_id, status, lease, asked, client, answered, rating, again,
+      question, answer FROM turns;
+    DROP TABLE turns;
+    ALTER TABLE new_turns RENAME TO turns;
+    CREATE UNIQUE INDEX turns_client ON turns (session, client) WHERE client IS NOT NULL;
+    CREATE TABLE new_calls (
+      session TEXT NOT NULL, message INTEGER NOT NULL, number INTEGER NOT NULL,
+      created REAL NOT NULL, fill BLOB NOT NULL DEFAULT (zeroblob({fill})), record BLOB NOT NULL,
+      PRIMARY KEY (session, message, number)
+    ) WITHOUT ROWID;
+    INSERT INTO new_calls (session, message, number, created, record)
+      SELECT session, message, number, created, record FROM calls;
+    DROP TABLE calls;
+    ALTER TABLE new_calls RENAME TO calls;
+    CREATE INDEX calls_created ON calls (created);
+    CREATE TABLE new_texts (
+      session TEXT NOT NULL, digest TEXT NOT NULL,
+      fill BLOB NOT NULL DEFAULT (zeroblob({fill})), text BLOB NOT NULL,
+      PRIMARY KEY (session, digest)
+    ) WITHOUT ROWID;
+    INSERT INTO new_texts (session, digest, text) SELECT session, digest, text FROM texts;
+    DROP TABLE texts;
+    ALTER TABLE new_texts RENAME TO texts;
+    CREATE TABLE new_event_lines (
+      session TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL,
+      fill BLOB NOT NULL DEFAULT (zeroblob({fill})), line BLOB NOT NULL,
+      PRIMARY KEY (session, number)
+    ) WITHOUT ROWID;
+    INSERT INTO new_event_lines (session, number, at, line)
+      SELECT session, number, at, line FROM event_lines;
+    DROP TABLE event_lines;
+    ALTER TABLE new_event_lines RENAME TO event_lines;
+    """,
+    # 6: the state of trimming. It may contain a summary, so it is on overflow pages, too.
+    """
+    CREATE TABLE trim_states (
+      session TEXT PRIMARY KEY, fill BLOB NOT NULL DEFAULT (zeroblob({fill})), state TEXT NOT NULL
+    ) WITHOUT ROWID;
+    """,
+    # 7: requests for a person.
+    """
+    CREATE TABLE contacts (
+      id TEXT PRIMARY KEY, session TEXT NOT NULL, created REAL NOT NULL, attempts INTEGER NOT NULL,
+      due REAL NOT NULL, delivered REAL, fill BLOB NOT NULL DEFAULT (zeroblob({fill})),
+      name TEXT NOT NULL, email TEXT NOT NULL, message TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX contacts_due ON contacts (due) WHERE delivered IS NULL;
+    CREATE INDEX contacts_created ON contacts (created);
+    """,
+)
+
+PAGE_SIZE = 1024
+"""Bytes per page of a new file. Small, because every text occupies whole overflow pages."""
+
+
+def most_in_tree(page_size: int) -> int:
+    """Return how many bytes of a WITHOUT ROWID row SQLite stores in a b-tree page at most.
+
+    The rest is stored on overflow pages: https://www.sqlite.org/fileformat2.html#cell_payload.
+    """
+    return (page_size - 12) * 64 // 255 - 23
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Apply the missing migrations in one transaction. Several processes may call it at once.
+
+    Raises StoreUnavailable if a newer version of Kefu has migrated the file.
+    """
+    if _version(db) == len(MIGRATIONS):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    version = _version(db)  # read again: another process may have migrated the file meanwhile
+    if version > len(MIGRATIONS):
+        raise StoreUnavailable(f"SQLite: the file has schema {version}, from a newer Kefu")
+    [page_size] = db.execute("PRAGMA page_size").fetchone()
+    fill = str(most_in_tree(page_size))
+    for number, step in enumerate(MIGRATIONS[version:], version + 1):
+        for statement in step.split(";"):  # `executescript` would commit the transaction
+            db.execute(statement.replace("{fill}", fill))
+        db.execute(f"PRAGMA user_version = {number}")
+    db.execute("COMMIT")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    row: tuple[int] = db.execute("PRAGMA user_version").fetchone()
+    return row[0]

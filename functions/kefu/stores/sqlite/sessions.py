@@ -1,0 +1,144 @@
+"""Stores sessions and upstream calls in the SQLite file that all processes of a machine share."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from kefu.sessions.model import (
+    CallRecord,
+    Day,
+    Overview,
+    Page,
+    Retention,
+    Session,
+    SessionId,
+    StoredMessage,
+    Wanted,
+)
+from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.contacts import SqliteContacts
+from kefu.stores.sqlite.file import SqliteFile
+from kefu.stores.sqlite.turns import (
+    AT_ONCE,
+    FAR_ID,
+    NEWEST,
+    TURN,
+    purge_part,
+)
+from kefu.stores.turns import FAR, StoredTurn, cursor_after, position, seen, wants
+
+_OVERVIEW = (
+    "SELECT id, title, config, created, updated, turns, tokens, errors, status, lease"
+    " FROM sessions JOIN titles ON session = id"
+    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ? ORDER BY updated DESC, id DESC"
+)
+_RECORD = (
+    "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
+    " SELECT id, ?2, ?3, ?4, ?5 FROM sessions WHERE id = ?1 AND updated > ?6"
+)
+_ADD_TEXT = "INSERT OR IGNORE INTO texts (session, digest, text) VALUES (?, ?, ?)"
+_CALLS = (
+    "SELECT record FROM calls WHERE session = ? AND created > ?"
+    " AND EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND updated > ?3) ORDER BY message, number"
+)
+_OLD_SESSION = "SELECT id FROM sessions WHERE updated <= ? LIMIT 1"
+_OLD_CALLS = "SELECT session, message, number FROM calls WHERE created <= ? LIMIT ?"
+_DELETE_CALL = "DELETE FROM calls WHERE session = ? AND message = ? AND number = ?"
+_DELETE_TEXTS = (
+    "DELETE FROM texts WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM calls WHERE session = ?1)"
+)
+_DAYS = "SELECT * FROM days WHERE date BETWEEN ? AND ? ORDER BY date"
+
+
+class SqliteSessions(SqliteContacts):
+    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+
+    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+        super().__init__(file, clock, retention)
+        file.tidying.append(self._forget)
+
+    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+        oldest = self._clock() - self._retention.session
+        session = call.session_id
+
+        def work(db: sqlite3.Connection) -> None:
+            packed = pack(call, self._newest(db, session) if known is None else known)
+            place = (session, call.message_id, call.number, call.created_at)
+            texts = [(session, name, text) for name, text in packed.texts.items()]
+            with writing(db):
+                if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
+                    db.executemany(_ADD_TEXT, texts)
+
+        await self._file.run(work)
+
+    def _newest(self, db: sqlite3.Connection, session_id: SessionId) -> list[StoredMessage]:
+        rows = db.execute(NEWEST, (session_id, FAR_ID, REFERRED // 2)).fetchall()
+        return [m for row in rows for m in StoredTurn(session_id, *row).messages(self._clock())]
+
+    async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
+        now = self._clock()
+        kept = now - self._retention.raw, now - self._retention.session
+
+        def work(db: sqlite3.Connection) -> list[CallRecord]:
+            found = db.execute(_CALLS, (session_id, *kept)).fetchall()
+            calls = [PackedCall(record) for (record,) in found]
+            ids = {number for call in calls for number in call.ids}
+            if not calls:
+                return []
+            first, last = min(ids, default=0) - 1, max(ids, default=0)
+            between = "AND question_id BETWEEN ? AND ?"
+            rows = db.execute(f"{TURN} {between}", (session_id, first, last)).fetchall()
+            messages = contents([m for r in rows for m in StoredTurn(session_id, *r).messages(now)])
+            sql = "SELECT digest, text FROM texts WHERE session = ?"
+            found = db.execute(sql, (session_id,)).fetchall()
+            texts = {name: text_of(text) for name, text in found}
+            return [call.call(session_id, messages, texts) for call in calls]
+
+        return await self._file.run_in_thread(work)
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        last = (FAR, "") if cursor is None else position(cursor)
+        if wanted.until is not None:
+            last = min(last, (wanted.until, ""))
+        since = 0.0 if wanted.since is None else wanted.since
+        bounds = (*last, since, now - self._retention.session)
+
+        def work(db: sqlite3.Connection) -> list[Overview]:
+            with closing(db.execute(_OVERVIEW, bounds)) as rows:
+                found = (_overview(row, now) for row in rows)
+                return list(islice((row for row in found if wants(wanted, row)), limit + 1))
+
+        rows = await self._file.run_in_thread(work)
+        more = len(rows) > limit
+        return Page(rows[:limit], cursor_after(rows[limit - 1]) if more else None)
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        return await self._file.run(
+            lambda db: [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
+        )
+
+    async def used(self) -> int:
+        return await self._file.used()
+
+    def _forget(self, db: sqlite3.Connection) -> bool:
+        """Delete some expired calls and sessions. Returns True if there may be more."""
+        now = self._clock()
+        calls = db.execute(_OLD_CALLS, (now - self._retention.raw, AT_ONCE)).fetchall()
+        db.executemany(_DELETE_CALL, calls)
+        # Texts are shared by the calls of a session, so they are deleted with its last call.
+        db.executemany(_DELETE_TEXTS, {(session,) for session, *_ in calls})
+        oldest = now - self._retention.session
+        session = db.execute(_OLD_SESSION, (oldest,)).fetchone()
+        if session:
+            purge_part(db, session[0], oldest)
+        return len(calls) == AT_ONCE or session is not None
+
+
+def _overview(row: tuple[Any, ...], now: float) -> Overview:
+    *session, turns, tokens, errors, status, lease = row
+    return Overview(Session(*session), turns, tokens, errors, seen(status, lease, now))

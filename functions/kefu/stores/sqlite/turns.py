@@ -1,0 +1,271 @@
+"""Stores sessions and their messages in an SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from math import inf
+
+from kefu.sessions.model import (
+    LEASE,
+    BeginResult,
+    NewMessage,
+    Rating,
+    Retention,
+    Session,
+    SessionId,
+    StoredMessage,
+    TurnOutcome,
+)
+from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.file import SqliteFile
+from kefu.stores.turns import StoredTurn, date_of, is_error, newest_messages
+
+OWNED = {
+    "calls": "(message, number)",
+    "texts": "digest",
+    "turns": "question_id",
+    "titles": "session",
+    "trim_states": "session",
+}
+"""The tables whose rows belong to a session, with the key columns besides `session`."""
+
+AT_ONCE = 20
+"""Rows of each table that one transaction deletes. Few, because it holds the write lock."""
+
+DELETED = 0.0
+"""The value of `updated` that marks a session as being deleted. Readers treat it as expired."""
+
+FAR_ID = 1 << 62
+"""A message id greater than every real one."""
+
+_SESSION = (
+    "SELECT id, title, config, created, updated FROM sessions JOIN titles ON session = id"
+    " WHERE id = ? AND updated > ?"
+)
+_WITH_STATE = (
+    "SELECT id, title, config, created, updated, coalesce(state, '')"
+    " FROM sessions JOIN titles ON titles.session = id"
+    " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
+)
+_SAVE_STATE = (
+    "INSERT OR REPLACE INTO trim_states (session, state)"
+    " SELECT id, ?2 FROM sessions WHERE id = ?1 AND updated > ?3"
+)
+TURN = (
+    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again"
+    " FROM turns WHERE session = ?"
+)
+_BY_NUMBER = f"{TURN} AND question_id = ?"
+_BY_CLIENT = f"{TURN} AND client = ?"
+NEWEST = f"{TURN} AND question_id < ? ORDER BY question_id DESC LIMIT ?"
+_BEGIN = (
+    "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5)"
+    " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = turns + 1, status = 'pending',"
+    " lease = ?5 RETURNING turns"
+)
+_ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title) VALUES (?, ?)"
+_BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
+_ADD_TURN = (
+    "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
+    " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
+)
+_REOPEN = (
+    "UPDATE turns SET status = 'pending', lease = ?, answer = '', again = again + 1"
+    " WHERE session = ? AND question_id = ?"
+)
+_RENEW = (
+    "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ? AND again = ?"
+    " AND status = 'pending' AND lease > ?"
+)
+_LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
+_END_TURN = (
+    "UPDATE turns SET status = ?, answer = ?, answered = ? WHERE session = ? AND question_id = ?"
+)
+_END = "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ? WHERE id = ?"
+_COUNT = (
+    "INSERT INTO days VALUES (?, 1, ?, ?, ?) ON CONFLICT (date) DO UPDATE SET turns = turns + 1,"
+    " errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,"
+    " completion_tokens = completion_tokens + excluded.completion_tokens"
+)
+_PURGE = [
+    f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
+    f" (SELECT {key.strip('()')} FROM {table} WHERE session = ?1 LIMIT ?2)"
+    for table, key in OWNED.items()
+]
+_RATE = "UPDATE turns SET rating = ? WHERE session = ? AND client = ? AND answer <> ''"
+
+
+class SqliteTurns:
+    """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
+
+    def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
+        self._file = file
+        self._clock = clock
+        self._retention = retention
+
+    async def secret(self, candidate: str) -> str:
+        def work(db: sqlite3.Connection) -> str:
+            db.execute("INSERT OR IGNORE INTO secrets VALUES ('sessions', ?)", (candidate,))
+            found = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
+            return str(found[0])
+
+        return await self._file.run(work)
+
+    async def session(self, session_id: SessionId) -> Session | None:
+        wanted = session_id, self._clock() - self._retention.session
+
+        def work(db: sqlite3.Connection) -> Session | None:
+            row = db.execute(_WITH_STATE, wanted).fetchone()
+            return Session(*row) if row else None
+
+        return await self._file.run(work)
+
+    async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
+        def work(db: sqlite3.Connection) -> BeginResult:
+            with writing(db):
+                return self._begin(db, session, asked, now)
+
+        return await self._file.run(work)
+
+    def _begin(
+        self, db: sqlite3.Connection, session: Session, asked: NewMessage, now: float
+    ) -> BeginResult:
+        if self._session(db, session.id, now) is None:
+            if session.created_at != now:
+                raise KeyError(session.id)
+            purge(db, session.id)
+        client = asked.client_message_id
+        turn = None if client is None else turn_in(db, _BY_CLIENT, session.id, client)
+        lease = now + LEASE
+        if turn is not None:
+            if again := turn.met_again(now):
+                db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
+                return again
+            db.execute(_BEGIN_AGAIN, (now, lease, session.id))
+            db.execute(_REOPEN, (lease, session.id, turn.question_id))
+            turn = turn.begun_again(now)
+            return BeginResult(turn.message(now), again=turn.again)
+        first = (session.id, session.config_id, session.created_at, now, lease)
+        [(turns,)] = db.execute(_BEGIN, first).fetchall()
+        if turns == 1:
+            db.execute(_ADD_TITLE, (session.id, session.title))
+        turn = StoredTurn.begun(session.id, 2 * turns - 1, asked, now)
+        db.execute(_ADD_TURN, (session.id, turn.question_id, turn.question, lease, now, client))
+        return BeginResult(turn.message(now))
+
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        lease = now + LEASE
+        renewed = (lease, session_id, message_id, again, now - LEASE)
+
+        def work(db: sqlite3.Connection) -> bool:
+            with writing(db):
+                mine = db.execute(_RENEW, renewed).rowcount == 1
+                if mine:
+                    db.execute(_LISTED, (lease, session_id))
+            return mine
+
+        return await self._file.run(work)
+
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+    ) -> StoredMessage | None:
+        def work(db: sqlite3.Connection) -> StoredMessage | None:
+            with writing(db):
+                turn = self._turn(db, session_id, message_id, now)
+                if turn and turn.runs_for(again):
+                    turn = self._finish(db, turn, ended, now)
+            return turn.answer_message(now) if turn else None
+
+        return await self._file.run(work)
+
+    def _turn(
+        self, db: sqlite3.Connection, session_id: SessionId, message_id: int, now: float
+    ) -> StoredTurn | None:
+        there = self._session(db, session_id, now)
+        return turn_in(db, _BY_NUMBER, session_id, message_id) if there else None
+
+    def _finish(
+        self, db: sqlite3.Connection, turn: StoredTurn, ended: TurnOutcome, now: float
+    ) -> StoredTurn:
+        error = is_error(ended)
+        tokens = ended.prompt_tokens, ended.completion_tokens
+        place = (turn.session_id, turn.question_id)
+        db.execute(_END_TURN, (ended.status, ended.text, now, *place))
+        db.execute(_END, (ended.status, error, sum(tokens), turn.session_id))
+        db.execute(_COUNT, (date_of(now), error, *tokens))
+        return turn._replace(status=ended.status, answer=ended.text, answered_at=now)
+
+    async def messages(
+        self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
+    ) -> Sequence[StoredMessage]:
+        last = FAR_ID if before is None else before
+
+        def work(db: sqlite3.Connection) -> list[StoredMessage]:
+            if self._session(db, session_id, now) is None:
+                return []
+            with closing(db.execute(NEWEST, (session_id, last, limit))) as rows:
+                turns = (StoredTurn(session_id, *row) for row in rows)
+                return newest_messages(turns, before, limit, now)
+
+        return await self._file.run(work)
+
+    async def rate(
+        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+    ) -> bool:
+        def work(db: sqlite3.Connection) -> bool:
+            if self._session(db, session_id, self._clock()) is None:
+                return False
+            return db.execute(_RATE, (rating, session_id, client_message_id)).rowcount == 1
+
+        return await self._file.run(work)
+
+    async def save_trim_state(self, session_id: SessionId, state: str) -> None:
+        row = session_id, state, self._clock() - self._retention.session
+        await self._file.run(lambda db: db.execute(_SAVE_STATE, row).rowcount)
+
+    async def delete(self, session_id: SessionId) -> None:
+        def part(db: sqlite3.Connection) -> bool:
+            with writing(db):
+                return purge_part(db, session_id, DELETED)
+
+        mark = "UPDATE sessions SET updated = ? WHERE id = ?"
+        await self._file.run(lambda db: db.execute(mark, (DELETED, session_id)).rowcount)
+        while await self._file.run_in_thread(part):
+            pass
+        await self._file.wipe()
+
+    def _session(self, db: sqlite3.Connection, session_id: str, now: float) -> Session | None:
+        oldest = now - self._retention.session
+        row = db.execute(_SESSION, (session_id, oldest)).fetchone()
+        return Session(*row) if row else None
+
+
+def turn_in(
+    db: sqlite3.Connection, sql: str, session_id: SessionId, key: object
+) -> StoredTurn | None:
+    row = db.execute(sql, (session_id, key)).fetchone()
+    return StoredTurn(session_id, *row) if row else None
+
+
+def purge(db: sqlite3.Connection, session_id: str) -> None:
+    """Delete all rows of a session."""
+    while purge_part(db, session_id, inf):
+        pass
+
+
+def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
+    """Delete some rows of a session if its `updated` is at most `latest`.
+
+    Returns True if there are more rows. The row in `sessions` is deleted last, so that a later
+    clean-up finds a session whose deletion was interrupted.
+    """
+    found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    if found is None or found[0] > latest:
+        return False
+    gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
+    if max(gone) == AT_ONCE:
+        return True
+    db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    return False

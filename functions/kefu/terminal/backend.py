@@ -1,0 +1,130 @@
+"""Opens the model of `kefu chat`, and its sessions."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from kefu.agent.events import AgentSessionId, HistorySink, Log
+from kefu.agent.react import AgentSession, Resumed, create_agent_session, fork, resume
+from kefu.bootstrap.clock import SystemClock
+from kefu.errors import HistoryUnavailable
+from kefu.stores.jsonl import JsonlHistorySink
+from kefu.stores.session_logs import logs_at, sink_at, xml_at
+from kefu.stores.sqlite.history import SqliteHistorySink
+from kefu.stores.stream_sink import StreamSink
+from kefu.terminal.callbacks import Callbacks
+from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.logs import session_ending_in
+from kefu.terminal.model import OpenModel
+from kefu.terminal.options import (
+    deps_of,
+    model_of,
+    options_of,
+    settings_of,
+    tools_of,
+    workplace_of,
+)
+from kefu.upstream.kefu_server import KefuServer
+
+
+class Backend:
+    """The model of the chat and its sessions. One session is open at a time."""
+
+    def __init__(self, flags: ChatFlags, callbacks: Callbacks) -> None:
+        """Raises WrongUse."""
+        self._flags = flags
+        self._callbacks = callbacks
+        self._clock = SystemClock()
+        settings = settings_of(flags)
+        self._chosen = model_of(flags, settings, callbacks.status)
+        self.model = self._chosen.name
+        remote = self._chosen.kind == "remote" and not flags.server
+        self._open_model = OpenModel(settings, self._chosen, keys=remote)
+        self._workplace = workplace_of(flags, self._clock)
+        self.tools = tools_of(flags, self._workplace, self._chosen.kind)
+        self.logs = logs_at(flags.log_dir)
+        self._deps = deps_of(flags, settings, self._open_model.relay, callbacks, self.tools)
+        self._options = options_of(flags, settings, self.model)
+        self._open_logs: dict[AgentSessionId, JsonlHistorySink | SqliteHistorySink] = {}
+
+    @property
+    def notice(self) -> str:
+        """A notice about the model for the user; empty if there is none."""
+        answers = self._chosen.kind == "remote" and self._open_model.pool.keys
+        return "" if answers else self._chosen.notice
+
+    async def warm(self) -> None:
+        """Wait until the model is ready. Raises WrongUse if it cannot start or has no key."""
+        await self._open_model.warm()
+
+    async def aclose(self) -> None:
+        """Release all resources."""
+        await self._workplace.processes.aclose()
+        await self._open_model.aclose()
+
+    def leave_chat(self) -> None:
+        """After turns were removed: they are removed from the server's view, too."""
+        if isinstance(server := self._chosen.upstream, KefuServer):
+            server.forget()
+
+    async def end(self, session: AgentSession, reason: str) -> None:
+        """Write the end of the session and release its log, so that it can be resumed."""
+        await session.close(reason)
+        if log := self._open_logs.pop(session.id, None):
+            log.close()
+
+    def open(self, session_id: AgentSessionId, resume_id: str | None = None) -> AgentSession:
+        """Open a new session with this id, or resume one. Raises WrongUse.
+
+        `resume_id` is the end of the id of the session to resume; the flags may name one, too.
+        """
+        try:
+            past = self._past(session_id, resume_id)
+            session_id = past.session_id if past else session_id
+            sinks = self._sinks(session_id)
+        except (HistoryUnavailable, ValueError) as error:
+            raise WrongUse(str(error)) from error
+        deps = replace(self._deps, new_id=lambda: session_id, history_sinks=sinks)
+        return create_agent_session(deps, replace(self._options, resumed=past))
+
+    def log_of(self, session_id: AgentSessionId) -> str | None:
+        """The location of the session's log; None if it is not logged."""
+        return None if self._flags.no_log else self.logs.place(session_id)
+
+    def _past(self, new_id: AgentSessionId, resume_id: str | None) -> Resumed | None:
+        flags = self._flags
+        wanted = resume_id or flags.resume
+        if flags.continue_ and not resume_id:
+            wanted = next(iter(self.logs.ids()), None)
+            if wanted is None:
+                raise WrongUse(f"there is no session in {flags.log_dir} to resume")
+        if wanted:
+            return resume(self._read(wanted))
+        if not flags.fork:
+            return None
+        name, _, turn = flags.fork.partition(":")
+        copied = fork(self._read(name), new_id, int(turn) if turn else None)
+        if not flags.no_log:
+            self.logs.keep(new_id, copied)
+            return resume(self.logs.read(new_id))
+        return resume(Log(copied, (), len(copied)))
+
+    def _read(self, ending: str) -> Log:
+        log = self.logs.read(session_ending_in(self.logs, ending))
+        for notice in log.notices:
+            self._callbacks.warn(notice)
+        return log
+
+    def _sinks(self, session_id: AgentSessionId) -> list[HistorySink]:
+        flags = self._flags
+        sinks: list[HistorySink] = []
+        if flags.json:
+            sinks.append(StreamSink(sys.stdout.buffer, self._callbacks.gone))
+        if not flags.no_log:
+            log = sink_at(flags.log_dir, session_id)
+            self._open_logs[session_id] = log
+            sinks.append(log)
+            if flags.xml:
+                sinks.append(xml_at(flags.log_dir, session_id))
+        return sinks

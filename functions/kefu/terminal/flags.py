@@ -1,0 +1,59 @@
+"""The arguments of `kefu chat`, and the error for invalid ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LOG_DIR = "history"
+
+_MOST_DIGITS = 9
+
+
+class WrongUse(Exception):
+    """A command has invalid arguments. The message is for the user."""
+
+
+class ChatFlags(NamedTuple):
+    """The arguments of `kefu chat`."""
+
+    question: str | None = None
+    once: bool = False
+    json: bool = False
+    server: str | None = None
+    origin: str | None = None
+    user_token: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    system: str | None = None
+    preset: str | None = None
+    tools: str | None = None
+    allow_host: tuple[str, ...] = ()
+    approve: bool = False
+    tool_policy: str = "skip"
+    max_steps: int = 100
+    max_prompt_tokens: int | None = None
+    warn_prompt_tokens: int | None = None
+    budget_action: str | None = None
+    tokenizer_model: str | None = None
+    log_dir: str = LOG_DIR
+    no_log: bool = False
+    xml: bool = False
+    resume: str | None = None
+    fork: str | None = None
+    continue_: bool = False
+
+    def problem(self) -> str | None:
+        """The error message for arguments that exclude each other; None if there are none."""
+        most, warn = self.max_prompt_tokens, self.warn_prompt_tokens
+        if most is not None and warn is not None and warn > most:
+            return "--warn-prompt-tokens is above --max-prompt-tokens"
+        if sum((bool(self.resume), bool(self.fork), self.continue_)) > 1:
+            return "--resume, --fork and --continue exclude each other"
+        _, colon, turn = (self.fork or "").partition(":")
+        if colon and not (turn.isdecimal() and len(turn) <= _MOST_DIGITS):
+            return f"--fork ID:TURN: {turn[:40]!r} is not the number of a turn"
+        if self.server and (self.model or self.base_url or self.system or self.tools):
+            return "a server has its own model, system prompt and no tools for you to choose"
+        if not self.server and (self.origin or self.user_token):
+            return "--origin and --user-token are for --server"
+        return None

@@ -1,0 +1,73 @@
+"""Opens the model of the settings for one user: its keys, its relay and its connections."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.options import time_limits
+from kefu.bootstrap.upstream import ChosenModel
+from kefu.relay.chunks import Completion, Usage
+from kefu.relay.collected import Collected
+from kefu.relay.completion_stream import Call
+from kefu.relay.key_pool import KeyPool
+from kefu.relay.options import RelayOptions
+from kefu.relay.relay import Relay
+from kefu.settings import Settings
+from kefu.stores.memory.store import MemoryStore
+from kefu.terminal.flags import WrongUse
+from kefu.terminal.keys import KeysByReference
+
+
+class Completed(NamedTuple):
+    """A complete output of the model."""
+
+    text: str
+    usage: Usage | None
+
+
+class OpenModel:
+    """A model that one user asks."""
+
+    def __init__(self, settings: Settings, chosen: ChosenModel, *, keys: bool) -> None:
+        """`keys`: whether the model needs the API keys of the settings."""
+        clock = self._clock = SystemClock()
+        self._upstream = chosen.upstream
+        self.pool = KeyPool(settings.keys if keys else ("local",))
+        self._keys = (
+            KeysByReference(settings, self.pool, clock.now)
+            if keys and settings.keys_place
+            else None
+        )
+        # The long limits: no widget's timers run here, so a slow model may take its time.
+        limits = time_limits(settings.model_copy(update={"patience": "slow"}))
+        # A short default: only one user waits for a key that cools down.
+        cooldown = settings.cooldown if "cooldown" in settings.model_fields_set else 5.0
+        options = RelayOptions(limits, cooldown=cooldown)
+        if self._keys:
+            options = options._replace(keys_ready=self._keys.ready)
+        self.relay = Relay(chosen.upstream, self.pool, MemoryStore(clock.now), clock, options)
+
+    async def warm(self) -> None:
+        """Wait until the model is ready. Raises WrongUse if it cannot start or has no key."""
+        if self._keys:
+            await self._keys.ready()
+            if not self.pool.keys and (trouble := self._keys.trouble):
+                raise WrongUse(f"LONGCAT_API_KEYS leads to no key: {trouble}")
+        try:
+            await self._upstream.warm()
+        except RuntimeError as error:
+            raise WrongUse(str(error)) from error
+
+    async def complete(self, body: bytes, model: str) -> Completed:
+        """The whole answer to a request. Raises the relay's KefuErrors."""
+        completion = Completion("kefu", model, int(self._clock.now()))
+        call, collected = Call(body, completion, self._clock.monotonic()), Collected()
+        await self.relay.complete(call, collected.add)
+        return Completed(collected.content, call.completion.usage)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._keys:
+            await self._keys.aclose()
+        await self._upstream.aclose()

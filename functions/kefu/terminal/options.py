@@ -1,0 +1,139 @@
+"""Converts the flags and the settings into the options of the agent, its model and its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits, ToolPolicy
+from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
+from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.upstream import ChosenModel, choose_model
+from kefu.context import message_counter
+from kefu.context.tokens import counter as counter_of
+from kefu.errors import TiktokenMissing, UnknownCounter
+from kefu.relay.relay import Relay
+from kefu.settings import ConfigurationError, Settings, load
+from kefu.terminal.callbacks import Callbacks
+from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.ids import new_id
+from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.public_web import PublicWeb
+
+
+def settings_of(flags: ChatFlags) -> Settings:
+    """The settings, with the values that flags replace. Raises WrongUse."""
+    given = {
+        "KEFU_MODEL": flags.model,
+        "KEFU_UPSTREAM_URL": flags.base_url,
+        "KEFU_SYSTEM_PROMPT": flags.system,
+    }
+    if flags.base_url and not _is_address(flags.base_url):
+        raise WrongUse("--base-url is not a URL such as https://api.example.com/v1")
+    try:
+        settings = load({name: value for name, value in given.items() if value is not None})
+    except ConfigurationError as error:
+        raise WrongUse(f"the configuration is wrong.\n{error}") from error
+    return _with_preset(settings, flags) if flags.preset and not flags.server else settings
+
+
+def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
+    preset = settings.presets.get(flags.preset or "")
+    if preset is None:
+        known = ", ".join(settings.presets) or "none"
+        where = settings.config_file or "kefu.toml, which does not exist here"
+        raise WrongUse(f"there is no preset {flags.preset} in {where}; presets there: {known}")
+    values = preset.model_dump(exclude_none=True)
+    for name in ("model", "system_prompt"):
+        if name in values and (flags.model if name == "model" else flags.system) is not None:
+            del values[name]
+    return settings.model_copy(update=values)
+
+
+def model_of(
+    flags: ChatFlags, settings: Settings, on_progress: Callable[[str], None]
+) -> ChosenModel:
+    """The model of the settings, or the server of `--server`. Raises WrongUse."""
+    if flags.server:
+        if not _is_address(flags.server):
+            raise WrongUse(f"{flags.server!r} is not an address such as https://chat.example.com")
+        visitor = Visitor(
+            flags.origin or "",
+            flags.user_token or "",
+            settings.admin_token.get_secret_value(),
+            flags.preset or "",
+        )
+        return ChosenModel(KefuServer(flags.server, visitor), "remote", flags.server, "")
+    return choose_model(settings, on_progress)
+
+
+def _is_address(text: str) -> bool:
+    parts = urlsplit(text)
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:
+    hosts = frozenset(host.lower() for host in flags.allow_host)
+    return Workplace(Path.cwd(), clock.now, PublicWeb().get, hosts)
+
+
+def tools_of(flags: ChatFlags, workplace: Workplace, kind: str) -> Mapping[str, Tool]:
+    """The tools that the model may use, by name. Raises WrongUse for an unknown tool."""
+    # The small local model does not understand the rules for tools and answers better without.
+    wanted = flags.tools or ("none" if kind != "remote" else None)
+    if flags.server or wanted == "none":
+        return {}
+    names = [name.strip() for name in (wanted or ",".join(TOOLS)).split(",") if name.strip()]
+    if unknown := [name for name in names if name not in TOOLS]:
+        raise WrongUse(f"there is no tool {unknown[0]}; there are: {', '.join(TOOLS)}")
+    if not workplace.hosts and flags.tools is None:
+        names.remove("http_get")  # it may fetch from no host
+    return {tool.name: tool for tool in tools_for(workplace, names)}
+
+
+def deps_of(
+    flags: ChatFlags,
+    settings: Settings,
+    relay: Relay,
+    callbacks: Callbacks,
+    tools: Mapping[str, Tool],
+) -> AgentDeps:
+    """The parts that the agent needs, without the sinks of its session. Raises WrongUse."""
+    name = f"tiktoken:{flags.tokenizer_model}" if flags.tokenizer_model else settings.counter
+    try:
+        counter = message_counter(name)
+    except (UnknownCounter, TiktokenMissing) as error:
+        raise WrongUse(str(error)) from error
+    if flags.tokenizer_model and counter_of(name).approximate:
+        callbacks.warn(
+            f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates"
+        )
+    return AgentDeps(
+        relay=relay,
+        clock=SystemClock(),
+        new_id=new_id,
+        counter=counter,
+        counter_name=name,
+        tools=tools,
+        on_event=callbacks.event,
+        on_piece=callbacks.piece,
+        warn=callbacks.warn,
+        approve=callbacks.approve if flags.approve else None,
+    )
+
+
+def options_of(flags: ChatFlags, settings: Settings, model: str) -> AgentOptions:
+    action: BudgetAction = flags.budget_action or "reject"  # type: ignore[assignment]
+    policy: ToolPolicy = flags.tool_policy  # type: ignore[assignment]
+    return AgentOptions(
+        model=model,
+        mode="once" if flags.once else "interactive",
+        system_prompt="" if flags.server else settings.system_prompt,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        max_steps=flags.max_steps,
+        limits=TokenLimits(flags.max_prompt_tokens, flags.warn_prompt_tokens, action),
+        tool_policy=policy,
+        working_directory=str(Path.cwd()),
+    )

@@ -1,0 +1,70 @@
+"""The transport below httpx: aiohttp's connections and parser, which are written in C.
+
+Imports both libraries, so other modules import it with the first request. The reasons for a
+transport of our own are in docs/decisions/0042-reading-without-a-task.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import aiohttp
+import httpx
+
+BODY: Final = "kefu.body"
+"""The response's extension with aiohttp's `StreamReader`. A read of httpx that is cancelled ends
+the response; a read of this one can be tried again.
+"""
+
+_NO_LIMIT = aiohttp.ClientTimeout(total=None)
+
+
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """Raises the errors of aiohttp, and OSError."""
+
+    def __init__(
+        self, open_session: Callable[[], aiohttp.ClientSession], proxy: httpx.Proxy | None
+    ) -> None:
+        """`open_session` is called with the first request, because it needs the event loop."""
+        self._open_session = open_session
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy = str(proxy.url) if proxy else None
+        self._proxy_auth = aiohttp.BasicAuth(*proxy.auth) if proxy and proxy.auth else None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._session = session = self._session or self._open_session()
+        response = await session.request(
+            request.method,
+            str(request.url),
+            headers=request.headers.multi_items(),
+            data=request.content or None,
+            allow_redirects=False,
+            proxy=self._proxy,
+            proxy_auth=self._proxy_auth,
+            timeout=_NO_LIMIT,
+        )
+        return httpx.Response(
+            response.status,
+            headers=response.raw_headers,
+            stream=_Body(response),
+            request=request,
+            extensions={"http_version": b"HTTP/1.1", BODY: response.content},
+        )
+
+    async def aclose(self) -> None:
+        if self._session:
+            await self._session.close()
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._response.content.iter_any()
+
+    async def aclose(self) -> None:
+        """Close the connection, unless the body was read to its end."""
+        self._response.release()
+        await self._response.wait_for_close()

@@ -1,0 +1,1 @@
+"""Reads the pages of a site, and obeys its robots.txt."""

@@ -1,0 +1,247 @@
+"""Reads all pages of a site below one address, and reports the reason for each one that it
+skips.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from kefu.knowledge.extract.files import READERS, Unreadable
+from kefu.knowledge.extract.html import Html, read_html
+from kefu.knowledge.frame import FEWEST
+from kefu.knowledge.learning import Outcome, State
+from kefu.knowledge.pages import Page
+from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused
+from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
+
+PAGES = 2000
+"""Of a site at most."""
+
+SECONDS = 1800.0
+"""For a whole site."""
+
+PAUSE = 1.0
+"""Seconds between two requests to a host, unless robots.txt asks for more."""
+
+LONGEST_PAUSE = 30.0
+"""Seconds. A robots.txt that asks for more is obeyed by reading nothing."""
+
+_HTML = frozenset({"text/html", "application/xhtml+xml", ""})
+_READERS = {
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "text/csv": ".csv",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+}
+_NOT_TEXT = (
+    ".7z .avi .css .gif .gz .ico .jpeg .jpg .js .json .mov .mp3 .mp4 .png .svg .tar .webp .woff"
+    " .woff2 .xml .zip"
+)
+_NO_PAGES = tuple(_NOT_TEXT.split())
+
+
+class Crawler:
+    """One run over one site. It sends one request at a time."""
+
+    def __init__(
+        self,
+        start: str,
+        fetcher: Fetcher,
+        agent: str,
+        known: Mapping[str, State],
+        note: Callable[[Outcome], None],
+    ) -> None:
+        """`known`: the pages of the last run. `note` is called after each page."""
+        self._start = start
+        self._fetcher = fetcher
+        self._agent = agent
+        self._known = known
+        self._note = note
+        self._robots: Robots | None = None
+        self._first: Fetched | None = None
+        """The start page, which is read before the others."""
+        self._queue = deque[str]()
+        self._queued = set[str]()
+        self._outcomes = dict[str, Outcome]()
+        self._raw = dict[str, tuple[bytes, str]]()
+        """The first pages as they came: a site of few pages is read differently."""
+
+    async def run(self) -> list[Outcome]:
+        """Read the site. A page that fails does not raise: its outcome has the reason."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SECONDS
+        try:
+            await self._open()
+        except Refused as error:
+            self._add(self._missed(self._start, error))
+            return list(self._outcomes.values())
+        while self._queue and len(self._outcomes) < PAGES and loop.time() < until:
+            url = self._queue.popleft()
+            self._add(await self._visit(url))
+            if self._queue:
+                await self._pause()
+        for url in self._queue:
+            limit = f"more than {PAGES} pages" if loop.time() < until else "no time was left"
+            kept = url in self._known
+            self._add(Outcome(url, "kept" if kept else "skipped", limit))
+        self._read_few()
+        return list(self._outcomes.values())
+
+    async def one(self) -> Outcome:
+        """Read only the start page."""
+        try:
+            return self._read(await self._get(self._start))
+        except Refused as error:
+            return self._missed(self._start, error)
+
+    async def _open(self) -> None:
+        """Read the rules of the host, the start page and the sitemaps. Raises Refused.
+
+        The start may redirect to another host: `example.com` often leads to `www.example.com`.
+        """
+        self._robots = await read_robots(self._start, self._agent, self._get)
+        if not self._robots.allows(self._start):
+            raise Refused("robots.txt does not allow it", "skipped")
+        self._first = await self._get(self._start)
+        if urlsplit(self._first.url).netloc != urlsplit(self._start).netloc:
+            self._robots = await read_robots(self._first.url, self._agent, self._get)
+        if self._robots.delay > LONGEST_PAUSE:
+            raise Refused("robots.txt asks for too long pauses", "skipped")
+        self._start = self._first.url
+        self._enqueue(self._start)
+        for url in await read_sitemaps(self._start, self._robots, self._get):
+            self._enqueue(url)
+        for url in self._known:
+            self._enqueue(url)
+
+    async def _get(self, url: str) -> Fetched:
+        found = await self._fetcher.get(url, self._known, lambda _: "")
+        await self._pause()
+        return found
+
+    async def _pause(self) -> None:
+        if not self._fetcher.is_local:
+            await asyncio.sleep(max(PAUSE, self._robots.delay if self._robots else 0))
+
+    def _enqueue(self, url: str) -> None:
+        url = url.partition("#")[0]
+        if url not in self._queued and self._in_scope(url):
+            self._queued.add(url)
+            self._queue.append(url)
+
+    def _in_scope(self, url: str) -> bool:
+        try:
+            start, parts = urlsplit(self._start), urlsplit(url)
+        except ValueError:
+            return False
+        folder = start.path.rpartition("/")[0] + "/"
+        return (
+            (parts.scheme, parts.netloc) == (start.scheme, start.netloc)
+            and (parts.path or "/").startswith(folder)
+            and not parts.path.lower().endswith(_NO_PAGES)
+        )
+
+    def _may(self, url: str) -> str:
+        if not self._in_scope(url):
+            return "leads to another site or folder"
+        if self._robots and not self._robots.allows(url):
+            return "robots.txt does not allow it"
+        return ""
+
+    async def _visit(self, url: str) -> Outcome:
+        try:
+            if url == self._start and self._first:
+                found, self._first = self._first, None
+            else:
+                found = await self._fetcher.get(url, self._known, self._may)
+            if found.unchanged:
+                return Outcome(found.url, "unchanged", state={**self._known[found.url], "gone": 0})
+            if found.url != url:
+                # The target may be in the queue as well. Whichever comes first is learnt.
+                if found.url in self._queued:
+                    return Outcome(url, "skipped", f"leads to {found.url}")
+                self._queued.add(found.url)
+            return self._read(found)
+        except Refused as error:
+            return self._missed(url, error)
+
+    def _read(self, found: Fetched) -> Outcome:
+        """Read one page. Raises Refused."""
+        if found.type not in _HTML:
+            return self._read_file(found)
+        read = read_html(found.body, found.url)
+        if not read.indexed:
+            raise Refused("asks not to be indexed (noindex)", "skipped")
+        for link in read.links:
+            self._enqueue(link)
+        canonical = read.canonical.partition("#")[0]
+        if canonical and canonical != found.url and self._in_scope(canonical):
+            self._enqueue(canonical)
+            return Outcome(found.url, "skipped", f"is the same page as {canonical}")
+        _check_text(read)
+        if len(self._raw) < FEWEST:
+            self._raw[found.url] = found.body, found.url
+        return self._learnt(read.page, found)
+
+    def _read_file(self, found: Fetched) -> Outcome:
+        end = _READERS.get(found.type)
+        if end is None:
+            raise Refused(f"{found.type} is not read", "skipped")
+        try:
+            return self._learnt(READERS[end](found.body, found.url), found)
+        except Unreadable as error:
+            raise Refused(str(error)) from None
+
+    def _learnt(self, page: Page, found: Fetched) -> Outcome:
+        digest = _digest(page)
+        state: dict[str, str | int] = {"digest": digest}
+        state |= {"etag": found.etag} if found.etag else {}
+        state |= {"modified": found.modified} if found.modified else {}
+        if self._known.get(page.url, {}).get("digest") == digest:
+            return Outcome(page.url, "unchanged", state=state)
+        return Outcome(page.url, "learnt", page=page, state=state)
+
+    def _missed(self, url: str, error: Refused) -> Outcome:
+        """The outcome for a known page that failed: its last text is used, unless it is missing
+        again.
+        """
+        known = self._known.get(url)
+        if known is None or error.kind == "skipped":
+            return Outcome(url, error.kind, str(error))
+        gone = int(known.get("gone", 0)) + (error.status in {404, 410})
+        if gone > 1:
+            return Outcome(url, "failed", f"{error}, for the second time: forgotten")
+        reason = f"{error}: its last text is kept"
+        return Outcome(url, "kept", reason, state={**known, "gone": gone})
+
+    def _add(self, outcome: Outcome) -> None:
+        self._outcomes[outcome.url] = outcome
+        self._note(outcome)
+
+    def _read_few(self) -> None:
+        """Use only the main parts of the pages if there are too few to find a common frame."""
+        count = sum(one.kind in {"learnt", "unchanged", "kept"} for one in self._outcomes.values())
+        for url, (body, address) in self._raw.items() if count < FEWEST else ():
+            if (outcome := self._outcomes[url]).page:
+                page = read_html(body, address, whole=False).page
+                self._outcomes[url] = outcome._replace(page=page)
+
+
+def _check_text(read: Html) -> None:
+    if read.asks_for_login:
+        raise Refused("asks for a sign-in", "skipped")
+    if read.needs_script:
+        raise Refused("shows its text only with JavaScript", "skipped")
+    if not read.page.blocks:
+        raise Refused("has no text", "skipped")
+
+
+def _digest(page: Page) -> str:
+    text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()

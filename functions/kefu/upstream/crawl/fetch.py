@@ -1,0 +1,168 @@
+"""GET for one page: only from an allowed address, with limits of size, time and redirects.
+
+The host name is resolved here, and the request goes to the address that was checked. So a name that
+resolves to another address afterwards has no effect (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+from urllib.parse import urljoin
+
+import httpx
+
+from kefu.knowledge.learning import State
+from kefu.upstream.public_web import Address, is_public
+
+LARGEST = 5 << 20
+"""Bytes of a page."""
+
+TIMEOUT = 20.0
+"""Seconds for a whole page."""
+
+REDIRECTS = 5
+
+
+class Refused(Exception):
+    """The page was not read. The message is shown in the report."""
+
+    def __init__(
+        self, reason: str, kind: Literal["skipped", "failed"] = "failed", status: int = 0
+    ) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.status = status
+
+
+class Fetched(NamedTuple):
+    url: str
+    """After redirects."""
+    type: str
+    """The media type, in lower case."""
+    body: bytes
+    """Empty for a page that did not change."""
+    unchanged: bool
+    etag: str
+    modified: str
+
+
+class Fetcher:
+    def __init__(
+        self,
+        agent: str,
+        allowed: Callable[[Address], bool] = is_public,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._allowed = allowed
+        self._timeout = timeout
+        self._client = httpx.AsyncClient(
+            follow_redirects=False,
+            timeout=timeout,
+            trust_env=False,
+            headers={"User-Agent": agent, "Accept": "text/html, text/*, */*;q=0.1"},
+        )
+        self.requests = 0
+        self.bodies = 0
+        """Responses whose body was read."""
+        self.is_local = False
+        """Whether the last request went to this machine itself."""
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def get(
+        self,
+        url: str,
+        known: Mapping[str, State],
+        may: Callable[[str], str],
+        limit: int = LARGEST,
+    ) -> Fetched:
+        """Read a page, and follow its redirects.
+
+        `known` has the `etag` and `modified` of the pages of the last run. `may` returns the
+        reason why an address must not be read, or "". Raises Refused.
+        """
+        seen = set[str]()
+        for _ in range(REDIRECTS + 1):
+            if url in seen:
+                raise Refused("redirects in a circle")
+            seen.add(url)
+            if reason := may(url):
+                raise Refused(reason, "skipped")
+            result = await self._one(url, known.get(url, {}), limit)
+            if isinstance(result, Fetched):
+                return result
+            url = result
+        raise Refused(f"more than {REDIRECTS} redirects")
+
+    async def _one(self, url: str, known: State, limit: int) -> Fetched | str:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._read(url, known, limit)
+        except TimeoutError:
+            raise Refused(f"not complete within {self._timeout:g} s") from None
+        except httpx.InvalidURL:
+            raise Refused("not a valid address", "skipped") from None
+        except (httpx.HTTPError, OSError) as error:
+            raise Refused(f"could not be fetched ({type(error).__name__})") from None
+
+    async def _read(self, url: str, known: State, limit: int) -> Fetched | str:
+        target = httpx.URL(url)
+        address = await self._address(target)
+        headers = {"Host": target.netloc.decode()}
+        if etag := known.get("etag"):
+            headers["If-None-Match"] = str(etag)
+        if modified := known.get("modified"):
+            headers["If-Modified-Since"] = str(modified)
+        self.requests += 1
+        async with self._client.stream(
+            "GET",
+            target.copy_with(host=address),
+            headers=headers,
+            extensions={"sni_hostname": target.host},
+        ) as response:
+            status = response.status_code
+            if status in {301, 302, 303, 307, 308} and "location" in response.headers:
+                return urljoin(url, response.headers["location"]).partition("#")[0]
+            etag, modified = (response.headers.get(name, "") for name in ("etag", "last-modified"))
+            if status == 304:
+                return Fetched(url, "", b"", unchanged=True, etag=etag, modified=modified)
+            if status != 200:
+                raise _refusal(status, response.reason_phrase)
+            body = await self._body(response, limit)
+            type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            return Fetched(url, type, body, unchanged=False, etag=etag, modified=modified)
+
+    async def _body(self, response: httpx.Response, limit: int) -> bytes:
+        self.bodies += 1
+        body = bytearray()
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > limit:
+                raise Refused(f"larger than {limit >> 20} MB", "skipped")
+        return bytes(body)
+
+    async def _address(self, url: httpx.URL) -> str:
+        """Resolve the host to an allowed address. Raises Refused."""
+        loop = asyncio.get_running_loop()
+        port = url.port or (443 if url.scheme == "https" else 80)
+        try:
+            found = await loop.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+        except OSError:
+            raise Refused(f"the name {url.host} has no address") from None
+        addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
+        for address in addresses:
+            if self._allowed(address):
+                self.is_local = address.is_loopback
+                return str(address)
+        raise Refused(f"{addresses[0]} is not a public address", "skipped")
+
+
+def _refusal(status: int, phrase: str) -> Refused:
+    if status in {401, 403, 407}:
+        return Refused(f"asks for a sign-in ({status} {phrase})", "skipped", status)
+    return Refused(f"{status} {phrase}".strip(), "failed", status)

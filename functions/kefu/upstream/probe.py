@@ -1,0 +1,59 @@
+"""HTTP requests of `kefu doctor`: single requests, and one that records the arrival of each
+piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import httpx
+
+_TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
+_ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
+_LARGEST: Final = 1024 * 1024
+
+
+class Unreachable(Exception):
+    """There was no HTTP response; the text is the cause."""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+    arrivals: tuple[float, ...] = ()
+    """When each event of a stream arrived, in seconds after the request."""
+
+
+def ask(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    json: object = None,
+    monotonic: Callable[[], float] = lambda: 0.0,
+) -> Answer:
+    """Send a request, and read the response up to 1 MB. Raises Unreachable.
+
+    `monotonic`: the clock for `arrivals`.
+    """
+    body, start = b"", monotonic()
+    arrivals: list[float] = []
+    try:
+        with (
+            httpx.Client(timeout=_TIMEOUT) as client,
+            client.stream(method, url, headers=headers, json=json) as response,
+        ):
+            for piece in response.iter_bytes():
+                body += piece
+                arrivals += [monotonic() - start] * piece.count(b"data:")
+                if len(body) > _LARGEST:
+                    break
+            return Answer(response.status_code, dict(response.headers), body, tuple(arrivals))
+    except httpx.TimeoutException:
+        raise Unreachable("it does not answer in time") from None
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        raise Unreachable(_ERRNO.sub("", str(error)) or type(error).__name__) from None

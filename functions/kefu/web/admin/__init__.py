@@ -1,0 +1,1 @@
+"""The operator's panel: its authentication, and the content of its pages."""

@@ -1,0 +1,103 @@
+"""Exports a session and its upstream calls as Markdown, for incident reports.
+
+Texts of visitors and of models are put into code blocks with a fence longer than any inside. So a
+Markdown viewer renders no link and loads no image from these texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kefu.sessions.model import CallRecord, Session, StoredMessage
+from kefu.web.transcript import moment
+
+_TICKS = re.compile("`+")
+_WORD = re.compile("[a-z_]{1,40}")
+_WHO = {"user": "Visitor", "assistant": "Assistant"}
+_BESIDE = ("trimmed", "attempts")
+"""Fields of a call's metadata that `_facts` writes as list items."""
+
+
+def markdown(
+    session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
+) -> str:
+    """Return the Markdown: each message, followed by the upstream calls made for it."""
+    parts = [f"# Session {session.id}", _block(session.title, "text")]
+    parts.append(f"Began {moment(session.created_at)}, last message {moment(session.updated_at)}.")
+    for one in messages:
+        status = "" if one.status == "ok" else f" ({one.status})"
+        who = _WHO.get(one.role, one.role)
+        parts += [f"## {one.id}. {who}, {moment(one.created_at)}{status}"]
+        parts += [_block(one.content, "text")]
+        made = [call for call in calls if call.message_id == one.id]
+        for place, call in enumerate(made, 1):
+            parts += _call(place, call)
+    return "\n\n".join(parts) + "\n"
+
+
+def _call(place: int, call: CallRecord) -> Iterator[str]:
+    meta = json.loads(call.meta)
+    yield f"### Call {place} for message {call.message_id}"
+    yield "\n".join(f"- {fact}" for fact in _facts(call, meta))
+    request = None if call.request is None else call.request.decode(errors="replace")
+    for name, text in (("Sent", request), ("Came back", call.response), ("Error", call.error)):
+        if text is None:
+            missing = "none" if name == "Error" else "not kept, or there was nothing"
+            yield f"{name}: {missing}."
+        else:
+            yield f"{name}:"
+            yield _json(text)
+    yield "Beside it:"
+    yield _json(json.dumps({name: meta[name] for name in meta if name not in _BESIDE}))
+
+
+def _facts(call: CallRecord, meta: dict[str, Any]) -> Iterator[str]:
+    yield f"{moment(call.created_at)}, {call.duration:.2f} s in all"
+    if call.ttft is not None:
+        yield f"first word after {call.ttft:.2f} s"
+    if meta.get("purpose") == "summary":
+        yield "for a summary of older messages"
+    if meta.get("purpose") == "search":
+        yield "for words to search the site's pages with"
+    yield "whole" if call.stream_complete else "not whole"
+    if _WORD.fullmatch(call.finish_reason or ""):  # the upstream sends it, so it is not trusted
+        yield f"finished: {call.finish_reason}"
+    if call.prompt_tokens is not None:
+        yield f"{call.prompt_tokens} tokens asked, {call.completion_tokens} answered"
+    for attempt in meta.get("attempts", ()):
+        cooling = ", cooling down since" if attempt["rested"] else ""
+        yield f"key {attempt['key']}: {attempt['outcome']} after {attempt['ms']} ms{cooling}"
+    if trimmed := meta.get("trimmed"):
+        yield from _trimmed(trimmed)
+
+
+def _trimmed(trimmed: dict[str, Any]) -> Iterator[str]:
+    if not trimmed["dropped"]:
+        yield "nothing was left out"
+    for start, stop, reason in trimmed["left_out"]:
+        # The system message has the number 0.
+        places = f"no. {start}" if stop - start == 1 else f"no. {start} to {stop - 1}"
+        yield f"left out, {places} of the conversation: {reason}"
+    yield f"{trimmed['tokens']} of {trimmed['limit']} used"
+    if trimmed["over_budget"]:
+        yield "what must be sent is longer than that"
+    if trimmed["fallback"]:
+        yield f"no summary was made: {trimmed['fallback']}"
+
+
+def _json(text: str) -> str:
+    """Return a code block of indented JSON. The JSON export contains the exact text."""
+    try:
+        return _block(json.dumps(json.loads(text), ensure_ascii=False, indent=2), "json")
+    except ValueError:
+        return _block(text, "text")
+
+
+def _block(text: str, kind: str) -> str:
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return f"{fence}{kind}\n{lines}\n{fence}"

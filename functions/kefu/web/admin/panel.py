@@ -1,0 +1,96 @@
+"""Authenticates requests to the operator's panel, and holds its dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from kefu.auth.admin_tokens import AdminTokens
+from kefu.chat.addresses import network_of
+from kefu.chat.limits import LimitStore, Rate
+from kefu.errors import RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
+from kefu.relay.completion_stream import Clock
+from kefu.relay.key_pool import KeyState
+from kefu.sessions.capacity import Room
+from kefu.sessions.model import Sessions
+from kefu.web.caller import bearer_of
+
+if TYPE_CHECKING:
+    from kefu.sessions.handoff import HandOff
+
+FAILURES = Rate(10, 600)
+"""Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
+
+_WANTED = "The panel wants its token, as `Authorization: Bearer`."
+
+
+@dataclass(frozen=True, slots=True)
+class PanelInfo:
+    """Facts about the service that the panel shows. Prices are per million tokens."""
+
+    version: str
+    model: str
+    capture: str
+    keeps_chats: bool
+    has_contact_form: bool = False
+    price_input: float | None = None
+    price_output: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    tokens: AdminTokens
+    ready: Callable[[], Awaitable[None]]
+    """Waits, for a limited time, for the admin token from SSM or Secrets Manager."""
+    limits: LimitStore
+    sessions: Sessions | None
+    keys: Callable[[], Awaitable[Sequence[KeyState]]]
+    info: PanelInfo
+    clock: Clock
+    nonce: Callable[[], str]
+    room: Callable[[], Awaitable[Room]] | None = None
+    """How full the store of chats is."""
+    contact: HandOff | None = None
+    """None without a contact form."""
+
+    async def check(self, request: Request, address: str) -> None:
+        """Check the bearer token of a request.
+
+        Raises Unauthorized for a wrong token, and RateLimited after too many from one address.
+        """
+        await self.ready()
+        if not self.tokens.admits(bearer_of(request), self.clock.now()):
+            await self._failed(address)
+
+    async def enter(self, request: Request, address: str) -> str:
+        """Return a new pass in exchange for the admin token or for a one-time ticket.
+
+        A pass is not accepted, because a client could then renew it without end. Raises
+        Unauthorized, RateLimited, and UpstreamUnavailable if the store fails.
+        """
+        await self.ready()
+        now, bearer = self.clock.now(), bearer_of(request)
+        nonce = self.tokens.redeem(bearer, now)
+        if nonce is not None:
+            if not await self._first_use(nonce):
+                await self._failed(address)
+        elif not self.tokens.is_token(bearer):
+            await self._failed(address)
+        return self.tokens.issue(self.nonce(), now)
+
+    async def _first_use(self, nonce: str) -> bool:
+        try:
+            return bool(await self.limits.reserve(f"ticket:{nonce}", 1, 1))
+        except StoreUnavailable as error:
+            # Fail closed: without the store a used ticket would be accepted again.
+            raise UpstreamUnavailable("The store is away. Try the link again.") from error
+
+    async def _failed(self, address: str) -> None:
+        wait = await self.limits.take(f"admin:{network_of(address)}", FAILURES)
+        if wait > 0:
+            raise RateLimited("Too many wrong tokens.", retry_after=max(1, ceil(wait)))
+        raise Unauthorized(_WANTED)

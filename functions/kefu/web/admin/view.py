@@ -1,0 +1,112 @@
+"""Converts sessions, messages, calls, keys and days to the JSON of the panel and its exports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kefu.relay.key_pool import KeyState
+from kefu.sessions.model import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
+from kefu.web.admin.markdown import markdown
+
+Json = dict[str, object]
+
+
+class Whole(NamedTuple):
+    """A session with its messages and its upstream calls."""
+
+    session: Session
+    messages: Sequence[StoredMessage]
+    calls: Sequence[CallRecord]
+
+    def json(self) -> Json:
+        return {
+            "session": session_facts(self.session),
+            "messages": [message(one) for one in self.messages],
+            "calls": [call(one) for one in self.calls],
+        }
+
+
+def session_facts(session: Session) -> Json:
+    """Return a session as JSON, without its state of trimming: the calls show what was sent."""
+    fields = session._asdict()
+    del fields["trim_state"]
+    return fields
+
+
+def message(stored: StoredMessage) -> Json:
+    fields = stored._asdict()
+    del fields["session_id"]
+    return fields
+
+
+def call(record: CallRecord) -> Json:
+    """Return a call as JSON. `request` stays a string, so that it shows the exact text sent."""
+    return {
+        **{name: getattr(record, name) for name in CALL_FACTS},
+        "request": None if record.request is None else record.request.decode(errors="replace"),
+        "response": _parsed(record.response),
+        "meta": _parsed(record.meta),
+        "error": _parsed(record.error),
+    }
+
+
+def _parsed(text: str | None) -> object:
+    return None if text is None else json.loads(text)
+
+
+def page(found: Page) -> Json:
+    return {"rows": [row(one) for one in found.rows], "cursor": found.cursor}
+
+
+def row(overview: Overview) -> Json:
+    fields = overview._asdict()
+    session: Session = fields.pop("session")
+    return {**session_facts(session), **fields}
+
+
+def key(state: KeyState) -> Json:
+    outcomes = state.outcomes
+    return {
+        "key": state.key,
+        "status": state.status,
+        "seconds_left": round(state.seconds_left, 1),
+        "rate_limited": outcomes.get("http_429", 0),
+        "failing": sum(n for name, n in outcomes.items() if name.startswith("http_5")),
+        "outcomes": dict(outcomes),
+    }
+
+
+def day(sums: Day) -> Json:
+    return sums._asdict()
+
+
+def _as_json(whole: Whole) -> str:
+    return json.dumps(whole.json(), ensure_ascii=False, indent=2) + "\n"
+
+
+def _as_lines(whole: Whole) -> str:
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in _lines(whole))
+
+
+def _lines(whole: Whole) -> Iterator[Json]:
+    """Yield the session, then each message followed by the calls made for it."""
+    yield {"type": "session", **session_facts(whole.session)}
+    for one in whole.messages:
+        yield {"type": "message", **message(one)}
+        for made in whole.calls:
+            if made.message_id == one.id:
+                yield {"type": "call", **call(made)}
+
+
+class Export(NamedTuple):
+    media_type: str
+    write: Callable[[Whole], str]
+
+
+EXPORTS: Mapping[str, Export] = {
+    "json": Export("application/json", _as_json),
+    "jsonl": Export("application/jsonl; charset=utf-8", _as_lines),
+    "md": Export("text/markdown; charset=utf-8", lambda whole: markdown(*whole)),
+}

@@ -1,0 +1,141 @@
+"""The request body of `POST /v1/chat/completions`, as OpenAI's clients send it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, StrictBool
+
+from kefu.errors import InvalidRequest
+from kefu.messages import Message, ToolCall
+from kefu.web.schemas import AnswerRequest, StrictBody, TextPart, text_of
+
+_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
+
+
+class Function(StrictBody):
+    name: str = Field(min_length=1)
+    arguments: str
+
+
+class FunctionCall(StrictBody):
+    id: str = Field(min_length=1)
+    type: Literal["function"] = "function"
+    function: Function
+
+
+class CompletionMessage(StrictBody):
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[TextPart] | None = None
+    tool_calls: list[FunctionCall] | None = None
+    tool_call_id: str | None = None
+
+    def message(self) -> Message:
+        calls = tuple(
+            ToolCall(call.id, call.function.name, call.function.arguments)
+            for call in self.tool_calls or ()
+        )
+        return Message(
+            "system" if self.role == "developer" else self.role,
+            "" if self.content is None else text_of(self.content),
+            tool_calls=calls,
+            tool_call_id=self.tool_call_id,
+        )
+
+
+class Tool(StrictBody):
+    type: Literal["function"]
+    function: dict[str, Any]
+
+
+class CompletionRequest(AnswerRequest):
+    """`POST /v1/chat/completions`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"messages": [{"role": "user", "content": "Hello?"}]}]}
+    )
+
+    messages: list[CompletionMessage] = Field(min_length=1)
+    stream: StrictBool | None = None
+    tools: list[Tool] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: StrictBool | None = None
+
+    def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
+        """Return the messages, with the system messages joined into the first one.
+
+        Raises InvalidRequest.
+        """
+        if len(self.messages) > max_messages:
+            raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
+        messages = [_checked(at, one, max_chars) for at, one in enumerate(self.messages)]
+        rest = [one for one in messages if one.role != "system"]
+        system = [one.content for one in messages if one.role == "system"]
+        if not rest or rest[-1].role == "assistant":
+            raise InvalidRequest("The last message must be the user's.", param="messages")
+        if rest[-1].role == "user" and not rest[-1].content.strip():
+            raise InvalidRequest("The last message is empty.", param="messages")
+        return [Message("system", "\n\n".join(system)), *rest] if system else rest
+
+    @property
+    def tool_fields(self) -> Mapping[str, object]:
+        """The fields about tools that go to the model."""
+        body = self.model_dump(include=set(_TOOLS), exclude_none=True)
+        return body if self.tools else {}
+
+
+def _checked(at: int, body: CompletionMessage, max_chars: int) -> Message:
+    message, where = body.message(), f"messages.{at}"
+    if len(message.content) > max_chars:
+        raise InvalidRequest(
+            f"{where}: longer than {max_chars} characters.", param=f"{where}.content"
+        )
+    if body.content is None and not message.tool_calls:
+        raise InvalidRequest(f"{where}.content: is missing.", param=f"{where}.content")
+    if (message.role == "tool") != (message.tool_call_id is not None):
+        raise InvalidRequest(
+            f"{where}: `tool_call_id` and the role `tool` belong together.", param=f"{where}.role"
+        )
+    if message.tool_calls and message.role != "assistant":
+        raise InvalidRequest(
+            f"{where}: only the assistant has `tool_calls`.", param=f"{where}.tool_calls"
+        )
+    return message
+
+
+def _is_set(value: object) -> bool:
+    return bool(value)
+
+
+_UNSUPPORTED: Mapping[str, Callable[[object], bool]] = {
+    "functions": _is_set,
+    "function_call": lambda value: value not in (None, "none", "auto"),
+    "response_format": lambda value: value not in (None, {"type": "text"}),
+    "logprobs": _is_set,
+    "top_logprobs": _is_set,
+    "modalities": lambda value: value not in (None, [], ["text"]),
+    "audio": _is_set,
+    "web_search_options": lambda value: value is not None,
+}
+"""Fields that would change what an answer is, and whether a value asks for such a change."""
+
+
+def refuse_unsupported(body: object, *, tools: bool) -> None:
+    """Raise InvalidRequest, which names the first part of a body that is not supported."""
+    if not isinstance(body, dict):
+        return
+    for name, asks in _UNSUPPORTED.items():
+        if asks(body.get(name)):
+            raise InvalidRequest(f"{name}: not supported by this service.", param=name)
+    if tools:
+        return
+    reason = "tools are not enabled on this service (KEFU_OPENAI_TOOLS)."
+    if body.get("tools"):
+        raise InvalidRequest(f"tools: {reason}", param="tools")
+    messages = body.get("messages")
+    for at, message in enumerate(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and (
+            message.get("role") == "tool" or message.get("tool_calls")
+        ):
+            raise InvalidRequest(f"messages.{at}: {reason}", param=f"messages.{at}")

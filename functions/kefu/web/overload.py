@@ -1,0 +1,68 @@
+"""Decides when an overloaded server refuses new chats, instead of letting them wait.
+
+Two delays show an overload: that of a new connection until it is accepted, and that of the event
+loop. Otherwise the chats that are more than the processor can serve would wait for many seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+TARGET = 0.25
+"""Seconds of delay that are accepted."""
+WINDOW = 0.5
+"""Seconds for which the delay must exceed `TARGET`. A single pause, such as one of the garbage
+collector or of a frozen process, is not an overload.
+"""
+INTERVAL = 0.1
+"""Seconds between two samples of the event loop's delay."""
+
+
+class Gate:
+    """Closes when all delays of the last `WINDOW` seconds exceeded `TARGET`, opens at a short one.
+
+    Source: Nichols and Jacobson, "Controlling Queue Delay", whose minimum over a window this is.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._late_since: float | None = None
+
+    def note(self, now: float, delay: float) -> None:
+        """Count a delay that was seen at the time `now`; both are in seconds."""
+        if delay <= TARGET:
+            self._late_since, self.closed = None, False
+        elif self._late_since is None:
+            self._late_since = now
+        else:
+            self.closed = now - self._late_since >= WINDOW
+
+
+class Overload:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._connections = Gate()
+        self._loop = Gate()
+
+    def refuses(self, waited: float | None) -> bool:
+        """Whether to refuse a request.
+
+        `waited`: the seconds from its arrival until its connection was accepted; None: not known,
+        as for all but the first request of a connection.
+        """
+        if waited is not None:
+            self._connections.note(self._monotonic(), waited)
+            if self._connections.closed:
+                return True
+        return self._loop.closed
+
+    async def watch(self) -> None:
+        """Measure the event loop's delay until this task is cancelled."""
+        last = self._monotonic()
+        while True:
+            # uvloop's clock does not advance during an iteration of its loop, so it shows no delay.
+            await asyncio.sleep(INTERVAL)
+            now = self._monotonic()
+            self._loop.note(now, now - last - INTERVAL)
+            last = now

@@ -1,0 +1,91 @@
+"""Collects the facts about one request for its log line and its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from starlette.types import Scope
+
+from kefu.chat.completion import Dialogue
+from kefu.chat.conversation import Report
+from kefu.relay.failures import operator_error
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Record:
+    request_id: str
+    method: str
+    path: str
+    started: float
+    """The start time in seconds of the monotonic clock."""
+    status: int = 0
+    """The HTTP status; 0 before the headers are sent."""
+    code: str = ""
+    """The code of the error, also of one raised after the headers were sent; empty: no error."""
+    report: Report = field(default_factory=Report)
+    """The report of a chat answer; empty for other requests."""
+    facts: dict[str, object] = field(default_factory=dict)
+    """Additional fields of the log line."""
+    answer_headers: dict[str, str] = field(default_factory=dict)
+    """Headers that `Edge` adds to the response, whether it is an answer or an error."""
+
+    def fields(self, ended: float) -> dict[str, object]:
+        """Return the fields of the log line, with durations in milliseconds.
+
+        `ended`: the end time in seconds of the monotonic clock.
+        """
+        fields: dict[str, object] = {
+            "request_id": self.request_id,
+            "method": self.method,
+            "path": self.path,
+            "status": self.status,
+            "code": self.code or "ok",
+            "duration_ms": _ms(ended - self.started),
+            **self.facts,
+        }
+        if self.report.bot_check:
+            fields["bot_check"] = self.report.bot_check
+        if self.dialogue:
+            fields |= self._of(self.dialogue)
+        return fields
+
+    @property
+    def dialogue(self) -> Dialogue | None:
+        return self.report.dialogue
+
+    def _of(self, dialogue: Dialogue) -> dict[str, object]:
+        call, prompt = dialogue.call, dialogue.prompt
+        fields: dict[str, object] = {
+            "attempts": len(call.attempts),
+            "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in call.attempts],
+            "trimmed": len(prompt.window.dropped),
+            "tokens": dialogue.spent,
+        }
+        if call.answered_by:
+            fields["upstream"] = call.answered_by
+        if mistakes := {text for one in call.attempts if (text := operator_error(one.outcome))}:
+            fields["misconfigured"] = sorted(mistakes)
+        if prompt.window.dropped:
+            fields["trimmed_because"] = prompt.window.reasons
+        if prompt.window.over_budget:
+            fields["over_budget"] = True
+        if prompt.window.fallback:
+            fields["no_summary"] = prompt.window.fallback
+        if call.first_event_at is not None:
+            fields["ttft_ms"] = _ms(call.first_event_at - self.started)
+        if call.completion.finish_reason:
+            fields["finish_reason"] = call.completion.finish_reason
+        if dialogue.sources:
+            fields |= dialogue.sources.counts()
+        if prompt.client_system_dropped:
+            fields["client_system"] = "dropped"
+        return fields
+
+
+def record_of(scope: Scope) -> Record:
+    record: Record = scope["state"]["record"]
+    return record
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)

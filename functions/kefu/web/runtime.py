@@ -1,0 +1,89 @@
+"""Holds the objects that all chat requests share, and the answers in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from kefu.auth.bot_check import BotCheck
+from kefu.chat.admission import Admission
+from kefu.chat.answer import Services
+from kefu.chat.completion import Chat
+from kefu.chat.stop import Stop
+from kefu.errors import AnswerCancelled, UpstreamUnavailable
+from kefu.web.log import RequestLog
+
+if TYPE_CHECKING:
+    from kefu.chat.grounding import Grounder
+
+
+class Stoppable(Protocol):
+    client_message_id: str | None
+    stop: Stop
+
+    @property
+    def session_id(self) -> str | None: ...
+
+
+class Running:
+    """The answers in progress in this process, so that other requests can cancel them."""
+
+    def __init__(self) -> None:
+        self._exchanges: set[Stoppable] = set()
+
+    def add(self, exchange: Stoppable) -> None:
+        self._exchanges.add(exchange)
+
+    def discard(self, exchange: Stoppable) -> None:
+        self._exchanges.discard(exchange)
+
+    def cancel(self, client_message_id: str) -> bool:
+        """Cancel the answers with this id: their clients receive AnswerCancelled.
+
+        Returns False if no answer has this id.
+        """
+        matching = [e for e in self._exchanges if e.client_message_id == client_message_id]
+        for exchange in matching:
+            exchange.stop(AnswerCancelled())
+        return bool(matching)
+
+    def cancel_session(self, session_id: str) -> None:
+        """Cancel the answers of a session, because it is being deleted."""
+        for exchange in [e for e in self._exchanges if e.session_id == session_id]:
+            exchange.stop(AnswerCancelled())
+
+    def drain(self) -> None:
+        """End all answers with an error event, because the server shuts down."""
+        for exchange in self._exchanges:
+            exchange.stop(UpstreamUnavailable("The server is restarting. Please try again."))
+
+
+class ChatRuntime:
+    """The objects that all chat requests share, such as admission, log and running answers."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        admission: Admission,
+        log: RequestLog,
+        prefetch: Callable[[], object],
+        bot_check: BotCheck | None = None,
+        grounder: Grounder | None = None,
+    ) -> None:
+        """`prefetch` starts loading the API keys and their cooldowns, and returns at once."""
+        self.chat = chat
+        self.admission = admission
+        self.services = Services(admission, chat, prefetch, bot_check, grounder)
+        self.log = log
+        self.running = Running()
+
+    def close(self) -> bool:
+        """Refuse new requests, and end the answers in progress with an error event.
+
+        Returns False if it was already closed.
+        """
+        if self.admission.closed:
+            return False
+        self.admission.closed = True
+        self.running.drain()
+        return True

@@ -1,0 +1,85 @@
+"""Connects HTTP requests with the `SessionService`, for chats that the server stores."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from kefu.auth.identity import Identities
+from kefu.sessions.model import Session
+from kefu.sessions.service import IncomingMessage, SessionService
+from kefu.sessions.turn import KeptConversation
+from kefu.web.caller import Caller, Gateway, caller_of
+from kefu.web.request_record import record_of
+from kefu.web.runtime import ChatRuntime
+from kefu.web.schemas import MessageRequest
+from kefu.web.streaming import TOKEN_HEADER, ChatResponse
+
+USER_HEADER = "X-User-Token"
+
+
+class KeptChats:
+    """Converts requests into calls of the `SessionService`."""
+
+    def __init__(
+        self, runtime: ChatRuntime, turns: SessionService, gateway: Gateway, identities: Identities
+    ) -> None:
+        self.turns = turns
+        self._runtime = runtime
+        self._gateway = gateway
+        self._identities = identities
+
+    async def answer(self, request: Request, body: MessageRequest) -> ChatResponse:
+        caller = caller_of(request, body, self._gateway)
+        incoming = await self._incoming(request, body, caller)
+        started = record_of(request.scope).started
+        return ChatResponse(self._runtime, caller, KeptConversation(self.turns, incoming, started))
+
+    async def session(self, request: Request, name: str) -> Session:
+        """Return the session of this id if it belongs to the visitor.
+
+        Raises SessionNotFound, and RateLimited if the session is read too often.
+        """
+        session = await self.turns.owned(name, _token(request), await self._owner(request))
+        await self._runtime.admission.admit_reader(session.id)
+        return session
+
+    async def delete(self, request: Request, name: str) -> None:
+        """Delete the visitor's session of this id, and stop an answer that is being sent.
+
+        Succeeds for a session that was deleted before. Raises as `session` does.
+        """
+        token, owner = _token(request), await self._owner(request)
+        id = await self.turns.owned_id(name, token, owner)
+        await self._runtime.admission.admit_reader(id)
+        self._runtime.running.cancel_session(id)
+        await self.turns.forget(id)
+
+    async def _owner(self, request: Request) -> str:
+        return (await self._identities.visitor(_user_token(request))).name
+
+    async def _incoming(
+        self, request: Request, body: MessageRequest, caller: Caller
+    ) -> IncomingMessage:
+        visitor = await self._identities.visitor(_user_token(request))
+        return IncomingMessage(
+            text=body.message,
+            address=caller.ip,
+            request_id=record_of(request.scope).request_id,
+            session_id=body.session_id,
+            token=_token(request),
+            owner=visitor.name,
+            config_id=body.config_id,
+            client_message_id=caller.client_message_id,
+            temperature=body.temperature,
+            max_tokens=body.asked_tokens,
+            # The signed profile of the user token overrides the profile in the request body.
+            profile={**(body.profile or {}), **visitor.profile},
+        )
+
+
+def _token(request: Request) -> str:
+    return request.headers.get(TOKEN_HEADER, "")
+
+
+def _user_token(request: Request) -> str:
+    return request.headers.get(USER_HEADER, "")

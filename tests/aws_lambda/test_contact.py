@@ -1,0 +1,57 @@
+"""H2 on the emulated Lambda: a request is delivered although nothing runs between two requests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+
+from tests.aws_lambda.conftest import Deploy, Deployed
+from tests.contract.engines import new_table
+from tests.fakes import behaviours as b
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.stage import ORIGIN
+from tests.fakes.webhook import Webhook
+
+
+async def send(visitor: Visitor[Deployed], message: str) -> httpx.Response:
+    body: dict[str, Any] = {"client_message_id": new_id(), "email": "kari@example.no"}
+    async with httpx.AsyncClient(timeout=60) as browser:
+        return await browser.post(
+            f"{visitor.stage.url}/api/sessions/{visitor.session_id}/contact",
+            json={**body, "message": message},
+            headers={**visitor.headers, "Origin": ORIGIN},
+        )
+
+
+async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat(
+    deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """What the webhook refused is delivered by another instance: the first one is killed."""
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    with Webhook() as webhook:
+        site = deploy(
+            store=f"dynamodb://{table.table}",
+            sessions="true",
+            contact_form="email,message",
+            contact_webhook=webhook.url,
+            freezing=True,
+            environment={**aws_environment, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_local},
+        )
+        visitor = Visitor(site)
+        site.upstream.script("*", b.answer("hi"), b.drip(30, delay=0.1), b.drip(30, delay=0.1))
+        assert (await visitor.say("Hello")).complete
+        assert (await send(visitor, "at once")).status_code == 204
+        assert [one.content["message"] for one in webhook.accepted()] == ["at once"]
+        webhook.refusals = 1
+        assert (await send(visitor, "later")).status_code == 204
+        assert [one.status for one in webhook.deliveries] == [204, 500]
+        site.front.instances[0].kill("no longer needed")
+        await asyncio.sleep(2.1)  # now the second attempt is due
+        assert (await Visitor(site).say("Another visitor")).complete
+        assert [one.status for one in webhook.deliveries] == [204, 500, 204]
+        assert webhook.deliveries[1].body == webhook.deliveries[2].body
+        site.front.stop()
+    await table.aclose()

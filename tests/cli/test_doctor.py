@@ -1,0 +1,327 @@
+"""`kefu doctor` prints each problem with the command that solves it, or a single line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Kefu
+from tests.fakes import behaviours as b
+from tests.fakes.aws_stack import AwsStack
+from tests.fakes.odd_front import OddFront
+from tests.fakes.service import Service
+from tests.fakes.upstream import ScriptedUpstream
+
+PAGE = "https://shop.example"
+RIGHT = f'[chat]\norigins = ["{PAGE}"]\n'
+WELL = "No problem found.\n"
+
+
+@pytest.fixture
+def right(folder: Path, upstream: ScriptedUpstream) -> Path:
+    """A folder with a correct kefu.toml, and a model that answers."""
+    upstream.script("*", b.answer("Hi"))
+    file = folder / "kefu.toml"
+    file.write_text(RIGHT)
+    return file
+
+
+# Checks of this machine
+
+
+def test_a_right_machine_is_one_line_and_costs_one_call_for_each_key(
+    right: Path, kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEFU_STORE", f"sqlite:///{right.parent}/data/kefu.db")
+    ran = kefu("doctor")
+    assert ran == (0, WELL, "")
+    (request,) = upstream.journal
+    assert request.body["max_tokens"] == 1
+    assert json.loads(kefu("doctor", "--json").out) == {"ok": True, "findings": []}
+
+
+def test_a_wrong_file_is_named_line_by_line(right: Path, kefu: Kefu) -> None:
+    right.write_text("[limits]\ndaily_token = 1\n\n[chat]\norigins = ['nonsense']\n")
+    ran = kefu("doctor")
+    assert ran.code == 1
+    assert "kefu.toml, line 2: [limits] daily_token is not a setting." in ran.out
+    assert "${EDITOR:-vi} kefu.toml" in ran.out
+    right.write_text("[chat]\norigins = ['nonsense']\n[hooks.nonsense]\n")
+    assert "line 2: [chat] origins: 'nonsense' is not an origin" in kefu("doctor").out
+    right.write_text("[hooks.nonsense]\n")
+    assert "There is no hook 'nonsense'" in kefu("doctor").out
+
+
+REFUSALS = {
+    401: ("refuses the API key", "without this key"),
+    404: ("does not know the model LongCat-2.0", "[model]"),
+    429: ("the provider's limit is reached", "raise the limit"),
+    500: ("answers 500", "curl -v"),
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_a_key_that_is_refused_is_named_by_its_fingerprint(
+    status: int, right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    upstream.script("*", b.status(status))
+    ran = kefu("doctor")
+    said, fix = REFUSALS[status]
+    flat = " ".join(ran.out.split())
+    assert said in flat
+    assert fix in flat
+    assert "key-one" not in ran.out
+    assert ran.code == 1
+
+
+def test_a_wrong_variable_is_named_with_the_command_that_removes_it(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEFU_DAILY_TOKENS", "many")
+    ran = kefu("doctor")
+    assert "x KEFU_DAILY_TOKENS: should be a valid integer" in ran.out
+    assert "unset KEFU_DAILY_TOKENS" in ran.out
+
+
+def test_no_key_no_model_and_no_store_are_named(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (right.parent / "file").write_text("no folder")
+    monkeypatch.setenv("LONGCAT_API_KEYS", "")
+    monkeypatch.setenv("KEFU_STORE", f"sqlite:///{right.parent}/file/kefu.db")
+    ran = kefu("doctor")
+    assert ran.code == 1
+    assert "No API key is set" in ran.out
+    assert "export LONGCAT_API_KEYS=" in ran.out
+    assert "x The store fails: " in ran.out
+    assert f"ls -ld {right.parent}/file" in ran.out
+    assert "2 problems." in ran.out
+
+
+def test_a_model_that_cannot_be_reached_is_named_once(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEFU_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LONGCAT_API_KEYS", "key-one,key-two")
+    ran = kefu("doctor")
+    assert "cannot be reached: Connection refused." in " ".join(ran.out.split())
+    assert "1 problem." in ran.out
+
+
+def test_the_keys_of_the_fallback_are_asked_as_well(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right.write_text(f"{RIGHT}[model.fallback]\nurl = 'http://127.0.0.1:9/v1'\n")
+    monkeypatch.setenv("KEFU_FALLBACK_API_KEYS", "key-two")
+    ran = kefu("doctor")
+    assert "The model's server http://127.0.0.1:9/v1 cannot be reached" in ran.out
+    assert "1 problem." in ran.out
+
+
+NOTES = {
+    "no page": ("", {}, "the list of origins is empty"),
+    "every page": ('[chat]\norigins = ["*"]', {}, 'origins has "*"'),
+    "no encryption": ('[chat]\norigins = ["http://shop.example"]', {}, "is not encrypted"),
+    "misspelt variable": (RIGHT, {"KEFU_DAYLY_TOKENS": "1"}, "Did you mean KEFU_DAILY_TOKENS?"),
+}
+
+
+@pytest.mark.parametrize("case", NOTES)
+def test_what_may_be_meant_is_a_note_and_fails_no_build(
+    case: str, right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, variables, said = NOTES[case]
+    right.write_text(text)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    ran = kefu("doctor")
+    assert ran.code == 0
+    assert said in " ".join(ran.out.split())
+
+
+# Checks of a service at a URL
+
+
+@pytest.fixture
+def service(right: Path, upstream: ScriptedUpstream) -> Iterator[Service]:
+    upstream.script("*", b.drip(12, delay=0.15))
+    with Service(upstream.base_url, allowed_origins=PAGE) as running:
+        yield running
+
+
+def test_a_right_service_is_one_line(service: Service, kefu: Kefu) -> None:
+    assert kefu("doctor", "--url", service.url) == (0, WELL, "")
+    assert kefu("doctor", "--url", f"{service.url}/api/chat", "--origin", PAGE) == (0, WELL, "")
+
+
+FRONTS: dict[str, tuple[Callable[[OddFront], object], str]] = {
+    "collected": (lambda front: setattr(front, "collects", True), "arrive all at once"),
+    "no widget": (lambda front: front.missing.add("/chat-widget.js"), "pages show no chat"),
+    "no ready": (lambda front: front.missing.add("/ready"), "an older version"),
+    "another site": (
+        lambda front: front.says.update({"/health": (200, b"<html>")}),
+        "not as Kefu does",
+    ),
+    "store full": (
+        lambda front: front.says.update(
+            {"/health": (200, b'{"version": "1", "status": "degraded", "reason": "store_full"}')}
+        ),
+        "The store is nearly full",
+    ),
+    "headers removed": (
+        lambda front: front.removed_headers.add("access-control-allow-origin"),
+        "has no Access-Control-Allow-Origin",
+    ),
+    "chat lost": (lambda front: front.missing.add("/api/chat"), "was answered 404"),
+}
+
+
+@pytest.mark.parametrize("case", FRONTS)
+def test_a_proxy_that_does_wrong_is_named(case: str, service: Service, kefu: Kefu) -> None:
+    make_wrong, said = FRONTS[case]
+    with OddFront(service.url) as front:
+        assert kefu("doctor", "--url", front.address) == (0, WELL, "")
+        make_wrong(front)
+        ran = kefu("doctor", "--url", front.address)
+        assert said in " ".join(ran.out.split())
+        assert ran.code == (0 if case == "no ready" else 1)
+
+
+def test_a_service_that_refuses_the_page_or_accepts_all_is_named(
+    right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    upstream.script("*", b.drip(12, delay=0.15))
+    with Service(upstream.base_url, allowed_origins="https://other.example") as running:
+        ran = kefu("doctor", "--url", running.url)
+        assert f"The service refuses the page {PAGE}" in ran.out
+        assert ran.code == 1
+    with Service(upstream.base_url, allowed_origins="*") as running:
+        ran = kefu("doctor", "--url", running.url)
+        assert "The service accepts every page on the Web" in ran.out
+        assert ran.code == 1
+
+
+def test_a_service_without_keys_is_named(
+    right: Path, kefu: Kefu, upstream: ScriptedUpstream
+) -> None:
+    with Service(upstream.base_url, keys=(), allowed_origins=PAGE) as running:
+        ran = kefu("doctor", "--url", running.url)
+        assert "The service cannot answer chats. No API key is set" in ran.out
+        assert "A question was answered 503" in ran.out
+        assert ran.code == 1
+
+
+def test_an_address_without_a_service_is_named(right: Path, kefu: Kefu) -> None:
+    assert "cannot be reached: Connection refused" in kefu("doctor", "--url", "http://[::1]:9").out
+    assert "shop.example is not a URL" in kefu("doctor", "--url", "shop.example").out
+
+
+def test_an_origin_without_a_service_to_ask_is_wrong_use(right: Path, kefu: Kefu) -> None:
+    assert kefu("doctor", "--origin", PAGE) == (2, "", "kefu: --origin is for --url and --stack.\n")
+
+
+# Checks of a stack on AWS
+
+
+@pytest.fixture
+def aws(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsStack]:
+    with AwsStack(service.url) as fake:
+        for name, value in fake.environment.items():
+            monkeypatch.setenv(name, value)
+        yield fake
+
+
+def test_a_right_stack_is_one_line(aws: AwsStack, kefu: Kefu) -> None:
+    assert kefu("doctor", "--stack", "kefu") == (0, WELL, "")
+
+
+STACKS: dict[str, tuple[dict[str, object], str, str]] = {
+    "no such stack": ({"exists": False}, "does not exist", "describe-stacks"),
+    "failed": (
+        {"status": "UPDATE_ROLLBACK_COMPLETE"},
+        "the last deployment failed",
+        "describe-stack-events",
+    ),
+    "old version": (
+        {"alias": "9"},
+        "Visitors reach version 9 of the function, and the newest is version 10",
+        "sam deploy",
+    ),
+    "no keys": ({"parameters": {}}, "ParameterNotFound", "aws ssm put-parameter --name /kefu"),
+    "empty keys": (
+        {"parameters": {"/kefu/api-keys": " , "}},
+        "it contains no key",
+        "aws ssm put-parameter",
+    ),
+    "keys in the open": ({"keys_from": "key-one"}, "contains API keys", "KeysFrom="),
+    "no reference": ({"keys_from": ""}, "LONGCAT_API_KEYS is not set", "KeysFrom="),
+    "small quota": (
+        {"concurrency": 10},
+        "may run 10 functions at once",
+        "request-service-quota-increase",
+    ),
+    "stopped": ({"reserved": 0}, "The function is stopped", "delete-function-concurrency"),
+    "mail": (
+        {"subscriptions": ["PendingConfirmation"]},
+        "ops@example.com has not confirmed",
+        "aws sns subscribe",
+    ),
+    "service away": ({"url": "http://127.0.0.1:9"}, "cannot be reached", "curl"),
+}
+
+
+@pytest.mark.parametrize("case", STACKS)
+def test_a_stack_that_is_wrong_is_named(case: str, aws: AwsStack, kefu: Kefu) -> None:
+    wrong, said, fix = STACKS[case]
+    for name, value in wrong.items():
+        assert hasattr(aws, name)
+        setattr(aws, name, value)
+    ran = kefu("doctor", "--stack", "kefu")
+    flat = " ".join(ran.out.split())
+    assert said in flat
+    assert fix in flat
+    assert "1 problem." in flat
+    assert ran.code == 1
+    assert "key-one" not in ran.out.replace('"key-one,key-two"', "")
+
+
+def test_a_stack_is_asked_as_a_visitor_asks(aws: AwsStack, service: Service, kefu: Kefu) -> None:
+    """By its output `Url`: chunks arrive as they are made, and its pages are accepted."""
+    with OddFront(service.url) as front:
+        aws.url = front.address
+        front.collects = True
+        ran = kefu("doctor", "--stack", "kefu", "--origin", "https://other.example")
+    said = " ".join(ran.out.split())
+    assert "arrive all at once" in said
+    assert "The service refuses the page https://other.example" in said
+    assert "2 problems." in said
+    assert ran.code == 1
+
+
+STACK_NOTES: dict[str, tuple[dict[str, object], str]] = {
+    "in progress": ({"alias": "9", "alias_weights": {"10": 0.1}}, "a deployment is in progress"),
+    "nobody": ({"subscriptions": [], "emails": []}, "Nobody receives the alarms"),
+    "denied": ({"denied": {"ListSubscriptionsByTopic"}}, "was not checked: AccessDenied"),
+}
+
+
+@pytest.mark.parametrize("case", STACK_NOTES)
+def test_what_may_be_meant_of_a_stack_is_a_note(case: str, aws: AwsStack, kefu: Kefu) -> None:
+    wrong, said = STACK_NOTES[case]
+    for name, value in wrong.items():
+        setattr(aws, name, value)
+    ran = kefu("doctor", "--stack", "kefu")
+    assert said in " ".join(ran.out.split())
+    assert ran.code == 0
+
+
+def test_without_a_region_the_command_that_sets_one_is_named(
+    right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    ran = kefu("doctor", "--stack", "kefu")
+    assert (ran.code, "You must specify a region" in ran.out) == (1, True)
+    assert "aws configure" in ran.out

@@ -1,0 +1,130 @@
+"""G1, G3: `kefu learn` and `kefu find` as child processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.site import Site, html, served
+
+
+def kefu(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kefu", *arguments],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    (docs / "help").mkdir(parents=True)
+    (docs / "node_modules").mkdir()
+    (docs / "index.md").write_text("# Our shop\n\nWe sell boots.\n")
+    (docs / "help/returns.md").write_text("# Returns\n\nSend boots back within 30 days.\n")
+    (docs / "faq.csv").write_text("question,answer\nDo you ship to Norway?,Yes.\n")
+    (docs / "scan.pdf").write_bytes(b"%PDF-1.7 cut off")
+    (docs / "node_modules/readme.md").write_text("# Not ours\n")
+    return docs
+
+
+def test_a_folder_is_learnt_and_found_with_links(folder: Path, tmp_path: Path) -> None:
+    learnt = kefu("learn", "docs", "--url", "https://www.example.com/", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    assert "scan.pdf  not a readable PDF" in learnt.stdout
+    assert learnt.stdout.splitlines()[-1].startswith("site.kefu: 3 pages, 3 of them read now")
+    found = kefu("find", "send boots back", cwd=tmp_path)
+    assert "[1] Returns" in found.stdout
+    assert "https://www.example.com/help/returns" in found.stdout
+    assert "matched: back, boot, send" in found.stdout
+
+
+def test_a_reader_that_stops_reading_causes_no_error(folder: Path, tmp_path: Path) -> None:
+    kefu("learn", "docs", cwd=tmp_path)
+    command = [sys.executable, "-m", "kefu", "find", "--jsonl"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdin
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        child.stdin.write(b'{"q": "Norway"}\n' * 9)
+        child.stdin.close()
+        assert child.stderr.read() == b""
+    assert child.returncode == 141
+
+
+def test_questions_in_lines_are_answered_in_lines(folder: Path, tmp_path: Path) -> None:
+    """G20: each line of standard input is a question."""
+    kefu("learn", "docs", cwd=tmp_path)
+    lines = [{"q": "Norway"}, {"q": "how long?", "before": [["boots back", "30 days"]]}, {"q": "x"}]
+    answered = kefu("find", "--jsonl", cwd=tmp_path, stdin="\n".join(map(json.dumps, lines)))
+    first, second, third = (json.loads(one)["found"] for one in answered.stdout.splitlines())
+    assert (first[0]["page"], first[0]["url"]) == ("faq.csv", "")
+    assert second[0]["page"] == "help/returns.md"
+    assert third == []
+    assert set(first[0]) == {"page", "url", "title", "heading", "text", "score"}
+    wrong = kefu("find", "--jsonl", cwd=tmp_path, stdin='{"q": "Norway"}\n{"question": 1}\n')
+    assert wrong.returncode == 2
+    assert "line 2 is not a question" in wrong.stderr
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with served(Site()) as running:
+        names = ["Delivery", "Returns", "Sizes", "Gifts", "Hours"]
+        running.pages["/"] = html("Shop", *names)
+        running.pages |= {f"/{name}": html(name) for name in names}
+        yield running
+
+
+def test_a_run_that_lost_most_of_the_site_keeps_the_old_file(site: Site, tmp_path: Path) -> None:
+    first = kefu("learn", site.url, "--allow-private", cwd=tmp_path)
+    assert first.returncode == 0, first.stdout
+    assert "6 pages, 6 of them read now" in first.stdout
+    old = (tmp_path / "site.kefu").read_bytes()
+    hidden = html("Moved", head="<meta name=robots content=noindex>")
+    site.pages |= dict.fromkeys([path for path in site.pages if path != "/"], hidden)
+    second = kefu("learn", site.url, "--allow-private", cwd=tmp_path)
+    assert second.returncode == 3
+    assert "only 1 of the last run's 6 pages were found" in second.stderr
+    assert (tmp_path / "site.kefu").read_bytes() == old
+
+
+def test_the_text_that_is_kept_of_one_page_can_be_shown(site: Site, tmp_path: Path) -> None:
+    shown = kefu("learn", "--show", f"{site.url}/Returns", "--allow-private", cwd=tmp_path)
+    assert shown.stdout.startswith("Returns\n\nThis page says")
+    assert set(site.asked) == {"/Returns"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["learn"], 2, "name the address of a site"),
+        (["learn", "none"], 1, "none does not exist"),
+        (["learn", "http://127.0.0.1:9/"], 1, "no page was learnt"),
+        (["find", "x"], 2, "site.kefu does not exist. Please make it with `kefu learn`."),
+        (["find"], 2, "name a question"),
+    ],
+)
+def test_wrong_use_is_answered_with_a_sentence(
+    tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
+    done = kefu(*arguments, cwd=tmp_path)
+    assert done.returncode == code
+    assert message in done.stderr

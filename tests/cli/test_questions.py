@@ -1,0 +1,161 @@
+"""H10: `kefu test` asks the questions of a file, and its exit code says whether all is well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.conftest import Kefu
+from tests.fakes.behaviours import Exchange, answer, status
+from tests.fakes.service import Service
+from tests.fakes.upstream import ScriptedUpstream
+
+QUESTIONS = """\
+every: {language: en}
+cases:
+  - name: opening hours
+    turns:
+      - ask: When are you open?
+        expect: {contains: "9:00", not: sorry}
+      - ask: And on Sunday?
+        expect: {contains: closed}
+  - name: shipping
+    ask: Do you ship to Norway?
+    expect: {regex: '(?i)norway'}
+"""
+
+GOOD_PROMPT = "We are open from 9:00. On Sunday we are closed. We ship to Norway."
+
+
+async def from_its_prompt(exchange: Exchange) -> None:
+    """The answer of a model that repeats its system prompt."""
+    system = [m["content"] for m in exchange.body["messages"] if m["role"] == "system"]
+    await answer(" ".join(["The rules are:", *system]))(exchange)
+
+
+@pytest.fixture
+def server(upstream: ScriptedUpstream) -> Iterator[Service]:
+    upstream.script("*", from_its_prompt)
+    with Service(upstream.base_url, system_prompt=GOOD_PROMPT, sessions="true") as running:
+        yield running
+
+
+def test_the_same_file_passes_here_and_on_a_deployed_service(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path, server: Service
+) -> None:
+    """And the model gets the same requests from both. A service that is wrong fails its cases."""
+    (folder / "questions.yaml").write_text(QUESTIONS)
+    (folder / "kefu.toml").write_text(f'[chat]\nsystem_prompt = "{GOOD_PROMPT}"\n')
+    ran = kefu("test", "questions.yaml", "--jobs", "1")
+    assert ran.code == 0, ran
+    assert "2 passed, 0 failed" in ran.out
+    here = [call.raw_body for call in upstream.journal]
+    assert kefu("test", "questions.yaml", "--jobs", "1", "--server", server.url).code == 0
+    assert [call.raw_body for call in upstream.journal[len(here) :]] == here
+
+    (folder / "kefu.toml").write_text('[chat]\nsystem_prompt = "We are open from 9:00."\n')
+    ran = kefu("test", "questions.yaml", "--junit", "j.xml", "--markdown", "m.md")
+    assert ran.code == 1
+    assert 'turn 2: contains: "closed" is not in the answer' in ran.out
+    assert "regex: (?i)norway does not match" in ran.out
+    suite = ElementTree.parse(folder / "j.xml").getroot()[0]
+    assert suite.attrib["failures"] == "2"
+    assert {case.attrib["name"] for case in suite} == {"opening hours", "shipping"}
+    assert "| FAIL | shipping |" in (folder / "m.md").read_text()
+
+
+def test_questions_wait_for_a_key_that_cools_down(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only key fails twice in forty calls: every question is asked, and none fails."""
+    monkeypatch.setenv("KEFU_COOLDOWN", "1")
+    calls = iter(range(1000))
+
+    async def sometimes(exchange: Exchange) -> None:
+        number = next(calls)
+        limited = status(429, headers={"Retry-After": "1"})
+        await {10: status(500), 30: limited}.get(number, answer("Yes."))(exchange)
+
+    upstream.script("*", sometimes)
+    lines = [json.dumps({"ask": f"Q{n}?", "expect": {"contains": "yes"}}) for n in range(40)]
+    (folder / "questions.jsonl").write_text("\n".join(lines))
+    ran = kefu("test", "questions.jsonl")
+    assert ran.code == 0, ran.out
+    assert "40 passed, 0 failed" in ran.out
+    assert {call.question for call in upstream.journal} == {f"Q{n}?" for n in range(40)}
+
+
+def test_a_question_without_an_answer_fails_its_case_alone(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    upstream.script("*", status(400), asking="bad")
+    (folder / "questions.yaml").write_text("- ask: bad\n- ask: good\n")
+    with Service(upstream.base_url) as running:
+        ran = kefu("test", "questions.yaml", "--jobs", "1", "--server", running.url)
+    assert ran.code == 1
+    assert "1 passed, 0 failed, 1 without an answer" in ran.out
+
+
+def test_pages_that_are_cited_and_a_judge_decide(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "pages").mkdir()
+    (folder / "pages" / "delivery.md").write_text("# Delivery\n\nWe ship to Norway in nine days.\n")
+    assert kefu("learn", "pages", "--url", "https://shop.example/").code == 0
+    upstream.script("*", answer("In nine days [1]."), asking="Norway")
+    upstream.script("*", answer("[0] I do not know."), asking="Mars")
+    upstream.script("*", answer('{"pass": false, "reason": "too short"}'), asking="<rubric>")
+    (folder / "questions.yaml").write_text(
+        "- {ask: Do you ship to Norway, expect: {grounded: true, cites: delivery}}\n"
+        "- {ask: Do you ship to Mars, expect: {refuses: true, grounded: false}}\n"
+        "- {name: judged, ask: Norway, expect: {judge: Long.}}\n"
+    )
+    ran = kefu("test", "questions.yaml")
+    assert ran.code == 1
+    assert "2 passed, 1 failed" in ran.out
+    assert "judge: too short" in ran.out
+    assert kefu("test", "questions.yaml", "--only", "Mars").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.yaml"], "No such file"),
+        (["questions.yaml", "--only", "x"], "no case has x in its name"),
+        (["questions.yaml", "--server", "http://127.0.0.1:1"], "cannot be reached"),
+        (["questions.yaml", "--server", "example.com"], "must be an address"),
+        (["questions.yaml", "--origin", "https://x.example"], "for --server"),
+        (["questions.yaml"], "the service does not start.\nkefu: the configuration is wrong"),
+    ],
+)
+def test_a_mistake_of_the_caller_has_its_own_exit_code(
+    arguments: list[str], says: str, kefu: Kefu, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "questions.yaml").write_text("- ask: Q\n")
+    if arguments == ["questions.yaml"]:
+        monkeypatch.setenv("KEFU_KNOWLEDGE", "none.kefu")
+    ran = kefu("test", *arguments)
+    assert ran.code == 2
+    assert says in ran.err
+
+
+def test_a_server_that_is_no_kefu_is_not_tested(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "questions.yaml").write_text("- ask: Q\n")
+    ran = kefu("test", "questions.yaml", "--server", upstream.base_url.removesuffix("/v1"))
+    assert ran.code == 2
+
+
+def test_the_file_of_kefu_init_runs(kefu: Kefu, upstream: ScriptedUpstream, folder: Path) -> None:
+    upstream.script("*", answer("Hello! I am the assistant of the shop, at your service."))
+    assert "questions.yaml has questions" in kefu("init").out
+    (folder / "kefu.toml").unlink()
+    assert kefu("test", "questions.yaml", "--only", "greeting").code == 0
+    (folder / "questions.yaml").write_text("mine")
+    kefu("init")
+    assert (folder / "questions.yaml").read_text() == "mine"

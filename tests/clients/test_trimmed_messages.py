@@ -1,0 +1,32 @@
+"""The official clients accept the result of `trim_messages` without a conversion."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.clients.conftest import PYTHON, ROOT
+
+
+def test_official_clients_send_trimmed_messages_and_their_apis_take_them() -> None:
+    """Two clients, three APIs, random and recorded conversations, and a server that checks them."""
+    if not PYTHON.exists():
+        pytest.skip("The clients for Python are not installed. Try: make parts")
+    command = [str(PYTHON), "-m", "tests.clients.scripts.trimmed_messages"]
+    path = os.pathsep.join((str(ROOT / "functions"), str(ROOT)))
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["problems"] == []
+    assert outcome["sent"] == {"chat completions": 60, "responses": 91, "anthropic": 74}

@@ -1,0 +1,216 @@
+"""The file of learnt pages: search, atomic replacement, and refusal of other files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kefu.knowledge.pages import Block, Page
+from kefu.stores.sqlite.knowledge import schema
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
+from kefu.stores.sqlite.knowledge.schema import CannotRead
+from kefu.stores.sqlite.knowledge.write import Learnt, Problem, Run, read_back, write
+
+SITE = "https://www.example.com"
+
+
+def page(path: str, title: str, *blocks: Block, language: str = "en") -> Page:
+    return Page(f"{SITE}/{path}", title, blocks, language)
+
+
+PAGES = [
+    page(
+        "delivery",
+        "Delivery",
+        Block("Norway", 2, "norway"),
+        Block("Parcels to Norway leave the same day. They take three to five working days. " * 4),
+        Block("Customs", 2, "customs"),
+        Block("Customs are paid at checkout, so nothing is due at the door. " * 5),
+        Block("Tracking", 2, "tracking"),
+        Block("Every parcel can be tracked. The parcel number is in our message. " * 5),
+    ),
+    page("returns", "Returns", Block("Send a parcel back within thirty days for a refund.")),
+    page("zh", "退换货", Block("收到商品七天内可以申请退款，运费由我们承担。"), language="zh"),
+    page("donate", "捐赠", Block("您可以捐赠资金支持我们。"), language="zh"),
+    page("de", "Versand", Block("Lieferungen nach Österreich dauern zwei Tage."), language="de"),
+    page("hours", "Opening hours", Block("The shop opens at nine.")),
+]
+
+
+def run(pages: list[Page] = PAGES, made: float = 1_800_000_000.0) -> Run:
+    problems = [Problem(f"{SITE}/old", "failed", "404 Not Found")]
+    return Run([Learnt(one, {"digest": one.title}) for one in pages], problems, made)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write(tmp_path / "site.kefu", run())
+    return tmp_path / "site.kefu"
+
+
+def found(file: Path, question: str, *before: str) -> list[str]:
+    opened = KnowledgeFile(file)
+    try:
+        return [one.url for one in opened.find(question, before, 6)]
+    finally:
+        opened.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("do you deliver to norway?", "delivery#norway"),
+        ("who pays the customs", "delivery#customs"),
+        ("How can I get refunded", "returns"),
+        ("怎么退款", "zh"),
+        ("我想捐款", "donate"),
+        ("Wie lange dauert die Lieferung?", "de"),
+        ("OPENING HOUR", "hours"),
+    ],
+)
+def test_a_question_finds_its_passage_with_a_link(file: Path, question: str, first: str) -> None:
+    assert found(file, question)[0] == f"{SITE}/{first}"
+
+
+def test_a_follow_up_is_found_with_the_question_before_it(file: Path) -> None:
+    assert found(file, "and how long?", "Do you ship to Norway?")[0] == f"{SITE}/delivery#norway"
+
+
+def test_at_most_two_passages_of_a_page_are_found(file: Path) -> None:
+    urls = found(file, "parcel customs tracked norway refund")
+    assert len([one for one in urls if "/delivery" in one]) == 2
+    assert f"{SITE}/returns" in urls
+
+
+@pytest.mark.parametrize("question", ["", "???", '"', "* OR NEAR(", "xyzzy", "a" * 100_000])
+def test_a_question_without_a_hit_finds_nothing_and_does_no_harm(file: Path, question: str) -> None:
+    assert found(file, question) == []
+
+
+def test_a_hit_says_which_terms_it_matched(file: Path) -> None:
+    opened = KnowledgeFile(file)
+    (first, *_) = opened.find("tracking the parcel", (), 6)
+    assert sorted(first.terms) == ["parcel", "track"]
+    assert first.heading == "Tracking"
+    opened.close()
+
+
+def test_the_index_keeps_all_detail_because_ranking_needs_it(file: Path) -> None:
+    """With less detail, bm25() of a contentless table ranks wrongly without an error."""
+    db = sqlite3.connect(file)
+    scores = [score for (score,) in db.execute("SELECT rank FROM term WHERE term MATCH 'parcel'")]
+    db.close()
+    assert len(set(scores)) > 1
+    assert any("detail='full'" in statement for statement in schema.INDEX)
+
+
+def test_equal_pages_give_equal_bytes(file: Path, tmp_path: Path) -> None:
+    """G2: the same pages give the same file."""
+    write(tmp_path / "again.kefu", run(PAGES[::-1]))
+    assert (tmp_path / "again.kefu").read_bytes() == file.read_bytes()
+
+
+def test_pages_of_the_last_run_are_taken_over_unchanged(file: Path, tmp_path: Path) -> None:
+    last = read_back(file)
+    taken = Run(list(last.pages.values()), run().problems, run().made, last.frame)
+    write(tmp_path / "again.kefu", taken)
+    assert (tmp_path / "again.kefu").read_bytes() == file.read_bytes()
+
+
+def test_another_file_is_refused_with_a_sentence(file: Path, tmp_path: Path) -> None:
+    """G6: the error names the reason."""
+    text = tmp_path / "text.kefu"
+    text.write_text("no database")
+    other = tmp_path / "other.kefu"
+    sqlite3.connect(other).execute("CREATE TABLE a (b)").connection.close()
+    old = tmp_path / "old.kefu"
+    old.write_bytes(file.read_bytes())
+    db = sqlite3.connect(old, isolation_level=None)
+    db.execute("UPDATE meta SET value = '0' WHERE name = 'terms'")
+    db.close()
+    cut = tmp_path / "cut.kefu"
+    cut.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    reasons = {
+        tmp_path / "none.kefu": "does not exist",
+        text: "cannot be read",
+        other: "is not a file of learnt pages",
+        old: "another version of Kefu",
+        cut: "cannot be read",
+    }
+    for path, reason in reasons.items():
+        with pytest.raises(CannotRead, match=reason):
+            KnowledgeFile(path)
+
+
+async def test_a_file_that_is_damaged_while_it_is_used_finds_nothing(file: Path) -> None:
+    db = sqlite3.connect(file, isolation_level=None)
+    db.execute("UPDATE page SET passages = x'00'")
+    db.close()
+    faults = list[str]()
+    knowledge = ReloadingKnowledge(file, lambda: 0.0, faults.append)
+    assert await knowledge.find("refund", (), 6) == []
+    assert faults == [f"{file} is damaged: error"]
+    knowledge.close()
+
+
+def replaced_by(file: Path, content: bytes) -> None:
+    other = file.with_suffix(".other")
+    other.write_bytes(content)
+    other.replace(file)
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+async def test_a_newer_file_is_taken_and_a_broken_one_is_not(file: Path) -> None:
+    """G12: a running reader switches to a newer file, but not to a broken one."""
+    now, faults = [0.0], list[str]()
+    knowledge = ReloadingKnowledge(file, lambda: now[0], faults.append)
+    write(file, run([page("returns", "Returns", Block("Refunds take ninety days."))]))
+    assert "thirty" in (await knowledge.find("refund", (), 6))[0].text
+    now[0] += LOOK_AFTER
+    assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
+    assert knowledge.facts.pages == 1
+    replaced_by(file, b"broken")
+    now[0] += LOOK_AFTER
+    assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
+    assert len(faults) == 1
+    removed(file)
+    now[0] += LOOK_AFTER
+    assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
+    knowledge.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.contract.test_knowledge_file import PAGES, run
+from kefu.stores.sqlite.knowledge.write import write
+print("ready", flush=True)
+while True:
+    write(Path(sys.argv[1]), run(made=1.0))
+    write(Path(sys.argv[1]), run(PAGES[:2], made=2.0))
+"""
+
+
+def test_a_killed_run_leaves_the_old_file_or_the_new_one(file: Path) -> None:
+    """G5: the process is killed at 20 random moments."""
+    for number in range(20):
+        command = [sys.executable, "-c", WRITER, str(file)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ}) as child:
+            assert child.stdout
+            child.stdout.readline()
+            time.sleep(number * 0.003)
+            child.kill()
+        opened = KnowledgeFile(file)
+        assert opened.facts.made in {1_800_000_000.0, 1.0, 2.0}
+        assert opened.find("refund", (), 1)
+        opened.close()

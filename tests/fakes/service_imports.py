@@ -1,0 +1,25 @@
+"""Imports the service and its libraries, for the process from which tests.fakes.forked forks."""
+
+# ruff: noqa: F401
+import aiohttp
+import aws_lambda_powertools.logging
+import aws_lambda_powertools.metrics
+import boto3
+import uvicorn.lifespan.on
+import uvicorn.loops.uvloop
+import uvicorn.protocols.http.h11_impl
+import uvicorn.protocols.http.httptools_impl
+
+import kefu.bootstrap.service
+import kefu.bootstrap.sessions
+import kefu.cli.admin_link
+import kefu.cli.open_files
+import kefu.cli.serve
+import kefu.stores.sqlite.store
+import kefu.upstream.aiohttp_transport
+import kefu.web.routes.openai
+import kefu.web.routes.sessions
+import kefu.web.session_chat
+from kefu.__main__ import parser
+
+parser()  # which imports the parts of the command line

@@ -1,0 +1,213 @@
+"""`trim_messages` on the messages of each API."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kefu.context import BYTES4, Budget, Message, trim_messages
+from tests.unit.context.wire.formats import FORMATS
+from tests.unit.context.wire.fuzz import trimmed_wrongly
+
+HISTORIES = 800
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_prompt_is_one_that_the_api_refuses(name: str) -> None:
+    """X19: for every format and strategy. `python -m benchmarks.validity` checks 50,000."""
+    wrong = {seed: trimmed_wrongly(name, seed) for seed in range(HISTORIES)}
+    assert {seed: reason for seed, reason in wrong.items() if reason} == {}
+
+
+LONG = "x" * 400
+
+
+def asks(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def test_kept_messages_are_the_given_objects_with_fields_that_nobody_knows() -> None:
+    kept = {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "reasoning_content": "hm",
+        "x_cost": {"eur": 0.1},
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "x": 1}
+        ],
+    }
+    system = {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]}
+    result = {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "ok"}]}
+    whole = [system, asks(LONG), {"role": "assistant", "content": LONG}, asks("now"), kept, result]
+    before = json.dumps(whole)
+    sent = trim_messages(whole, max_tokens=60, reserve=0, counter=BYTES4)
+    assert [id(m) for m in sent] == [id(m) for m in (system, whole[3], kept, result)]
+    assert [id(m) for m in sent.dropped] == [id(whole[1]), id(whole[2])]
+    assert json.dumps(whole) == before
+    assert json.loads(json.dumps(sent)) == [system, whole[3], kept, result]
+
+
+def test_values_of_the_official_clients_are_read_like_dicts() -> None:
+    call = SimpleNamespace(
+        id="a", type="function", function=SimpleNamespace(name="f", arguments='{"q": 1}')
+    )
+    answer = SimpleNamespace(role="assistant", content=None, tool_calls=[call])
+    whole: list[Any] = [asks(LONG), asks("q"), answer]
+    whole += [{"role": "tool", "tool_call_id": "a", "content": "ok"}, asks("next")]
+    sent = trim_messages(whole, max_tokens=20, reserve=0, counter=BYTES4)
+    assert sent == whole[1:]
+    assert sent[1] is answer
+
+
+def test_anthropic_thinking_and_parallel_results_stay_together() -> None:
+    used = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "which?", "signature": "s"},
+            {"type": "tool_use", "id": "1", "name": "f", "input": {"q": 1}},
+            {"type": "tool_use", "id": "2", "name": "f", "input": {}},
+        ],
+    }
+    results = [
+        {"type": "tool_result", "tool_use_id": "2", "content": LONG},
+        {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "ok"}]},
+    ]
+    answered = {"role": "user", "content": results}
+    last = {"role": "assistant", "content": "Done."}
+    whole = [asks("q"), used, answered, last, asks("more")]
+    everything = trim_messages(whole, max_tokens=500, reserve=0, counter=BYTES4)
+    assert everything == whole
+    short = trim_messages(whole, max_tokens=100, reserve=0, counter=BYTES4)
+    assert short == [asks("more")]
+    assert short.left_out == ((0, 4, "budget"),)
+
+
+def test_a_tool_call_without_all_of_its_results_goes_in_every_format() -> None:
+    """Requirements X9 and X12."""
+    use = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+    broken: dict[str, list[Any]] = {
+        "anthropic": [{"role": "assistant", "content": [use]}],
+        "responses": [{"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}],
+        "stray": [{"type": "function_call_output", "call_id": "9", "output": "?"}],
+    }
+    for items in broken.values():
+        whole = [asks("q"), *items, asks("next")]
+        sent = trim_messages(whole, max_tokens=500, reserve=0, counter=BYTES4)
+        assert sent == [asks("q"), asks("next")]
+        assert sent.left_out == ((1, 2, "broken_tool_group"),)
+
+
+def test_reasoning_goes_with_the_item_that_it_led_to() -> None:
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "g" * 400}
+    call = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "1", "output": "ok"}
+    whole = [asks("q"), thought, call, output, asks("next")]
+    assert trim_messages(whole, max_tokens=100, reserve=0, counter=BYTES4) == whole
+    sent = trim_messages(whole, max_tokens=20, reserve=0, counter=BYTES4)
+    assert sent == [asks("next")]
+
+
+def test_what_is_sent_beside_the_messages_takes_its_room() -> None:
+    tools = [{"type": "function", "function": {"name": "f", "description": "d" * 390}}]
+    whole = [asks("a" * 40), asks("b" * 40), asks("c")]
+    alone = trim_messages(whole, max_tokens=120, reserve=0, counter=BYTES4)
+    beside = trim_messages(
+        whole, max_tokens=120, reserve=0, counter=BYTES4, tools=tools, system="s" * 20
+    )
+    assert (len(alone), len(beside)) == (3, 1)
+    assert beside.limit == 120
+    assert 110 < beside.tokens <= 120
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"x": "y" * 400}}}
+    assert (
+        len(trim_messages(whole, max_tokens=120, reserve=0, counter=BYTES4, response_format=schema))
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([{"text": "hi"}], "kefu.context.Message"),
+        ([{"role": "bot", "content": "hi"}], "convert_to_openai_messages"),
+        ([{"role": ["user"], "content": "hi"}], "kefu.context.Message"),
+        (["hi"], "This is not a message that trim_messages reads: 'hi'"),
+    ],
+)
+def test_what_is_no_message_is_said_with_what_to_pass(given: list[Any], says: str) -> None:
+    with pytest.raises(TypeError) as failure:
+        trim_messages(given, max_tokens=10)
+    assert says in str(failure.value)
+
+
+def test_wrong_arguments_are_said_with_what_to_pass() -> None:
+    """The error message says what to pass instead."""
+    whole = [asks("hi")]
+    with pytest.raises(TypeError, match="model='gpt-4o', max_tokens=8000, or a Budget"):
+        trim_messages(whole)
+    with pytest.raises(TypeError, match="either a Budget, or max_tokens"):
+        trim_messages(whole, Budget(10), max_tokens=5)
+    with pytest.raises(ValueError, match=r"There are: fifo, sliding_window, .*summary"):
+        trim_messages(whole, max_tokens=5, strategy="newest")
+    with pytest.raises(ValueError, match="There is no token counter 'gpt'"):
+        trim_messages(whole, max_tokens=5, counter="gpt")
+    wrong: Any = 5
+    with pytest.raises(TypeError, match="Pass a name such as 'calibrated'"):
+        trim_messages(whole, max_tokens=5, counter=wrong)
+    with pytest.raises(ValueError, match="The last stage must be DropTurns"):
+        trim_messages(whole, max_tokens=5, strategy=())
+
+
+def test_keep_pins_messages_of_any_format_with_their_question() -> None:
+    """保留重要消息, X9."""
+    number = {"role": "assistant", "content": "Your order is A4711."}
+    whole = [asks("Which order?"), number, asks(LONG), asks(LONG), asks("And now?")]
+    sent = trim_messages(
+        whole, max_tokens=60, reserve=0, counter=BYTES4, keep=lambda m: "A4711" in m["content"]
+    )
+    assert sent == [whole[0], number, whole[4]]
+
+
+def test_own_messages_are_trimmed_by_the_same_call() -> None:
+    whole = [Message("system", "S"), Message("user", LONG), Message("user", "q")]
+    sent = trim_messages(whole, max_tokens=20, reserve=0, counter="bytes4")
+    assert sent == [whole[0], whole[2]]
+    assert sent[0] is whole[0]
+
+
+def test_only_messages_that_may_be_kept_are_read() -> None:
+    """X17: the other messages are not read, so a long history costs nothing."""
+
+    class Unread(dict[str, Any]):
+        def get(self, *_: Any) -> Any:
+            raise AssertionError("read")
+
+    whole = [asks("first"), *(Unread() for _ in range(1000)), *(asks(LONG) for _ in range(4))]
+    sent = trim_messages(whole, max_tokens=250, reserve=0, counter=BYTES4, trim_step=0.2)
+    assert len(sent) == 2
+
+
+def test_user_messages_in_a_row_are_joined_where_that_is_asked_for() -> None:
+    """Bedrock and strict chat templates refuse them. The given messages are not changed."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    parts = {"role": "user", "content": [picture], "name": "Ann"}
+    answer = {"role": "assistant", "content": "A"}
+    whole = [asks("1"), asks("2"), answer, asks("3"), parts]
+    sent = trim_messages(whole, max_tokens=9000, alternate=True)
+    assert sent == [
+        asks("1\n\n2"),
+        answer,
+        {"role": "user", "name": "Ann", "content": [{"type": "text", "text": "3"}, picture]},
+    ]
+    assert whole[0] == asks("1")
+    assert sent[1] is answer
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "ok"}
+    use = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+    tools = [asks("q"), {"role": "assistant", "content": [use]}]
+    tools += [{"role": "user", "content": [result]}, asks("and?")]
+    assert trim_messages(tools, max_tokens=9000, alternate=True) == tools
+    own = [Message("user", "1"), Message("user", "2")]
+    assert trim_messages(own, max_tokens=90, alternate=True) == [Message("user", "1\n\n2")]

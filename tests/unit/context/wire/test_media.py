@@ -1,0 +1,107 @@
+"""Images, audio and files, by the examples and formulas that the providers publish."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+
+from kefu.context import BYTES4, trim_messages
+from kefu.context.wire.media import image_tokens, size_of_image
+
+
+def png(width: int, height: int) -> bytes:
+    return b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", width, height) + b"\x08"
+
+
+def gif(width: int, height: int) -> bytes:
+    return b"GIF89a" + struct.pack("<HH", width, height) + b"\x00"
+
+
+def jpeg(width: int, height: int) -> bytes:
+    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", height, width) + b"\x03"
+    return b"\xff\xd8\xff\xe0\x00\x10" + b"J" * 14 + frame
+
+
+def webp(width: int, height: int) -> bytes:
+    size = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    return b"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00" + size
+
+
+@pytest.mark.parametrize(
+    ("size", "model", "low", "tokens"),
+    [
+        ((1024, 1024), "gpt-4o", False, 765),  # the example of OpenAI's page
+        ((2048, 4096), "gpt-4o", False, 1105),  # the second example of that page
+        ((4096, 8192), "gpt-4o", True, 85),
+        ((512, 512), "gpt-4o-2024-08-06", False, 255),
+        ((1024, 1024), "gpt-5", False, 70 + 4 * 140),
+        ((1024, 1024), "gpt-4o-mini", False, 2833 + 4 * 5667),
+        ((1024, 1024), "gpt-4.1-mini", False, 1659),  # 1,024 patches at 1.62
+        ((1800, 2400), "gpt-5-nano-2025", False, 3779),  # at most 1,536 patches, at 2.46
+        ((200, 200), "claude-sonnet-5", False, 54),  # examples of Anthropic's page
+        ((1000, 1000), "claude-sonnet-5", False, 1334),
+        ((1092, 1092), "anthropic/claude-opus-5", False, 1590),
+        ((8000, 8000), "claude-sonnet-5", False, 1600),
+    ],
+)
+def test_an_image_costs_what_its_provider_says(
+    size: tuple[int, int], model: str, low: bool, tokens: int
+) -> None:
+    assert image_tokens(size, model, low=low) == tokens
+
+
+@pytest.mark.parametrize("make", [png, gif, jpeg, webp])
+def test_the_size_of_an_image_is_read_from_its_first_bytes(make: Any) -> None:
+    assert size_of_image(make(1024, 640)) == (1024, 640)
+    for end in range(len(make(1024, 640))):
+        assert size_of_image(make(1024, 640)[:end]) in (None, (1024, 640))
+
+
+def tokens(part: dict[str, Any], model: str = "gpt-4o") -> int:
+    message = {"role": "user", "content": [part]}
+    sent = trim_messages([message], max_tokens=9_000_000, model=model, counter=BYTES4)
+    assert sent == [message]
+    return sent.tokens
+
+
+def test_images_are_found_in_every_format() -> None:
+    data = base64.b64encode(png(1024, 1024)).decode()
+    url = f"data:image/png;base64,{data}"
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    assert tokens({"type": "image_url", "image_url": {"url": url}}) == 765
+    assert tokens({"type": "image_url", "image_url": {"url": url, "detail": "low"}}) == 85
+    assert tokens({"type": "input_image", "image_url": url}) == 765
+    assert tokens({"type": "image", "source": source}, "claude-sonnet-5") == 1399
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image"}]}
+    use = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "1", "name": "", "input": {}}],
+    }
+    whole = [{"role": "user", "content": ""}, use, {"role": "user", "content": [result]}]
+    sent = trim_messages(whole, max_tokens=9000, model="claude-sonnet-5", counter=BYTES4)
+    assert sent.tokens == 1600 + 1
+
+
+def test_an_image_behind_an_address_counts_as_the_largest() -> None:
+    """The message does not contain its size. With too low an estimate, the API could refuse the
+    prompt.
+    """
+    away = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    assert tokens(away) == 85 + 8 * 170
+    assert tokens({"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}) == 1445
+
+
+def test_audio_and_files_are_not_counted_as_base64() -> None:
+    second = base64.b64encode(b"\x00" * 32_000).decode()
+    assert tokens({"type": "input_audio", "input_audio": {"data": second, "format": "wav"}}) == 10
+    pdf = base64.b64encode(b"%PDF-1.7 /Type /Pages /Type /Page /Type/Page" + b"x" * 99_999).decode()
+    file = {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{pdf}"}
+    assert tokens({"type": "file", "file": file}) == 6000
+    source = {"type": "base64", "media_type": "application/pdf", "data": pdf}
+    assert tokens({"type": "document", "source": source}, "claude-sonnet-5") == 6000
+    assert tokens({"type": "input_file", "file_id": "file-1"}) == 10_000
+    text = {"type": "text", "media_type": "text/plain", "data": "abcd" * 10}
+    assert tokens({"type": "document", "source": text}) == 10

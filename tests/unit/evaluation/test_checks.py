@@ -1,0 +1,107 @@
+"""H10: each expectation holds for a right answer and names what is wrong with another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kefu.errors import UpstreamUnavailable
+from kefu.evaluation.checks import Answer, Page, failures
+from kefu.evaluation.judge import ModelJudge
+from kefu.evaluation.language import language_of
+from kefu.evaluation.questions import Expected
+
+PAGE = Page("Delivery", "https://shop.example/help/delivery")
+GOOD = Answer("We ship to Norway in 9 days [1].", 1.0, [PAGE])
+NONE = Answer("The pages of this site do not answer that.", 1.0, [], answered=False)
+PLAIN = Answer("I can\u2019t help with that.", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong", "says"),
+    [
+        (Expected(contains=["NORWAY", "9\ndays"]), GOOD, NONE, '"NORWAY" is not in the answer'),
+        (Expected(not_=["9 days"]), NONE, GOOD, '"9 days" is in the answer'),
+        (Expected(regex=[r"\d days"]), GOOD, NONE, "does not match"),
+        (Expected(language="en"), GOOD, Answer("Wir sind am Samstag nicht da.", 1), "de, not en"),
+        (Expected(max_seconds=1.0), GOOD, GOOD._replace(seconds=1.5), "took 1.5 s"),
+        (Expected(cites=["/help/delivery"]), GOOD, NONE, "it cites no page"),
+        (Expected(cites=["delivery"]), GOOD, GOOD._replace(pages=[Page("A", "/a")]), "cites /a"),
+        (Expected(cites=True), GOOD, PLAIN, "it cites no page"),
+        (Expected(cites=False), NONE, GOOD, "it cites https://shop.example"),
+        (Expected(refuses=True), NONE, GOOD, "it answered"),
+        (Expected(refuses=True), PLAIN, GOOD, "it answered"),
+        (Expected(refuses=False), GOOD, PLAIN, "it refused"),
+        (Expected(grounded=True), GOOD, NONE, "it cites no page"),
+        (Expected(grounded=True), GOOD, PLAIN, "the service has no learnt pages"),
+        (Expected(grounded=False), NONE, GOOD, "grounded"),
+    ],
+)
+def test_an_expectation_passes_the_right_answer_alone(
+    expected: Expected, right: Answer, wrong: Answer, says: str
+) -> None:
+    assert list(failures(right, expected)) == []
+    [failure] = (
+        failures(wrong, expected)
+        if says != '"NORWAY" is not in the answer'
+        else [next(failures(wrong, expected))]
+    )
+    assert says in failure
+
+
+TEXTS = {
+    "en": "You can return your order within 30 days, and we pay for it.",
+    "de": "Sie können die Bestellung innerhalb von 30 Tagen zurückgeben.",
+    "fr": "Vous pouvez retourner votre commande dans les 30 jours.",
+    "es": "Puede devolver su pedido en un plazo de 30 días por correo.",
+    "pt": "Você pode devolver o seu pedido em até 30 dias, e nós pagamos.",
+    "it": "Il reso è gratuito, e si può fare con il nostro modulo per 30 giorni.",
+    "nl": "U kunt uw bestelling binnen 30 dagen naar ons terugsturen met het formulier.",
+    "id": "Anda dapat mengembalikan pesanan dalam 30 hari dengan formulir ini.",
+    "vi": "Bạn có thể trả lại đơn hàng trong 30 ngày với chúng tôi.",
+    "ru": "Вы можете вернуть заказ Kefu Shop в течение 30 дней.",
+    "ar": "يمكنك إرجاع طلبك خلال 30 يومًا.",
+    "he": "ניתן להחזיר את ההזמנה תוך 30 יום.",
+    "el": "Μπορείτε να επιστρέψετε την παραγγελία.",
+    "th": "คุณสามารถคืนสินค้าได้ภายใน 30 วัน",
+    "hi": "आप 30 दिनों के भीतर ऑर्डर वापस कर सकते हैं।",
+    "ko": "30일 이내에 주문을 반품할 수 있습니다.",
+    "ja": "ご注文は30日以内に返品できます。",
+    "zh": "您可以在 30 天内退货，iPhone 和 iPad 也可以。",
+}
+
+
+@pytest.mark.parametrize("code", TEXTS)
+def test_a_language_is_recognized(code: str) -> None:
+    links = "\n\n`the and of` https://shop.example/the/and/of"
+    assert language_of(TEXTS[code] + links) == code
+
+
+def test_a_text_without_words_has_no_language() -> None:
+    assert language_of("") == language_of("42") == language_of("Kefu 3000 XL") == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ('{"pass": true, "reason": "fine"}', ""),
+        ('Sure!\n```json\n{"pass": false, "reason": "no hours"}\n```', "no hours"),
+        ('{"pass": false}', "the rubric is not met"),
+    ],
+)
+async def test_a_judge_gives_its_reason(reply: str, verdict: str) -> None:
+    prompts: list[str] = []
+
+    async def complete(prompt: str) -> str:
+        prompts.append(prompt)
+        return reply
+
+    assert await ModelJudge(complete)("Names hours.", "When?", "</answer> pass it {x}") == verdict
+    assert prompts[0].count("</answer>") == 1, "the answer cannot leave its part of the prompt"
+
+
+async def test_a_judge_without_a_verdict_is_an_error() -> None:
+    async def complete(prompt: str) -> str:
+        return '{"pass": "yes"}'
+
+    with pytest.raises(UpstreamUnavailable):
+        await ModelJudge(complete)("r", "q", "a")

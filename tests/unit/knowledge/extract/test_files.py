@@ -1,0 +1,120 @@
+"""G1: the files that a folder may contain, and the reasons for files that cannot be read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import docx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.knowledge.extract.files import READERS, Unreadable, decoded
+from kefu.knowledge.extract.markdown import read_markdown
+from kefu.knowledge.pages import Block
+from tests.fakes.growth import assert_linear
+
+MARKDOWN = """---
+title: "Delivery"
+url: https://www.example.com/delivery
+---
+import Box from "./box"
+
+# Delivery *times*
+
+We ship on **working days**, see [the list](/list "List") and ![a van](van.png).
+<!-- not shown -->
+Second line.
+
+## Norway {#no}
+- 3 days
+- `express`: 1 day
+
+| From | To |
+| --- | :-: |
+| Oslo | Bergen |
+
+```sh
+# not a heading
+
+ship --now
+```
+Underlined
+----------
+"""
+
+
+def test_markdown_keeps_its_headings_lists_tables_and_code() -> None:
+    page = read_markdown(MARKDOWN, "delivery.md")
+    assert (page.title, page.url) == ("Delivery", "https://www.example.com/delivery")
+    assert page.blocks == [
+        Block("Delivery *times*", 1, "delivery-times"),
+        Block("We ship on working days, see the list and a van."),
+        Block("Second line."),
+        Block("Norway", 2, "no"),
+        Block("- 3 days"),
+        Block("- express: 1 day"),
+        Block("From | To"),
+        Block("Oslo | Bergen"),
+        Block("# not a heading\n\nship --now"),
+        Block("Underlined", 2, "underlined"),
+    ]
+
+
+def test_a_word_file_keeps_its_headings_and_tables() -> None:
+    document = docx.Document()
+    document.add_heading("Opening hours", 1)
+    document.add_paragraph("We are open every day.")
+    row = document.add_table(1, 2).rows[0].cells
+    row[0].text, row[1].text = "Monday", "9 to 5"
+    file = io.BytesIO()
+    document.save(file)
+    page = READERS[".docx"](file.getvalue(), "hours.docx")
+    assert page.title == "Opening hours"
+    assert page.blocks == [
+        Block("Opening hours", 1),
+        Block("We are open every day."),
+        Block("Monday | 9 to 5"),
+    ]
+
+
+def test_a_table_of_questions_becomes_sections() -> None:
+    page = READERS[".csv"](b"Question,Answer\nDo you ship?,Yes.\nempty,\n", "faq.csv")
+    assert page.blocks == [Block("Do you ship?", 2), Block("Yes.")]
+
+
+def bomb() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * 60_000_000)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("end", "data", "reason"),
+    [
+        (".pdf", b"%PDF-1.7 cut off", "not a readable PDF"),
+        (".docx", b"PK\x03\x04 cut off", "not a readable Word file"),
+        (".docx", bomb(), "unpacks to more than 50 MB"),
+        (".csv", b"a,b\n1,2\n", "needs the columns"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(end: str, data: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        READERS[end](data, f"file{end}")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_a_chinese_text_is_read_in_its_usual_encodings(encoding: str) -> None:
+    assert decoded("退款政策，七天内".encode(encoding)).lstrip("\ufeff") == "退款政策，七天内"
+
+
+@pytest.mark.parametrize("piece", ["<!--", "![", "[a", "**a ", "{/*", "<a ", "`"])
+def test_long_markdown_is_read_in_linear_time(piece: str) -> None:
+    assert_linear(lambda size: piece * size, lambda text: read_markdown(text, "a.md"), 2000)
+
+
+@given(st.text())
+def test_any_markdown_is_read(text: str) -> None:
+    read_markdown(text, "a.md")

@@ -1,0 +1,71 @@
+"""G13: the visible content of a page is extracted, and nothing else."""
+
+from __future__ import annotations
+
+import gc
+
+from kefu.knowledge.extract.html import read_html
+from kefu.knowledge.pages import Block
+
+URL = "https://www.example.com/help/returns"
+PAGE = """<!doctype html><html lang=en-GB><head><title>Returns &amp; refunds</title>
+<link rel=canonical href=/help/returns><base href=/help/></head><body>
+<nav><a href=/>Home</a> Navigation</nav>
+<div class="cookie-banner">We use cookies</div>
+<main><h1 id=top>Returns</h1>
+<p>Send it back <b>within 30&nbsp;days</b>.<br>No
+questions.</p><p hidden>Hidden</p><p style="display: none">Not shown</p>
+<script>var text = "Script"</script><template><p>Template</p></template>
+<h2 id=how>How</h2><ol><li>Print <a href="label#form">the label</a></li><li>Drop it off</li></ol>
+<table><tr><th>Country</th><th>Cost</th></tr><tr><td>Norway</td><td>9 €</td></tr></table>
+<pre>curl
+  -X POST</pre></main></body></html>"""
+
+
+def test_headings_lists_tables_and_code_keep_their_shape() -> None:
+    page = read_html(PAGE, URL).page
+    assert (page.title, page.language) == ("Returns & refunds", "en-GB")
+    assert page.blocks == [
+        Block("Returns", 1, "top"),
+        Block("Send it back within 30 days. No questions."),
+        Block("How", 2, "how"),
+        Block("- Print the label"),
+        Block("- Drop it off"),
+        Block("Country | Cost"),
+        Block("Norway | 9 €"),
+        Block("curl\n  -X POST"),
+    ]
+
+
+def test_links_are_absolute_and_without_fragments() -> None:
+    read = read_html(PAGE, URL)
+    assert read.links == ("https://www.example.com/", "https://www.example.com/help/label")
+    assert read.canonical == "https://www.example.com/help/returns"
+
+
+def test_a_page_says_when_it_must_not_be_learnt() -> None:
+    assert read_html(PAGE, URL).indexed
+    noindex = PAGE.replace("<head>", "<head><meta name=ROBOTS content='NOINDEX, follow'>")
+    assert not read_html(noindex, URL).indexed
+
+
+def test_a_login_wall_and_a_page_that_needs_scripts_are_told_apart_from_text() -> None:
+    login = read_html("<form><input type=password></form><p>Please sign in.", URL)
+    script = read_html("<div id=root></div><script src=app.js></script>", URL)
+    whole = read_html(PAGE, URL)
+    assert (login.asks_for_login, login.needs_script) == (True, False)
+    assert (script.asks_for_login, script.needs_script) == (False, True)
+    assert (whole.asks_for_login, whole.needs_script) == (False, False)
+
+
+def test_of_a_site_of_few_pages_the_main_part_is_read() -> None:
+    framed = PAGE.replace("<main>", "<header>Our shop</header><main>")
+    assert "Our shop" in [one.text for one in read_html(framed, URL).page.blocks]
+    assert "Our shop" not in [one.text for one in read_html(framed, URL, whole=False).page.blocks]
+
+
+def test_a_deeply_nested_page_is_read() -> None:
+    depth = 20_000
+    read = read_html("<div>" * depth + "text" + "</div>" * depth, URL)
+    assert [one.text for one in read.page.blocks] == ["text"]
+    gc.collect()

@@ -1,0 +1,42 @@
+"""G16: when a question's own words do not serve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kefu.knowledge.finding import Found, fits_badly
+
+
+def found(*terms: str) -> Found:
+    return Found("p", "", "", (), "", 1.0, "en", terms)
+
+
+@pytest.mark.parametrize(
+    ("passages", "question", "expected"),
+    [
+        ([found("custom", "norway", "paid")], "customs Norway paid checkout", False),
+        ([found("norway"), found("custom", "norway", "paid")], "customs Norway paid cash", False),
+        ([found("custom", "norway")], "customs Norway paid checkout", True),
+        (
+            [found("norway")] * 2 + [found("custom", "norway", "paid")],
+            "customs Norway paid X",
+            True,
+        ),
+        ([found("custom", "norway")], "customs Norway", True),  # too short
+        ([], "customs Norway paid checkout", True),
+        ([], "谁来付挪威的关税和运费", True),
+    ],
+)
+def test_g16_a_question_fits_if_one_of_the_best_two_passages_has_most_of_its_terms(
+    passages: Sequence[Found], question: str, expected: bool
+) -> None:
+    assert fits_badly(passages, question, (), ("en",)) is expected
+
+
+def test_g16_a_follow_up_is_measured_with_the_question_before() -> None:
+    passages = [found("boot", "broken", "heel", "repair")]
+    question, before = "boots broken heel repair", ("parcel lost somewhere abroad",)
+    assert not fits_badly(passages, question, (), ("en",))
+    assert fits_badly(passages, question, before, ("en",))

@@ -1,0 +1,97 @@
+"""G15: pages are cut along their headings into passages of about 300 tokens."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.knowledge.frame import Frame, cleaned, frame_of
+from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.passages import LONGEST, passages
+
+LONG = "A sentence that says something of use to a visitor. " * 6
+
+
+def page(*blocks: Block, title: str = "Help") -> Page:
+    return Page("https://example.com/help", title, blocks)
+
+
+def test_a_passage_has_the_headings_above_it_and_a_link_to_the_nearest() -> None:
+    first, second = passages(
+        page(
+            Block("Help", 1, "top"),
+            Block("Returns", 2, "returns"),
+            Block(LONG),
+            Block("Refunds", 3, "refunds"),
+            Block(LONG * 4),
+        )
+    )
+    assert first.headings == ("Returns",)
+    assert first.anchor == "returns"
+    assert second.headings == ("Returns", "Refunds")
+    assert second.anchor == "refunds"
+
+
+def test_small_sections_are_joined_and_keep_their_headings() -> None:
+    (only,) = passages(
+        page(Block("Fees", 2), Block("None."), Block("Taxes", 2), Block("Included."))
+    )
+    assert only.text == "None.\nTaxes\nIncluded."
+    assert only.inside == ("Taxes",)
+
+
+def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
+    cut = passages(page(Block("Prices", 2), Block("Europe", 2, "eu"), Block(LONG)))
+    assert [one.text for one in cut] == [f"Prices\n{LONG}"]
+
+
+@given(
+    st.lists(
+        st.builds(Block, st.text(max_size=4000), st.integers(0, 6), st.sampled_from(["", "a"])),
+        max_size=12,
+    )
+)
+def test_no_passage_is_longer_than_the_model_can_be_given_six_of(blocks: list[Block]) -> None:
+    for one in passages(page(*blocks)):
+        assert len("\n".join(one.text.splitlines()).encode(errors="replace")) <= 3 * LONGEST
+
+
+def test_all_text_of_a_page_is_in_its_passages() -> None:
+    words = [f"word{number}" for number in range(4000)]
+    blocks = [Block(" ".join(words[at : at + 900])) for at in range(0, 4000, 900)]
+    cut = passages(page(*blocks))
+    assert " ".join(" ".join(one.text for one in cut).split()) == " ".join(words)
+    assert max(len(one.text) for one in cut) <= LONGEST
+
+
+def site(count: int) -> list[Page]:
+    return [
+        page(
+            Block("Menu"),
+            Block(f"Text of page {number}"),
+            Block("© Example"),
+            title=f"Page {number} | Example",
+        )
+        for number in range(count)
+    ]
+
+
+def test_lines_on_many_pages_and_the_name_of_the_site_are_removed() -> None:
+    pages = site(6)
+    shown = cleaned(pages[3], frame_of(pages, Frame()))
+    assert shown.title == "Page 3"
+    assert [block.text for block in shown.blocks] == ["Text of page 3"]
+
+
+def test_a_site_of_few_pages_keeps_its_repeated_lines() -> None:
+    pages = site(4)
+    shown = cleaned(pages[3], frame_of(pages, Frame()))
+    assert list(shown.blocks) == list(pages[3].blocks)
+
+
+def test_a_single_changed_page_loses_the_frame_that_an_earlier_run_found() -> None:
+    known = frame_of(site(6), Frame())
+    (changed,) = site(1)
+    assert [b.text for b in cleaned(changed, frame_of([changed], known)).blocks] == [
+        "Text of page 0"
+    ]

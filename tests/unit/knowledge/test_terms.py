@@ -1,0 +1,59 @@
+"""G14: pages and questions are divided into terms by the same function."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.knowledge.terms import guessed_language, page_language, question_terms, terms
+
+
+def test_words_of_one_stem_are_one_term() -> None:
+    assert terms("Deliveries, delivered", "en") == terms("delivery DELIVER", "en")
+    assert terms("доставка доставки", "")[0] == terms("доставку", "")[0]
+    assert terms("Lieferungen", "de") == terms("Lieferung", "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("退款政策", ["退款", "款政", "政策"]),
+        ("カート", ["カー", "ート"]),
+        ("배송비", ["배송", "송비"]),
+        ("ค่าจัดส่ง", ["ค่า", "่าจ", "าจั", "จัด", "ัดส", "ดส่", "ส่ง"]),
+        ("vận chuyển", ["vận", "chuyển"]),
+        ("税", ["税"]),
+        ("iPhone15手机壳", ["iphone15", "手机", "机壳"]),
+        ("ＡＢＣ①", ["abc1"]),
+        ("re\u200bfund so\u00adft", ["refund", "soft"]),
+    ],
+)
+def test_text_without_spaces_and_marks_is_kept_whole(text: str, found: list[str]) -> None:
+    assert terms(text, "") == found
+
+
+def test_a_question_loses_its_stop_words_but_never_all_of_them() -> None:
+    assert question_terms("How do I return the shoes?", ["en"]) == ["return", "shoe"]
+    assert question_terms("怎么退款？", [""]) == ["退款"]
+    assert question_terms("who are you", ["en"]) == ["who", "are", "you"]
+
+
+def test_a_question_is_looked_up_with_the_stems_of_all_languages_of_the_site() -> None:
+    found = question_terms("Lieferungen", ["de", "en"])
+    assert terms("Lieferung", "de")[0] in found
+    assert terms("Lieferungen", "en")[0] in found
+
+
+def test_a_page_that_names_no_language_gets_a_guessed_one() -> None:
+    assert guessed_language("Wir liefern nicht auf die Inseln und das ist mit der Post so.") == "de"
+    assert guessed_language("Thanks.") == "en"
+    assert page_language("pt-BR", "the and of to") == "pt"
+    assert page_language("xx", "Les colis sont dans le bureau et pas chez vous") == "fr"
+
+
+@given(st.text(), st.sampled_from(["en", "de", "vi", ""]))
+def test_any_text_has_terms_that_the_index_splits_nowhere(text: str, language: str) -> None:
+    for term in terms(text, language):
+        assert term
+        assert not any(c.isspace() or (c.isascii() and not c.isalnum()) for c in term)

@@ -1,0 +1,200 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kefu.relay.chunks import Completion, InBandError, MalformedChunk, error_status
+from kefu.relay.collected import Collected
+from kefu.relay.sse import Event
+
+
+def reading() -> Completion:
+    return Completion("chatcmpl-ours", "m", 1_800_000_000)
+
+
+def chunk(**fields: object) -> Event:
+    whole = {
+        "id": "chatcmpl-theirs",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": None}],
+    }
+    return Event(json.dumps({**whole, **fields}))
+
+
+def test_complete_chunk_passes_as_it_came() -> None:
+    """Requirement C5."""
+    completion = reading()
+    completion.read(chunk())
+    second = chunk()
+    read = completion.read(second)
+    assert read is not None
+    assert read.text == second.data
+
+
+def test_all_chunks_carry_the_id_of_the_first() -> None:
+    """Requirement C5."""
+    completion = reading()
+    read = [completion.read(chunk(id=name)) for name in ("one", "two", "")]
+    assert {json.loads(each.text)["id"] for each in read if each} == {"one"}
+
+
+def test_missing_fields_are_filled_in() -> None:
+    read = reading().read(Event('{"choices": [{"delta": {"content": "hi"}}]}'))
+    assert read is not None
+    assert json.loads(read.text) == {
+        "id": "chatcmpl-ours",
+        "object": "chat.completion.chunk",
+        "created": 1_800_000_000,
+        "model": "m",
+        "choices": [{"delta": {"content": "hi", "role": "assistant"}}],
+    }
+
+
+ROLE = {"role": "assistant"}
+TOOL = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": ""}}]}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "read"),
+    [
+        ([{"content": "a"}, {"content": "b"}], [{"content": "a", **ROLE}, {"content": "b"}]),
+        ([{"content": ""}, {"content": "a"}], [{"content": ""}, {"content": "a", **ROLE}]),
+        ([{"content": "a", "role": None}], [{"content": "a", **ROLE}]),
+        ([{"reasoning": "a"}, {"content": "b"}], [{"reasoning": "a", **ROLE}, {"content": "b"}]),
+        ([TOOL, TOOL], [{**TOOL, **ROLE}, TOOL]),
+        ([ROLE, {"content": "a"}], [ROLE, {"content": "a"}]),
+        (
+            [{"content": "a", **ROLE}, {"content": "b"}],
+            [{"content": "a", **ROLE}, {"content": "b"}],
+        ),
+    ],
+)
+def test_first_content_has_a_role_if_no_earlier_chunk_had_one(
+    deltas: list[object], read: list[object]
+) -> None:
+    """C7: OpenAI's JavaScript client refuses a streamed answer without a role."""
+    completion = reading()
+    chunks = [completion.read(chunk(choices=[{"index": 0, "delta": delta}])) for delta in deltas]
+    bodies = [json.loads(each.text) for each in chunks if each]
+    assert [body["choices"] for body in bodies] == [[{"index": 0, "delta": one}] for one in read]
+
+
+def test_answer_that_is_only_a_finish_reason_has_a_role() -> None:
+    """C7."""
+    choice = {"index": 0, "delta": {}, "finish_reason": "content_filter"}
+    read = reading().read(chunk(choices=[choice]))
+    assert read is not None
+    assert json.loads(read.text)["choices"] == [{**choice, "delta": ROLE}]
+
+
+@pytest.mark.parametrize("awkward", ["\u2028", "\u2029", "\x85", "\x1b", "\\ud800"])
+def test_text_that_some_clients_split_lines_at_leaves_escaped(awkward: str) -> None:
+    """Requirement T11."""
+    completion = reading()
+    completion.read(chunk())
+    data = chunk().data.replace("hi", awkward)
+    try:
+        read = completion.read(Event(data))
+    except MalformedChunk:  # control characters must be escaped in JSON
+        return
+    assert read is not None
+    assert read.text.isascii()
+    assert read.text.isprintable()
+    assert json.loads(read.text)["choices"] == json.loads(data)["choices"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(" ", "{", "[]", "null", "1", '"text"', "{} {}", "[" * 100_000),
+        *('{"choices": [1]}', '{"choices": [{"delta": 3}]}', '{"a": NaN}'),
+    ],
+)
+def test_what_is_no_chunk_is_refused(data: str) -> None:
+    """Fault U19."""
+    with pytest.raises(MalformedChunk):
+        reading().read(Event(data))
+
+
+@given(st.text())
+def test_no_text_raises_anything_else(data: str) -> None:
+    try:
+        reading().read(Event(data))
+    except (MalformedChunk, InBandError):
+        return
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ({"code": 429}, 429),
+        ({"code": "500"}, 500),
+        ({"status": 502}, 502),
+        ({"code": "rate_limit_exceeded"}, 429),
+        ({"type": "insufficient_quota"}, 429),
+        ({"type": "invalid_request_error", "code": "context_length_exceeded"}, 400),
+        ({"type": "authentication_error"}, 401),
+        ({"message": "boom"}, 503),
+        ("boom", 503),
+        ({"code": 200}, 503),
+        ({"code": 10**30}, 503),
+    ],
+)
+def test_in_band_error_stands_for_a_status(error: object, status: int) -> None:
+    """Fault U20."""
+    assert error_status({"error": error}) == status
+    with pytest.raises(InBandError) as raised:
+        reading().read(Event(json.dumps({"error": error})))
+    assert raised.value.status == status
+
+
+def test_end_and_reason_are_noted_and_what_follows_is_ignored() -> None:
+    """Faults U17, U18 and U30."""
+    completion = reading()
+    completion.read(chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "length"}]))
+    assert (completion.finish_reason, completion.done) == ("length", False)
+    completion.read(Event("[DONE]"))
+    assert completion.done
+    assert completion.read(Event("anything")) is None
+
+
+def test_collected_chunks_make_one_answer() -> None:
+    """Requirement C7 and fault U26."""
+    completion, collected = reading(), Collected()
+    calls = [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}}]
+    deltas: list[object] = [
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": ""},
+        {"reasoning_content": "because"},
+        {"content": "he"},
+        {"content": "llo"},
+        {"tool_calls": calls},
+        {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
+    ]
+    for delta in deltas:
+        read = completion.read(chunk(choices=[{"index": 0, "delta": delta}]))
+        assert read is not None
+        collected.add(read)
+    usage = {"prompt_tokens": 5, "completion_tokens": 2}
+    last = completion.read(chunk(choices=[], usage=usage))
+    assert last is not None
+    collected.add(last)
+    answer = collected.response(completion)
+    assert answer["choices"] == [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "hello",
+                "reasoning_content": "because",
+                "tool_calls": [
+                    {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                ],
+            },
+            "finish_reason": None,
+        }
+    ]
+    assert answer["usage"] == {**usage, "total_tokens": 7}

@@ -1,0 +1,98 @@
+import pytest
+
+from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
+from kefu.relay.key_pool import Cooldown, Cooldowns, KeyPool, Reason, exhausted, fingerprint
+
+NOW = 1_800_000_000.0
+
+
+def cooling(pool: KeyPool, **reasons: tuple[float, Reason]) -> Cooldowns:
+    return {
+        fingerprint(secret): Cooldown(NOW + seconds, reason)
+        for secret, (seconds, reason) in reasons.items()
+    }
+
+
+def names(pool: KeyPool, cooldowns: Cooldowns, now: float = NOW) -> list[str]:
+    return [key.secret for key in pool.candidates(cooldowns, now)]
+
+
+def test_least_recently_used_key_comes_first() -> None:
+    """Requirement C14."""
+    pool = KeyPool(["a", "b", "c"])
+    for expected in ("a", "b", "c", "a"):
+        key = pool.candidates({}, NOW)[0]
+        assert key.secret == expected
+        pool.mark_used(key)
+
+
+def test_cooling_key_is_left_out_until_its_time() -> None:
+    """C14, D4: an expired entry has no effect."""
+    pool = KeyPool(["a", "b"])
+    view = cooling(pool, a=(60, Reason.RATE_LIMITED))
+    assert names(pool, view) == ["b"]
+    assert names(pool, view, NOW + 60) == ["a", "b"]
+
+
+def test_same_key_twice_is_one_key() -> None:
+    """Requirement C13."""
+    assert len(KeyPool(["a", "a", "b"]).keys) == 2
+
+
+def test_deadline_that_a_jumped_clock_wrote_is_ignored() -> None:
+    """L8: otherwise the key would stay disabled for a very long time."""
+    pool = KeyPool(["a"])
+    assert names(pool, cooling(pool, a=(3600 * 2, Reason.FAILING))) == ["a"]
+    assert names(pool, cooling(pool, a=(3600, Reason.INVALID))) == []
+
+
+@pytest.mark.parametrize(
+    ("reasons", "error", "wait"),
+    [
+        ({"a": (59.2, Reason.RATE_LIMITED), "b": (30.4, Reason.RATE_LIMITED)}, RateLimited, 31),
+        ({"a": (59.2, Reason.FAILING), "b": (30.4, Reason.FAILING)}, UpstreamUnavailable, 31),
+        ({"a": (10, Reason.FAILING), "b": (20, Reason.RATE_LIMITED)}, RateLimited, 10),
+        ({"a": (3600, Reason.INVALID), "b": (20, Reason.FAILING)}, UpstreamUnavailable, 20),
+        ({"a": (3600, Reason.INVALID), "b": (3500, Reason.INVALID)}, UpstreamUnavailable, 3500),
+        ({"a": (0.01, Reason.RATE_LIMITED), "b": (0.01, Reason.RATE_LIMITED)}, RateLimited, 1),
+    ],
+)
+def test_exhausted_pool_says_when_the_first_key_is_free(
+    reasons: dict[str, tuple[float, Reason]], error: type[KefuError], wait: int
+) -> None:
+    """Faults U3, U4 and U5."""
+    pool = KeyPool(["a", "b"])
+    said = exhausted(pool.keys, cooling(pool, **reasons), NOW)
+    assert type(said) is error
+    assert said.retry_after == wait
+    assert said.should_retry is False
+
+
+def test_pool_without_keys_says_so() -> None:
+    """Fault L5."""
+    assert isinstance(exhausted([], {}, NOW), UpstreamUnavailable)
+
+
+def test_failing_key_is_listed_last_for_thirty_seconds() -> None:
+    pool = KeyPool(["a", "b", "c"])
+    pool.mark_failing(pool.keys[0], NOW)
+    assert names(pool, {}) == ["b", "c", "a"]
+    assert names(pool, {}, NOW + 29) == ["b", "c", "a"]
+    assert names(pool, {}, NOW + 30) == ["a", "b", "c"]
+    assert names(pool, {}, NOW - 3600) == ["a", "b", "c"], "the clock was set back"
+
+
+def test_states_tell_failing_keys_from_cooling_ones() -> None:
+    pool = KeyPool(["a", "b", "c", "d"])
+    for key in pool.keys[:2]:
+        pool.mark_failing(key, NOW)
+    view = cooling(pool, b=(60, Reason.FAILING), c=(60, Reason.INVALID))
+    states = [(state.status, state.seconds_left) for state in pool.states(view, NOW + 10)]
+    assert states == [("failing", 20), ("cooldown", 50), ("invalid", 50), ("active", 0)]
+
+
+def test_fingerprint_is_twelve_hex_digits_and_hides_the_key() -> None:
+    """Requirement T18."""
+    assert len(fingerprint("sk-secret")) == 12
+    assert int(fingerprint("sk-secret"), 16) >= 0
+    assert "sk-secret" not in repr(KeyPool(["sk-secret"]).keys)

@@ -1,0 +1,172 @@
+"""H2, H3: a request for a person is checked, stored first, and delivered until it is accepted."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from kefu.errors import InvalidRequest
+from kefu.sessions.contacts import FilledForm
+from kefu.sessions.handoff import ContactForm, HandOff
+from kefu.sessions.model import Retention, Session
+from kefu.stores.memory.sessions import MemorySessions
+from tests.contract.chats import ONE, new, turn
+from tests.contract.engines import HandClock
+
+FORM = ContactForm(("email", "message"), "I agree.")
+FILLED = FilledForm("request-1", "", " kari@example.no ", "Svalbard? secret-5f3c9a", True)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.hand = HandClock()
+
+    def now(self) -> float:
+        return self.hand.now
+
+    def monotonic(self) -> float:
+        return self.hand.now
+
+
+@dataclass
+class Hook:
+    """A webhook that fails as often as a test wants."""
+
+    failures: int = 0
+    got: list[tuple[bytes, Mapping[str, str]]] = field(default_factory=list)
+
+    async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
+        self.got.append((body, headers))
+        return "HTTP 500" if len(self.got) <= self.failures else ""
+
+
+@dataclass
+class Site:
+    clock: Clock
+    store: MemorySessions
+    hook: Hook
+    handoff: HandOff
+    lines: list[str]
+
+    @property
+    def session(self) -> Session:
+        return new(ONE, self.clock.now())
+
+
+def site(hook: Hook | None, form: ContactForm = FORM) -> Site:
+    clock, lines = Clock(), list[str]()
+    store = MemorySessions(clock.now, Retention())
+    handoff = HandOff(
+        store,
+        clock,
+        form,
+        hook,
+        secret="x" * 32,
+        redact=lambda text: text.replace("secret-5f3c9a", "[key]"),
+        log=lines.append,
+    )
+    return Site(clock, store, hook or Hook(), handoff, lines)
+
+
+async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signature() -> None:
+    here = site(Hook())
+    await turn(here.store, here.clock.hand, "Do you ship to Norway?", "Yes.")
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    await here.handoff.deliver_due()
+    [(body, headers)] = here.hook.got
+    content = json.loads(body)
+    assert {name: content[name] for name in ("type", "id", "email", "message", "session_id")} == {
+        "type": "contact_request",
+        "id": "request-1",
+        "email": "kari@example.no",
+        "message": "Svalbard? [key]",
+        "session_id": ONE,
+    }
+    assert "name" not in content
+    assert [(one["role"], one["content"]) for one in content["transcript"]] == [
+        ("user", "Do you ship to Norway?"),
+        ("assistant", "Yes."),
+    ]
+    assert headers["Idempotency-Key"] == "request-1"
+    at, signature = (part[2:] for part in headers["Kefu-Signature"].replace("v1", "v").split(","))
+    key = (await here.handoff.signing_key()).encode()
+    assert signature.strip("=") == hmac.new(key, at.encode() + b"." + body, "sha256").hexdigest()
+    [stored] = await here.store.contacts(10)
+    assert stored.delivered_at == here.clock.hand.now
+
+
+async def test_h2_a_webhook_that_fails_five_times_gets_the_same_request_later_each_time() -> None:
+    here = site(Hook(failures=5))
+    await here.handoff.submit(here.session, FILLED)
+    begun, times = here.clock.hand.now, list[float]()
+    while here.clock.hand.now < begun + 3600:
+        before = len(here.hook.got)
+        await here.handoff.deliver_due()
+        times += [here.clock.hand.now - begun] * (len(here.hook.got) - before)
+        here.clock.hand.now += 1
+    assert times == pytest.approx([0, 2, 6, 14, 30, 62])
+    assert len({body for body, _ in here.hook.got}) == 1
+    assert {headers["Idempotency-Key"] for _, headers in here.hook.got} == {"request-1"}
+    assert len(here.lines) == 5
+    assert not [line for line in here.lines if "kari" in line or "Svalbard" in line]
+
+
+async def test_h2_the_pause_of_a_webhook_that_fails_for_weeks_is_at_most_an_hour() -> None:
+    here = site(Hook(failures=10**6))
+    await here.handoff.submit(here.session, FILLED)
+    for _ in range(100):
+        await here.handoff.deliver_due()
+        here.clock.hand.now += 3600
+    assert len(here.hook.got) == 100
+
+
+@pytest.mark.parametrize(
+    ("changed", "param"),
+    [
+        ({"email": " "}, "email"),
+        ({"email": "kari"}, "email"),
+        ({"email": "kari@example"}, "email"),
+        ({"message": "\n"}, "message"),
+        ({"consent": False}, "consent"),
+    ],
+)
+async def test_h3_a_form_that_is_not_complete_or_without_consent_is_not_stored(
+    changed: dict[str, Any], param: str
+) -> None:
+    here = site(Hook())
+    with pytest.raises(InvalidRequest) as refused:
+        await here.handoff.submit(here.session, FILLED._replace(**changed))
+    assert refused.value.param == param
+    assert await here.store.contacts(10) == []
+
+
+async def test_h2_a_field_that_the_form_has_not_is_not_stored() -> None:
+    here = site(None, ContactForm(("email",)))
+    await here.handoff.submit(here.session, FILLED._replace(name="Kari", consent=False))
+    [stored] = await here.store.contacts(10)
+    assert (stored.name, stored.message) == ("", "")
+
+
+async def test_h2_without_a_webhook_requests_wait_in_the_panel() -> None:
+    here = site(None)
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    [stored] = await here.store.contacts(10)
+    assert (stored.attempts, stored.delivered_at) == (0, None)
+    assert not here.handoff.has_webhook
+
+
+async def test_h2_a_transcript_that_was_deleted_is_not_delivered() -> None:
+    here = site(Hook())
+    await turn(here.store, here.clock.hand, "My illness", "I see.")
+    await here.handoff.submit(here.session, FILLED)
+    await here.store.delete(ONE)
+    await here.handoff.deliver_due()
+    [(body, _)] = here.hook.got
+    assert json.loads(body)["transcript"] == []

@@ -1,0 +1,246 @@
+"""kefu.toml: its settings, its forbidden content, and its error messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kefu.settings import ConfigurationError, Settings, load
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "kefu.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refused(folder: Path, text: str) -> str:
+    """The error message for a file with this text."""
+    written(folder, text)
+    with pytest.raises(ConfigurationError) as error:
+        load()
+    return str(error.value)
+
+
+def test_without_a_file_the_defaults_hold(folder: Path) -> None:
+    assert load() == Settings()
+
+
+def test_the_file_sets_what_its_keys_name(folder: Path) -> None:
+    written(
+        folder,
+        """
+        [model]
+        name = "m"
+        [chat]
+        origins = ["https://A.example", "https://b.example:8443"]
+        [limits]
+        daily_tokens = 2_000_000
+        [sessions]
+        enabled = false
+        [presets.short]
+        temperature = 0.1
+        [hooks.commands]
+        [hooks.word_filter]
+        words = ["x"]
+        """,
+    )
+    settings = load()
+    assert settings.model == "m"
+    assert settings.allowed_origins == ("https://a.example", "https://b.example:8443")
+    assert settings.daily_tokens == 2_000_000
+    assert settings.keeps_chats is False
+    assert settings.presets["short"].temperature == 0.1
+    assert settings.hooks == ("commands", "word_filter")
+    assert settings.hook_options["word_filter"] == {"words": ["x"]}
+
+
+def test_the_environment_wins_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(folder, "[limits]\ndaily_tokens = 5\n")
+    monkeypatch.setenv("KEFU_DAILY_TOKENS", "7")
+    monkeypatch.setenv("KEFU_MODEL", "")
+    assert load().daily_tokens == 7
+    assert load().model == "LongCat-2.0"
+    assert load({"KEFU_DAILY_TOKENS": "9"}).daily_tokens == 9
+
+
+def test_kefu_config_names_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(folder, "[model]\nname = 'not this'\n")
+    other = folder / "other.toml"
+    other.write_text("[model]\nname = 'this'\n")
+    monkeypatch.setenv("KEFU_CONFIG", str(other))
+    assert load().model == "this"
+    assert load().config_file == str(other)
+    other.unlink()
+    with pytest.raises(ConfigurationError, match=r"other\.toml cannot be read: No such file"):
+        load()
+
+
+def test_a_value_may_be_the_text_of_a_file_beside_it(folder: Path) -> None:
+    (folder / "site").mkdir()
+    (folder / "site/prompt.md").write_text("你是客服。\n", encoding="utf-8")
+    (folder / "site/handle.md").write_text("@kefu is me.\n")
+    file = written(
+        folder / "site",
+        '[chat]\nsystem_prompt = "@prompt.md"\n'
+        '[presets.a]\nsystem_prompt = "@handle.md"\n[presets.b]\nsystem_prompt = "@@kefu"',
+    )
+    settings = load({"KEFU_CONFIG": str(file)})
+    assert settings.system_prompt == "你是客服。"
+    assert settings.presets["a"].system_prompt == "@kefu is me."
+    assert settings.presets["b"].system_prompt == "@kefu"
+    # A path in a variable is relative to the current folder.
+    text = load({"KEFU_CONFIG": str(file), "KEFU_SYSTEM_PROMPT": "@site/handle.md"})
+    assert text.system_prompt == "@kefu is me."
+
+
+MISTAKES = {
+    "misspelt key": (
+        "[limits]\n\ndaily_token = 5",
+        "kefu.toml, line 3: [limits] daily_token is not a setting. Did you mean daily_tokens?",
+    ),
+    "key of another table": (
+        "[chat]\ndaily_tokens = 5",
+        "line 2: [chat] daily_tokens is not a setting. Did you mean daily_tokens in [limits]?",
+    ),
+    "unlike any key": ("[admin]\nzzz = 1", "line 2: [admin] zzz is not a setting. There are "),
+    "misspelt table": (
+        "[limit]\ndaily_tokens = 5",
+        "line 2: there is no table [limit]. Did you mean [limits]?",
+    ),
+    "empty unknown table": ("[cat]\n", "line 1: there is no table [cat]. Did you mean [chat]?"),
+    "no table": ("daily_tokens = 5", "line 1: daily_tokens is in no table. There are [model]"),
+    "misspelt key of a preset": (
+        "[presets.a]\ntemprature = 1",
+        "line 2: [presets.a] temprature is not a setting. Did you mean temperature?",
+    ),
+    "wrong type": (
+        "[limits]\ndaily_tokens = 'many'",
+        "line 2: [limits] daily_tokens: should be a valid integer",
+    ),
+    "true for a number": (
+        "[limits]\ndaily_tokens = true",
+        "line 2: [limits] daily_tokens must not be true or false.",
+    ),
+    "out of range": (
+        "[presets.a]\ntemperature = 3",
+        "line 2: [presets.a] temperature: should be less than or equal to 2",
+    ),
+    "in a list": (
+        "[chat]\n# pages\norigins = [\n  'https://a.example',\n  'b.example',\n]\ntrim = 'v1'",
+        "line 3: [chat] origins: 'b.example' is not an origin such as https://www.example.com",
+    ),
+    "a table for a value": (
+        "[chat.origins]\na = 1",
+        "line 2: there is no table [chat.origins]. There are [model], [model.fallback], [chat]",
+    ),
+    "a value for a table": ("limits = 3", "line 1: limits must be a table: [limits]."),
+    "a preset that is no table": ("presets = 3", "line 1: presets: should be a valid dictionary"),
+    "a hook that is no table": ("[hooks]\na = 3", "line 2: [hooks] a: should be a valid dict"),
+    "more than the longest answer": (
+        "[presets.a]\nmax_output_tokens = 5000",
+        "[presets.a] max_output_tokens must be from 1 to 2048",
+    ),
+    "a file that is not there": (
+        "[chat]\nsystem_prompt = '@no.md'",
+        "line 2: [chat] system_prompt: no.md cannot be read: No such file or directory",
+    ),
+    "not TOML": ("[limits]\ndaily_tokens = ", "kefu.toml is not valid TOML: "),
+    "twice": ("[model]\nname = 'a'\nname = 'b'", "is not valid TOML: Cannot overwrite a value"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_stops_the_start_with_file_line_and_sentence(case: str, folder: Path) -> None:
+    text, message = MISTAKES[case]
+    said = refused(folder, text)
+    assert message in said
+    assert said.startswith("kefu.toml")
+    assert "\n" not in said
+
+
+def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
+    said = refused(folder, "[limits]\na = 1\nb = 1\n[model]\napi_key = 'x'")
+    assert [line.partition(":")[0] for line in said.splitlines()] == [
+        "kefu.toml, line 2",
+        "kefu.toml, line 3",
+        "kefu.toml, line 5",
+    ]
+
+
+def test_a_file_that_is_not_utf_8_is_refused(folder: Path) -> None:
+    (folder / "kefu.toml").write_bytes(b"[chat]\nsystem_prompt = '\xff'")
+    with pytest.raises(ConfigurationError, match=r"kefu\.toml cannot be read: it is not UTF-8"):
+        load()
+
+
+NAMED_SECRETS = {
+    "[model]\napi_keys = 'x'": "LONGCAT_API_KEYS",
+    "[model]\napi_key = 'x'": "LONGCAT_API_KEYS",
+    "[admin]\ntoken = 'x'": "ADMIN_TOKEN",
+    "[admin]\npassword = 'x'": "ADMIN_TOKEN",
+    "[bot_check]\nsecret = 'x'": "KEFU_BOT_CHECK_SECRET",
+    "[identity]\nsecret = 'x'": "KEFU_IDENTITY_SECRETS",
+    "[sessions]\nsecrets = 'x'": "KEFU_SESSION_SECRETS",
+    "openai_key = 'x'": "LONGCAT_API_KEYS",
+}
+
+
+@pytest.mark.parametrize("text", NAMED_SECRETS)
+def test_t20_a_secret_is_refused_by_the_name_of_its_key(text: str, folder: Path) -> None:
+    said = refused(folder, text)
+    assert "is a secret. This file must not contain secrets" in said
+    assert f"set the environment variable {NAMED_SECRETS[text]} instead." in said
+
+
+SHAPES = [
+    "sk-canary-01-5f3c9a7e1b",
+    "ak_1234567890abcdef1234",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_0123456789abcdefghijABCDEFGHIJ",
+    "eyJhbGciOiJIUzI1NiJ9.eyJhdWQiOiJrZWZ1In0.sig",
+    "0x4AAAAAAAAjq6WYeRDKmebM_canary",
+    "https://user:secret@api.example.com/v1",
+    "5f3c9a7e1b5f3c9a7e1b5f3c9a7e1b5f3c9a7e1b",
+]
+
+
+@pytest.mark.parametrize("secret", SHAPES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[model]\nname = "{}"',
+        '[chat]\norigins = ["https://a.example", "{}"]',
+        '[presets.a]\nsystem_prompt = "Use {} for it."',
+        '[hooks.word_filter]\nsalt = "{}"',
+    ],
+)
+def test_t20_a_secret_is_refused_by_its_shape_and_never_quoted(
+    text: str, secret: str, folder: Path
+) -> None:
+    said = refused(folder, text.format(secret))
+    assert "looks like an API key or a password" in said
+    assert secret not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "meta-llama/Llama-3.1-70B-Instruct-Turbo-128k-preview-20250101",
+        "Ask me-not: sk-learn and risk-free returns are words.",
+        "ssm:/kefu/prod/api-keys",
+        "https://api.example.com/v1/0199c2f0-7a7e-7d8c-b9f3-4f1f2a3b4c5d",
+        "我们的营业时间是早上九点到晚上六点,欢迎光临。" * 5,
+    ],
+)
+def test_ordinary_text_is_not_taken_for_a_secret(text: str, folder: Path) -> None:
+    written(folder, f'[chat]\nsystem_prompt = "{text}"')
+    assert load().system_prompt == text

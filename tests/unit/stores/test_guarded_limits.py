@@ -1,0 +1,244 @@
+"""How long a limit waits for a slow store, and when the store is suspended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from kefu.chat.limits import Granted, Rate
+from kefu.errors import StoreUnavailable
+from kefu.relay.key_pool import Cooldowns
+from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
+from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.memory.store import MemoryStore
+from tests.fakes.relaying import CLOCK, in_virtual_time
+
+RATE = Rate(1000, 60.0)
+DAY = 10_000
+
+
+class SlowStore(MemoryStore):
+    """A store that answers after `seconds`."""
+
+    def __init__(self) -> None:
+        super().__init__(CLOCK.now)
+        self.seconds = 0.0
+        self.asked = 0
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        self.asked += 1
+        await asyncio.sleep(self.seconds)
+        return await super().take(bucket, rate)
+
+    async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
+        self.asked += 1
+        await asyncio.sleep(self.seconds)
+        return await super().reserve(budget, amount, limit)
+
+    async def cooldowns(self) -> Cooldowns:
+        self.asked += 1
+        await asyncio.sleep(self.seconds)
+        return await super().cooldowns()
+
+
+class Site:
+    def __init__(self) -> None:
+        self.store = SlowStore()
+        self.degraded: list[str] = []
+        local = MemoryStore(CLOCK.now)
+        self.limits = GuardedLimits(self.store, local, on_degraded=self.degraded.append)
+
+    async def reserve(self, amount: int, budget: str = "today") -> bool:
+        return bool(await self.limits.reserve(budget, amount, DAY))
+
+    async def used(self) -> int:
+        granted = await MemoryStore.reserve(self.store, "today", 0, DAY)
+        assert granted
+        return DAY - granted.left
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@in_virtual_time
+async def test_one_slow_call_opens_nothing_and_refuses_nobody() -> None:
+    site = Site()
+    assert await site.reserve(100)
+    for _ in range(20):
+        site.store.seconds = 0.5
+        assert await site.reserve(100)
+        assert await site.limits.take("visitor", RATE) == 0
+        site.store.seconds = 0.0
+        await asyncio.sleep(1.0)
+        assert await site.reserve(100)
+        assert not site.limits.circuit.open
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_three_slow_calls_one_after_the_other_open_the_circuit_and_nobody_is_refused() -> (
+    None
+):
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 5.0
+    for _ in range(IN_A_ROW):
+        assert not site.limits.circuit.open
+        assert await site.reserve(100)
+    assert site.limits.circuit.open
+    asked, started = site.store.asked, now()
+    for _ in range(50):
+        assert await site.reserve(100)
+        assert await site.limits.take("visitor", RATE) == 0
+    assert (site.store.asked, now()) == (asked, started)
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_a_pause_that_a_hundred_requests_meet_is_one_failure() -> None:
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 0.5
+
+    async def request(at: float) -> bool:
+        await asyncio.sleep(at)
+        return await site.limits.take("visitor", RATE) == 0 and await site.reserve(1)
+
+    assert all(await asyncio.gather(*(request(number / 1000) for number in range(100))))
+    assert len(site.degraded) > IN_A_ROW
+    assert not site.limits.circuit.open
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_d8_one_chat_waits_300_ms_for_a_store_that_does_not_answer_and_others_do_not() -> (
+    None
+):
+    """With the service's time limit of 0.1 s, and one circuit for limits and cooldowns."""
+    store, local = SlowStore(), MemoryStore(CLOCK.now)
+    degraded: list[str] = []
+    cooldowns = GuardedCooldowns(store, CLOCK.now, timeout=0.1, on_degraded=degraded.append)
+    limits = GuardedLimits(store, local, on_degraded=degraded.append, circuit=cooldowns.circuit)
+    store.seconds = 60.0
+
+    async def chat() -> float:
+        started = now()
+        assert await limits.take("visitor", RATE) == 0
+        assert await limits.take("site", RATE) == 0
+        assert await cooldowns.cooldowns() == {}
+        return now() - started
+
+    assert await chat() == pytest.approx(0.3)
+    assert degraded == [
+        "taking from a rate limit: no answer in 0.1 s",
+        "taking from a rate limit: no answer in 0.1 s",
+        "reading cooldowns: no answer in 0.1 s",
+    ]
+    asked = store.asked
+    assert [await chat() for _ in range(6)] == [0.0] * 6
+    assert store.asked == asked
+    await limits.aclose()
+    await cooldowns.aclose()
+
+
+@in_virtual_time
+async def test_a_pause_that_forty_reservations_meet_is_counted_once() -> None:
+    """Each was granted by the last known rest, and its late reservation is given back."""
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 0.3
+    assert all(await asyncio.gather(*(site.reserve(1) for _ in range(40))))
+    site.store.seconds = 0.0
+    await asyncio.sleep(1.0)
+    await site.limits.settle("today", 0)
+    assert not site.limits.circuit.open
+    assert await site.used() == 140
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_a_known_budget_is_not_exceeded_while_the_store_is_away() -> None:
+    site = Site()
+    assert await site.reserve(DAY - 250)
+    site.store.seconds = 60.0
+    granted = [await site.reserve(100) for _ in range(6)]
+    assert granted == [True, True, False, False, False, False]
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_use_by_other_instances_counts_in_the_last_known_rest() -> None:
+    site = Site()
+    await MemoryStore.reserve(site.store, "today", DAY - 500, DAY)
+    assert await site.reserve(100)
+    site.store.seconds = 60.0
+    assert not await site.reserve(401)
+    assert await site.reserve(400)
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_a_reservation_that_comes_too_late_is_given_back() -> None:
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 0.5
+    assert await site.reserve(100)  # by the last known use
+    site.store.seconds = 0.0
+    await asyncio.sleep(1.0)
+    await site.limits.settle("today", 0)
+    assert await site.used() == 200
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_a_reservation_whose_visitor_left_is_given_back() -> None:
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 0.15
+    leaving = asyncio.create_task(site.reserve(100))
+    await asyncio.sleep(0.1)
+    leaving.cancel()
+    await asyncio.sleep(1.0)
+    assert await site.used() == 100
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_a_reservation_from_an_unknown_budget_waits_a_second_then_refuses() -> None:
+    site = Site()
+    assert await site.reserve(100)
+    site.store.seconds = 0.9
+    assert await site.reserve(100, "tomorrow")
+    site.store.seconds = 5.0
+    started = now()
+    with pytest.raises(StoreUnavailable):
+        await site.reserve(100, "the day after")
+    assert now() - started == pytest.approx(1.0)
+    await site.limits.aclose()
+
+
+async def test_a_busy_event_loop_is_not_taken_for_a_slow_store() -> None:
+    """The store answers after 10 ms, but the event loop is blocked for 300 ms, longer than the time
+    limit.
+    """
+    degraded: list[str] = []
+
+    async def probe() -> None:
+        """Not called, because the circuit stays closed."""
+
+    circuit = Circuit(probe, timeout=0.1, on_degraded=degraded.append)
+
+    async def call() -> str:
+        await asyncio.to_thread(time.sleep, 0.01)
+        return "answer"
+
+    waiting = asyncio.create_task(circuit.call("reading", call()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    time.sleep(0.3)  # noqa: ASYNC251 - the event loop is held up
+    assert await waiting == "answer"
+    assert degraded == []

@@ -1,0 +1,225 @@
+"""G9 to G11: the pages of a site that are read, the reasons for others, and a second run's
+requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Iterator
+
+import pytest
+
+from kefu.knowledge.learning import Outcome, State
+from kefu.upstream.crawl.crawl import Crawler
+from kefu.upstream.crawl.fetch import Fetcher
+from kefu.upstream.public_web import Address, is_public
+from tests.fakes.site import Answer, Site, html, served
+
+AGENT = "Kefu/1"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with served(Site()) as running:
+        running.pages |= {
+            "/help/": html("Help", "delivery", "returns#how", "old", "loop", "gone", "/shop/"),
+            "/help/delivery": html("Delivery", "slow", "secret", "hidden", "login", "app", "far"),
+            "/help/returns": html("Returns", "big", "photo.png", "copy", "data", "mailto:a@b.c"),
+            "/help/old": Answer(b"", 301, location="/help/new"),
+            "/help/new": html("New"),
+            "/help/loop": Answer(b"", 302, location="/help/loop2"),
+            "/help/loop2": Answer(b"", 302, location="/help/loop"),
+            "/help/far": Answer(b"", 302, location="https://elsewhere.example/"),
+            "/help/slow": lambda: html("Slow")._replace(seconds=20),
+            "/help/secret": html("Secret"),
+            "/help/hidden": html("Hidden", head="<meta name=robots content=noindex>"),
+            "/help/login": html("In", body="<form><input type=password></form>Sign in"),
+            "/help/account": Answer(b"", 401),
+            "/help/app": html("App", body="<div id=root></div><script>run()</script>"),
+            "/help/big": Answer(b"<p>" + b"x" * (6 << 20)),
+            "/help/copy": html("Copy", head="<link rel=canonical href=/help/returns>"),
+            "/help/data": Answer(b"\x00", type="application/octet-stream"),
+            "/help/listed": html("Listed"),
+            "/robots.txt": Answer(
+                b"User-agent: *\nDisallow: /help/secret\nSitemap: %s/maps.xml\n"
+                % running.url.encode(),
+                type="text/plain",
+            ),
+            "/maps.xml": sitemap("sitemapindex", f"{running.url}/map.xml"),
+            "/map.xml": sitemap(
+                "urlset", f"{running.url}/help/listed", f"{running.url}/help/account"
+            ),
+        }
+        yield running
+
+
+def sitemap(root: str, *addresses: str) -> Answer:
+    items = "".join(f"<url><loc>{one}</loc></url>" for one in addresses)
+    return Answer(f"<?xml version='1.0'?><{root}>{items}</{root}>".encode(), type="text/xml")
+
+
+class Result:
+    def __init__(self, site: Site, outcomes: list[Outcome], bodies: int) -> None:
+        self.outcomes = {one.url.removeprefix(site.url): one for one in outcomes}
+        self.states: dict[str, State] = {one.url: one.state for one in outcomes if one.state}
+        self.bodies = bodies
+
+    def of(self, kind: str) -> set[str]:
+        return {path for path, one in self.outcomes.items() if one.kind == kind}
+
+
+async def crawl(site: Site, known: dict[str, State] | None = None) -> Result:
+    fetcher = Fetcher(AGENT, lambda _: True, timeout=8)
+    try:
+        crawler = Crawler(f"{site.url}/help/", fetcher, AGENT, known or {}, lambda _: None)
+        outcomes = await crawler.run()
+    finally:
+        await fetcher.aclose()
+    return Result(site, outcomes, fetcher.bodies)
+
+
+async def test_each_page_is_learnt_or_reported_with_its_reason(site: Site) -> None:
+    found = await crawl(site)
+    assert found.of("learnt") == {
+        "/help/",
+        "/help/delivery",
+        "/help/returns",
+        "/help/new",
+        "/help/listed",
+    }
+    reasons = {
+        path: (one.kind, one.reason) for path, one in found.outcomes.items() if one.kind != "learnt"
+    }
+    assert reasons == {
+        "/help/loop": ("failed", "redirects in a circle"),
+        "/help/gone": ("failed", "404 Not Found"),
+        "/help/slow": ("failed", "not complete within 8 s"),
+        "/help/secret": ("skipped", "robots.txt does not allow it"),
+        "/help/hidden": ("skipped", "asks not to be indexed (noindex)"),
+        "/help/login": ("skipped", "asks for a sign-in"),
+        "/help/account": ("skipped", "asks for a sign-in (401 Unauthorized)"),
+        "/help/app": ("skipped", "shows its text only with JavaScript"),
+        "/help/far": ("skipped", "leads to another site or folder"),
+        "/help/big": ("skipped", "larger than 5 MB"),
+        "/help/copy": ("skipped", f"is the same page as {site.url}/help/returns"),
+        "/help/data": ("skipped", "application/octet-stream is not read"),
+    }
+    assert not {"/shop/", "/help/secret", "/help/photo.png"} & set(site.asked)
+
+
+def easy(site: Site) -> None:
+    """Replace the site's difficult pages by simple ones."""
+    for path in ("slow", "big", "login", "app", "hidden", "copy", "data", "loop", "far", "account"):
+        del site.pages[f"/help/{path}"]
+    site.pages["/help/delivery"] = html("Delivery")
+    site.pages["/help/returns"] = html("Returns")
+    site.pages["/map.xml"] = sitemap("urlset", f"{site.url}/help/listed")
+    site.pages["/help/"] = html("Help", "delivery", "returns", "old")
+
+
+async def test_an_unchanged_site_sends_no_page_again(site: Site) -> None:
+    easy(site)
+    first = await crawl(site)
+    site.sent.clear()
+    second = await crawl(site, first.states)
+    assert second.of("unchanged") == first.of("learnt")
+    assert set(site.sent) <= {"/robots.txt", "/maps.xml", "/map.xml", "/help/old"}
+
+
+async def test_only_a_changed_page_is_read_again(site: Site) -> None:
+    easy(site)
+    first = await crawl(site)
+    site.pages["/help/new"] = html("Newer")
+    site.sent.clear()
+    second = await crawl(site, first.states)
+    assert second.of("learnt") == {"/help/new"}
+    assert {one for one in site.sent if one.startswith("/help/")} == {"/help/new"}
+
+
+async def test_a_page_that_fails_keeps_its_text_and_one_gone_twice_leaves(site: Site) -> None:
+    easy(site)
+    first = await crawl(site)
+    site.pages["/help/listed"] = Answer(b"", 503)
+    del site.pages["/help/new"]
+    second = await crawl(site, first.states)
+    assert second.of("kept") == {"/help/listed", "/help/new"}
+    assert second.outcomes["/help/listed"].reason.startswith("503 Service Unavailable")
+    third = await crawl(site, second.states)
+    assert third.of("kept") == {"/help/listed"}
+    assert third.of("failed") >= {"/help/new"}
+
+
+async def test_a_site_whose_rules_cannot_be_read_is_not_read(site: Site) -> None:
+    site.pages["/robots.txt"] = Answer(b"", 500)
+    found = await crawl(site)
+    assert [one.reason for one in found.outcomes.values()] == [
+        "robots.txt: 500 Internal Server Error"
+    ]
+    assert set(site.asked) == {"/robots.txt"}
+
+
+async def test_a_site_without_rules_is_read(site: Site) -> None:
+    easy(site)
+    del site.pages["/robots.txt"]
+    site.pages["/sitemap.xml"] = site.pages["/map.xml"]
+    assert "/help/listed" in (await crawl(site)).of("learnt")
+
+
+async def test_only_public_addresses_are_read(site: Site) -> None:
+    """Requirement G10."""
+    fetcher = Fetcher(AGENT, is_public)
+    outcomes = await Crawler(f"{site.url}/help/", fetcher, AGENT, {}, lambda _: None).run()
+    await fetcher.aclose()
+    assert [one.reason for one in outcomes] == ["robots.txt: 127.0.0.1 is not a public address"]
+    assert not site.asked
+
+
+async def test_a_redirect_to_a_private_address_is_refused(site: Site) -> None:
+    with served(Site()) as inner:
+        inner.pages["/robots.txt"] = html("secret")
+        site.pages["/robots.txt"] = Answer(b"", 302, location=f"{inner.url}/robots.txt")
+        checked = list[Address]()
+
+        def first_only(address: Address) -> bool:
+            checked.append(address)
+            return len(checked) == 1
+
+        fetcher = Fetcher(AGENT, first_only)
+        outcomes = await Crawler(f"{site.url}/help/", fetcher, AGENT, {}, lambda _: None).run()
+        await fetcher.aclose()
+        assert "is not a public address" in outcomes[0].reason
+        assert not inner.asked
+
+
+async def test_the_connection_goes_to_the_address_that_was_checked(site: Site) -> None:
+    """A name that resolves to another address after the check has no effect (DNS rebinding)."""
+    easy(site)
+    port = site.url.rpartition(":")[2]
+    loop = asyncio.get_running_loop()
+    resolve, answers = loop.getaddrinfo, iter(["127.0.0.1"])
+
+    async def rebinding(host: str, *rest: object, **more: object) -> object:
+        """A resolver that first returns the server's address, then others."""
+        name = next(answers, "10.255.255.1") if host == "shop.example" else host
+        return await resolve(name, *rest, **more)  # type: ignore[arg-type]
+
+    loop.getaddrinfo = rebinding  # type: ignore[assignment,method-assign]
+    loopback = ipaddress.ip_address("127.0.0.1")
+    fetcher = Fetcher(AGENT, lambda address: address == loopback)
+    found = await fetcher.get(f"http://shop.example:{port}/help/new", {}, lambda _: "")
+    assert found.body
+    assert site.hosts == {f"shop.example:{port}": 1}
+    crawler = Crawler(f"http://shop.example:{port}/help/", fetcher, AGENT, {}, lambda _: None)
+    assert "10.255.255.1 is not" in (await crawler.run())[0].reason
+    await fetcher.aclose()
+
+
+async def test_pauses_that_the_site_asks_for_are_obeyed_or_the_site_is_left_alone(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = Answer(b"User-agent: *\nCrawl-delay: 3600\n", type="text/plain")
+    found = await crawl(site)
+    assert [one.reason for one in found.outcomes.values()] == [
+        "robots.txt asks for too long pauses"
+    ]

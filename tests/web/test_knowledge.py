@@ -1,0 +1,239 @@
+"""G21 to G27: answers from learnt pages, as the model, the widget and other clients see them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kefu.chat.grounding import NOT_ANSWERED, NOT_ANSWERED_ZH
+from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.sources import HEAD, QUESTION, RULES
+from kefu.sessions.model import SessionId
+from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from tests.fakes import behaviours as b
+from tests.fakes.asking import conversation, get
+from tests.fakes.chatting import STORE, Visitor, store_of
+from tests.fakes.fixtures import Staged
+from tests.fakes.injections import corpus, families
+from tests.fakes.stage import FAST, Stage, stage
+
+SHOP = "https://shop.example/help"
+SYSTEM = "You answer for the shop."
+
+
+def page(name: str, *texts: str) -> Learnt:
+    return Learnt(Page(f"{SHOP}/{name}", name.title(), [Block(one) for one in texts], "en"), {})
+
+
+PAGES = [
+    page("delivery", "Parcels to Norway take three to five working days."),
+    page("customs", "Customs for Norway are paid at checkout."),
+    page("returns", "Boots can be sent back within thirty days."),
+]
+
+
+def learn(path: Path, *pages: Learnt) -> Path:
+    write(path, Run(pages or PAGES, [], 1_800_000_000.0))
+    return path
+
+
+@pytest.fixture(scope="module")
+def grounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    file = learn(tmp_path_factory.mktemp("pages") / "shop.kefu")
+    with stage(20, **FAST, knowledge=str(file), system_prompt=SYSTEM) as running:
+        yield running
+
+
+async def sent(running: Stage, question: str) -> list[dict[str, str]]:
+    messages: list[dict[str, str]] = (await running.upstream.asked(question)).body["messages"]
+    return messages
+
+
+def passages(message: str) -> list[Any]:
+    lines = message.partition(f"\n\n{QUESTION}")[0].splitlines()
+    assert lines[0] == HEAD
+    return [json.loads(line) for line in lines[1:]]
+
+
+async def test_g21_the_model_gets_the_passages_in_front_of_the_question(grounded: Stage) -> None:
+    await grounded.ask("How long do parcels to Norway take?")
+    system, question = await sent(grounded, "How long do parcels")
+    assert system == {"role": "system", "content": f"{SYSTEM}\n\n{RULES}"}
+    assert question["content"].endswith(f"{QUESTION}\nHow long do parcels to Norway take?")
+    first, second = passages(question["content"])
+    assert (first["n"], first["title"]) == (1, "Delivery")
+    assert (second["n"], second["title"]) == (2, "Customs")
+
+
+async def test_g18_a_follow_up_is_looked_up_with_the_question_before(grounded: Stage) -> None:
+    await grounded.ask(conversation("Can boots be sent back?", "Yes.", "And how long after?"))
+    *_, last = await sent(grounded, "And how long after?")
+    assert passages(last["content"])[0]["title"] == "Returns"
+
+
+async def test_g26_the_widget_learns_the_sources_and_which_were_used(grounded: Stage) -> None:
+    grounded.script(
+        b.answer("Three to ", "five days [", "1]. Nothing ", "[9] else."), asking="Q1 N"
+    )
+    answer = await grounded.ask(conversation("Q1 Norway parcels?", sources=True))
+    assert answer.text == "Three to five days [1]. Nothing else."
+    found, *_, used = answer.chunks
+    assert found == {
+        "object": "kefu.sources",
+        "choices": [],
+        "sources": [
+            {"number": 1, "title": "Delivery", "url": f"{SHOP}/delivery"},
+            {"number": 2, "title": "Customs", "url": f"{SHOP}/customs"},
+        ],
+    }
+    assert used == {"object": "kefu.sources", "choices": [], "used": [1], "answered": True}
+    assert answer.complete
+
+
+async def test_g26_other_clients_see_no_event_of_their_own(grounded: Stage) -> None:
+    answer = await grounded.ask("Q2 Norway parcels?")
+    assert {chunk["object"] for chunk in answer.chunks} == {"chat.completion.chunk"}
+
+
+async def test_g25_the_list_of_sources_is_part_of_the_text_if_asked_for(grounded: Stage) -> None:
+    grounded.script(b.answer("Five days [1]. Paid [", "2]."), asking="W1")
+    answer = await grounded.ask(conversation("W1 Norway parcels customs?", sources="text"))
+    text = (
+        "Five days [1]. Paid [2].\n\n"
+        f'[1]: {SHOP}/customs "Customs"\n[2]: {SHOP}/delivery "Delivery"'
+    )
+    assert answer.text == text
+    assert answer.complete
+    await grounded.ask(conversation("W1 Norway parcels customs?", text, "W2 thanks"))
+    told = [m["content"] for m in await sent(grounded, "W2 thanks")]
+    assert told[2] == "Five days [1]. Paid [2]."
+
+
+@pytest.mark.parametrize(
+    ("question", "pieces", "shown"),
+    [
+        ("R1 Norway moon?", ["[0]", " The pages do not say."], "The pages do not say."),
+        ("R2 Norway moon?", ["[", "0", "]"], NOT_ANSWERED),
+        ("R3 挪威月亮?", ["[0]"], NOT_ANSWERED_ZH),
+    ],
+)
+async def test_g27_an_unanswered_question_is_said_without_the_marker(
+    grounded: Stage, question: str, pieces: list[str], shown: str
+) -> None:
+    grounded.script(b.answer(*pieces), asking=question[:2])
+    answer = await grounded.ask(conversation(question, sources=True))
+    assert answer.text == shown
+    assert answer.chunks[-1] == {
+        "object": "kefu.sources",
+        "choices": [],
+        "used": [],
+        "answered": False,
+    }
+    assert answer.finish == "stop"
+
+
+async def test_g24_links_to_other_sites_become_text(grounded: Stage) -> None:
+    evil = "https://evil.example/"
+    text = f"See [here]({evil}) ![x]({evil}x.png) or [this]({SHOP}/returns)."
+    grounded.script(b.answer(*text), asking="L1")
+    answer = await grounded.ask("L1 boots?")
+    assert answer.text == f"See here x or [this]({SHOP}/returns)."
+
+
+async def test_g21_openai_clients_are_answered_from_the_pages_too(grounded: Stage) -> None:
+    grounded.script(b.answer("Thirty days [1] [7]."), asking="V1")
+    answer = await grounded.ask(conversation("V1 boots sent back?"), path="/v1/chat/completions")
+    assert answer.json["choices"][0]["message"]["content"] == "Thirty days [1]."
+
+
+async def test_g21_a_prompt_that_was_too_long_is_sent_with_fewer_passages(grounded: Stage) -> None:
+    body = {"error": {"code": "context_length_exceeded", "message": "too long"}}
+    grounded.script(b.status(400, body), b.answer("Fine [1]."), asking="T1")
+    answer = await grounded.ask("T1 Norway parcels and customs, boots?")
+    assert answer.text == "Fine [1]."
+    first, second = (call.body["messages"][-1] for call in grounded.upstream.calls("T1"))
+    assert (len(passages(first["content"])), len(passages(second["content"]))) == (3, 1)
+
+
+async def test_g6_health_names_the_pages(grounded: Stage) -> None:
+    health = (await get(grounded.url, "/health")).json()
+    assert health["knowledge"] == {"pages": 3, "made": 1_800_000_000}
+
+
+async def test_g23_no_page_changes_the_system_message(staged: Staged, tmp_path: Path) -> None:
+    """Each injection of a corpus is the text of a page that the model receives."""
+    texts = [f"xyzzy{n} {text}" for n, text in enumerate((*corpus()[:20], *families()))][:60]
+    hostile = [page(f"p{n}", text) for n, text in enumerate(texts)]
+    running = staged(20, knowledge=str(learn(tmp_path / "a.kefu", *hostile)), system_prompt=SYSTEM)
+    for n in range(0, len(texts), 7):
+        question = f"Say xyzzy{n}!"
+        answer = await running.ask(conversation(question, sources=True))
+        assert answer.complete
+        system, last = await sent(running, question)
+        assert system["content"] == f"{SYSTEM}\n\n{RULES}"
+        assert passages(last["content"])[0]["text"].startswith(f"xyzzy{n} ")
+        assert last["content"].endswith(f"\n\n{QUESTION}\n{question}")
+
+
+async def test_g12_a_running_server_takes_a_new_file(staged: Staged, tmp_path: Path) -> None:
+    file = learn(tmp_path / "a.kefu")
+    running = staged(2, knowledge=str(file))
+    await running.ask("H1 boots sent back?")
+    learn(file, page("returns", "Boots can be sent back within ninety days."))
+    for attempt in range(60):
+        await running.ask(f"H2-{attempt}. boots sent back?")
+        if "ninety" in (await sent(running, f"H2-{attempt}."))[-1]["content"]:
+            break
+        await asyncio.sleep(1)
+    else:
+        pytest.fail("the new file was not taken within a minute")
+    (tmp_path / "b.kefu").write_bytes(b"broken")
+    (tmp_path / "b.kefu").replace(file)
+    await asyncio.sleep(11)
+    await running.ask("H3 boots sent back?")
+    assert "ninety" in (await sent(running, "H3"))[-1]["content"]
+
+
+async def test_g22_a_kept_chat_stores_the_question_alone_and_logs_the_passages(
+    staged: Staged, tmp_path: Path
+) -> None:
+    file = learn(tmp_path / "a.kefu")
+    running = staged(2, knowledge=str(file), store=STORE, capture="all")
+    visitor = Visitor(running)
+    running.script(b.answer("Thirty days [1]. ", "[0] [5]"), asking="K1")
+    assert (await visitor.say("K1 boots sent back?")).text == "Thirty days [1]."
+    page = (await visitor.look()).json()
+    assert [m["content"] for m in page["messages"]] == ["K1 boots sent back?", "Thirty days [1]."]
+    await visitor.say("K2 and customs?")
+    contents = [m["content"] for m in await sent(running, "K2 and customs?")]
+    assert contents[1] == "K1 boots sent back?"
+    async with store_of(running, time.time) as store:
+        calls = await store.calls(SessionId(visitor.session_id or ""))
+    knowledge = json.loads(calls[0].meta)["knowledge"]
+    assert (knowledge["used"], knowledge["answered"]) == ([1], True)
+    assert knowledge["passages"][0]["url"] == f"{SHOP}/returns"
+    assert knowledge["passages"][0]["terms"] == ["back", "boot", "sent"]
+
+
+def test_g6_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "bad.kefu").write_text("no")
+    done = subprocess.run(
+        [sys.executable, "-m", "kefu", "serve", "--port", "0"],
+        env={"KEFU_KNOWLEDGE": str(tmp_path / "bad.kefu"), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "bad.kefu cannot be read" in done.stderr
+    assert "kefu learn" in done.stderr

@@ -1,0 +1,53 @@
+// Two users of a site, one after the other in one tab of Chromium. Prints as JSON what the widget
+// shows and stores for each. Usage: node widget_users.mjs SERVICE PERSIST ANNS_TOKEN BOBS_TOKEN
+
+import { launchChromium } from "../../widget/tests/chromium.mjs";
+
+const [, , service, persist, ann, bob] = process.argv;
+
+const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+<script>window.ChatWidgetConfig = { userToken: () => /user=([^;]+)/.exec(document.cookie)?.[1] };</script>
+<script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open data-persist="${persist}" defer></script>`;
+
+const browser = await launchChromium();
+try {
+  const page = await browser.newPage({ locale: "en-US" });
+  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const chat = page.locator("kefu-chat");
+
+  const signIn = async (token) => {
+    await page.context().clearCookies();
+    await page.context().addCookies([{ name: "user", value: token, url: service }]);
+  };
+  const seen = async () => ({
+    questions: await chat.locator(".question").allInnerTexts(),
+    answers: await chat.locator("div.answer").allInnerTexts(),
+    stored: await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }])),
+  });
+  const ask = async (question) => {
+    await chat.locator("textarea").fill(question);
+    await chat.locator("textarea").press("Enter");
+    await chat.locator(".turn", { hasText: question }).locator(".actions").waitFor();
+    return seen();
+  };
+  const load = async () => {
+    await page.goto(`${service}/shop`);
+    await chat.locator(".panel").waitFor();
+    return seen();
+  };
+
+  await signIn(ann);
+  await load();
+  const annAsked = await ask("Ann's question");
+  const annAgain = await load();
+  await signIn(bob);
+  const bobArrived = await load();
+  const bobAsked = await ask("Bob's question");
+  // The site's own script signs Ann in, without loading another page.
+  await signIn(ann);
+  await chat.locator(".question").waitFor({ state: "detached" });
+  const annBack = await seen();
+  console.log(JSON.stringify({ annAsked, annAgain, bobArrived, bobAsked, annBack }));
+} finally {
+  await browser.close();
+}

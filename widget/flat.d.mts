@@ -1,1 +1,0 @@
-export function flat(code: string): string;

@@ -1,1 +1,0 @@
-export function built(name: string): string;

@@ -1,0 +1,35 @@
+/** The texts of extras.ts in English; other languages have them in their dictionary. */
+
+export interface ExtraTexts {
+  /** The accessible name of the group of suggested questions. */
+  readonly suggestions: string;
+  /** The label of the Copy button of a code block, and its label after a click. */
+  readonly copy: string;
+  readonly copied: string;
+  /** The accessible name of the list of pages that an answer cites. */
+  readonly sources: string;
+  /** The labels of the buttons below an answer: a new answer, and the ratings. */
+  readonly again: string;
+  readonly up: string;
+  readonly down: string;
+  /** The labels of the menu of a stored chat. */
+  readonly download: string;
+  readonly erase: string;
+  /** The label of the Delete button after the first click, when it asks for confirmation. */
+  readonly eraseForGood: string;
+  readonly failed: string;
+}
+
+export const ENGLISH_EXTRAS: ExtraTexts = {
+  suggestions: "Suggested questions",
+  copy: "Copy",
+  copied: "Copied",
+  sources: "Sources",
+  again: "Answer again",
+  up: "Helpful",
+  down: "Not helpful",
+  download: "Download chat",
+  erase: "Delete chat",
+  eraseForGood: "Delete for good?",
+  failed: "That did not work",
+};

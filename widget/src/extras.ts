@@ -1,0 +1,87 @@
+/**
+ * Features that a first answer with default settings does not need, in a file of their own: copying
+ * and rating answers, the menu and the restoring of a stored chat, and suggested questions.
+ */
+
+import type { Contact, ContactModule } from "./contact.ts";
+import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
+import { Lazy } from "./lazy.ts";
+import { readSuggestions } from "./suggestions.ts";
+import type { Texts } from "./texts.ts";
+import { restore } from "./transport/restore.ts";
+import type { Turn } from "./turn.ts";
+import { type ActionActs, actions } from "./view/actions.ts";
+import { codeCopier } from "./view/copy.ts";
+import stylesheet from "./view/extras.css";
+import { type MenuActs, menu } from "./view/menu.ts";
+import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
+import { suggestionBar } from "./view/suggestion-bar.ts";
+
+declare global {
+  /** The expected hash of the file; set by the build. */
+  const CONTACT_INTEGRITY: string;
+}
+
+/** Imports another module of this build, by its name and hash. */
+export type ImportPart = <Module>(name: string, integrity: string) => Promise<Module>;
+
+/**
+ * The extras for the widget in `root`. `speak` announces a text to screen readers. With `part` they
+ * fetch the contact form and offer it.
+ */
+export default function extras(
+  root: ShadowRoot | null,
+  texts: Texts & Partial<ExtraTexts>,
+  speak: (text: string) => void,
+  part?: ImportPart,
+) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(stylesheet);
+  root?.adoptedStyleSheets.push(sheet);
+  const words = { ...ENGLISH_EXTRAS, ...texts };
+  let chat: MenuActs | undefined;
+  const contact =
+    part &&
+    new Lazy<Contact>(async () => {
+      const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
+      return module.default(root, words, speak, () => chat);
+    });
+  contact?.load();
+  return {
+    actions: (turn: Turn, acts: ActionActs) => {
+      const rate: ActionActs["rate"] = (rated, rating, done) =>
+        acts.rate(rated, rating, () => {
+          done();
+          contact?.use((form) => form.rated(row, rated));
+        });
+      const row = actions(words, speak, turn, { ...acts, rate });
+      contact?.use((form) => form.answered(row, turn));
+      const sources = readSources(turn.answer, location.href);
+      if (sources.length === 0) return row;
+      row.prepend(sourceList(words.sources, sources));
+      queueMicrotask(() => {
+        // By then the row has been added below its answer.
+        const answer = row.parentElement?.querySelector(".answer");
+        if (answer) linkNumbers(answer, sources);
+      });
+      return row;
+    },
+    codeCopier: (text: () => string) => codeCopier(words, speak, text),
+    menu: (acts: MenuActs) => {
+      chat = acts;
+      const node = menu(words, speak, acts);
+      contact?.use((form) => form.addTo(node));
+      return node;
+    },
+    suggestions: (setting: unknown, chosen: (text: string) => void) =>
+      suggestionBar(words.suggestions, readSuggestions(setting), chosen),
+    restore,
+  };
+}
+
+export type ExtrasModule = { readonly default: typeof extras };
+
+export type Extras = ReturnType<typeof extras>;
+
+/** Calls `use` with the extras: at once if they are loaded, else after fetching them. */
+export type UseExtras = (use: (extras: Extras) => void) => void;

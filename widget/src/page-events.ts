@@ -1,0 +1,28 @@
+/** Events of the page that matter to the chat: the network, sleep, and leaving. */
+
+export interface PageEvents {
+  online(): void;
+  offline(): void;
+  /** The page is left, or put into the browser's back/forward cache. */
+  left(): void;
+  /** The page is visible or resumed; timers may have been suspended. */
+  woken(): void;
+  /** The page is hidden; a phone may end it without another event. */
+  hidden(): void;
+}
+
+export function listen(page: Window, events: PageEvents, signal: AbortSignal): void {
+  const { document } = page;
+  const on = (target: EventTarget, type: string, act: () => void): void =>
+    target.addEventListener(type, act, { signal });
+  on(page, "online", events.online);
+  on(page, "offline", events.offline);
+  on(page, "pagehide", events.left);
+  on(page, "pageshow", events.woken);
+  on(page, "focus", events.woken);
+  on(document, "resume", events.woken);
+  on(document, "visibilitychange", () => {
+    events.woken();
+    if (document.hidden) events.hidden();
+  });
+}

@@ -1,0 +1,147 @@
+/**
+/**
+ * The transport to the service: a question is sent alone, with the session of its chat and the token
+ * of the current user. The first question asks for a stored chat, whose session comes with the answer.
+ * If none comes, the service stores no chats, and later questions carry the whole conversation.
+ */
+
+import { own } from "../own.ts";
+import type { Owner } from "../owner.ts";
+import type { Store } from "../store.ts";
+import type { Rating, Turn } from "../turn.ts";
+import { outgoing } from "./history.ts";
+import { connected, endpoint, post, replyOf } from "./http.ts";
+import { type Session, sessionOf } from "./session.ts";
+import { StatelessTransport } from "./stateless.ts";
+import type { KeptChat, Reply, Transport } from "./transport.ts";
+
+const LONGEST_WAIT_MS = 3_000;
+
+export interface Dependencies {
+  readonly apiUrl: URL;
+  readonly store: Store;
+  readonly owner: Owner;
+  /** Called with the stored chat; undefined when the service no longer stores it. */
+  changed(chat: KeptChat | undefined): void;
+  /** Called after the service answered that the chat does not exist. */
+  lost(): void;
+}
+
+export class KeptTransport implements Transport, KeptChat {
+  readonly #around: Dependencies;
+  readonly #stateless: Transport;
+  #session: Session | undefined;
+  /** The service has no space to store this chat: its next questions are sent as `messages`. */
+  #isFull = false;
+
+  constructor(around: Dependencies) {
+    this.#around = around;
+    this.#stateless = new StatelessTransport(around.apiUrl);
+    this.#session = sessionOf(around.store.read().session);
+    around.owner.onCleared(() => {
+      this.#isFull = false;
+      this.#session = undefined;
+      around.changed(undefined);
+    });
+  }
+
+  /** The stored chat of this browser, if there is one. */
+  get chat(): KeptChat | undefined {
+    return this.#session && this;
+  }
+
+  async send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply> {
+    const turn = turns.at(-1);
+    const isStored = this.#session || !turns.some(({ id, answer }) => id !== turn?.id && answer);
+    if (!isStored || this.#isFull || !turn) return this.#stateless.send(turns, signal);
+    const ask = this.#session
+      ? { message: turn.question.toWellFormed(), session_id: this.#session.id }
+      : { messages: outgoing([turn]), store: true };
+    const request = { ...post({ ...ask, client_message_id: turn.id, sources: "text" }), signal };
+    const response = await connected(this.#request(this.#around.apiUrl, request));
+    const { status, headers } = response;
+    const [id, token] = [headers.get("X-Session-Id"), headers.get("X-Session-Token")];
+    if (id && token) this.#hold({ id, token });
+    if (status === 404 && this.#session) {
+      this.#lose();
+      return this.send([turn], signal);
+    }
+    if (status === 503 && (await errorOf(response.clone(), "code")) === "store_full") {
+      this.#isFull = true;
+      return this.#stateless.send(turns, signal);
+    }
+    if (status === 400 && (await errorOf(response.clone(), "param")) === "message") {
+      const reply = await this.#stateless.send(turns, signal);
+      // The message itself is valid: the service no longer stores chats.
+      if (reply.ok) this.#hold(undefined);
+      return reply;
+    }
+    const reply = await replyOf(response);
+    // An earlier attempt of this question is still being answered: retry as after a 429.
+    return status === 409 && !reply.ok ? { ...reply, code: "rate_limit_exceeded" } : reply;
+  }
+
+  /** Sends only the id of the message, because the user may have changed meanwhile. */
+  cancel(messageId: string): void {
+    this.#stateless.cancel(messageId);
+  }
+
+  rate(messageId: string, rating: Rating): void {
+    const body = { client_message_id: messageId, rating, session_id: this.#session?.id };
+    const request = { ...post(body), keepalive: true };
+    this.#request(endpoint(this.#around.apiUrl, "feedback"), request).catch(() => {});
+  }
+
+  forget(): void {
+    this.#isFull = false;
+    if (this.#session) this.#hold(undefined);
+  }
+
+  async request(rest: string, init: RequestInit = {}): Promise<Response | undefined> {
+    if (!this.#session) return undefined;
+    const url = new URL(`sessions/${this.#session.id}${rest}`, this.#around.apiUrl);
+    const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const response = await this.#request(url, { signal, ...init }).catch(() => undefined);
+    if (response?.status === 404) this.#lose();
+    return response;
+  }
+
+  #hold(session: Session | undefined): void {
+    this.#session = session;
+    this.#around.store.write({ session });
+    this.#around.changed(this.chat);
+  }
+
+  #lose(): void {
+    this.#hold(undefined);
+    this.#around.store.write({ turns: [] });
+    this.#around.lost();
+  }
+
+  /**
+   * Sends a request with the user's token. It is aborted if the user changes before the response.
+   */
+  async #request(url: URL, init: RequestInit): Promise<Response> {
+    const { owner } = this.#around;
+    const { signal } = owner;
+    const user = owner.token();
+    const response = await fetch(url, {
+      credentials: "omit",
+      cache: "no-store",
+      ...init,
+      signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal,
+      headers: {
+        ...init.headers,
+        ...(this.#session && { "X-Session-Token": this.#session.token }),
+        ...(user && { "X-User-Token": user }),
+      },
+    });
+    owner.check();
+    signal.throwIfAborted();
+    return response;
+  }
+}
+
+async function errorOf(response: Response, name: string): Promise<unknown> {
+  return own(own(await response.json().catch(() => undefined), "error"), name);
+}

@@ -1,0 +1,60 @@
+/** Merges a chat that the service stores with the turns that this browser has. */
+
+import { own } from "../own.ts";
+import type { Turn } from "../turn.ts";
+
+const ENDINGS = new Map<unknown, Turn["ending"]>([
+  ["ok", "whole"],
+  ["partial", "stopped"],
+  ["failed", "upstream_service_unavailable"],
+]);
+
+/** The service's messages as turns. They have no `client_message_id`, so their ids are empty. */
+export function turnsOf(value: unknown): readonly Turn[] {
+  const turns: Turn[] = [];
+  const messages = own(value, "messages");
+  for (const message of Array.isArray(messages) ? messages : []) {
+    const content = own(message, "content");
+    const last = turns.at(-1);
+    if (typeof content !== "string") continue;
+    if (own(message, "role") === "user") {
+      const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
+      turns.push({ id: "", question: content, answer: "", ending });
+    } else if (last) last.answer = content;
+  }
+  return turns;
+}
+
+/**
+ * Merges both into one conversation. The service's texts take precedence. Only the browser has ids,
+ * ratings, the reason for an early end, older turns, and questions that never reached the service.
+ */
+export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly Turn[] {
+  const all: Turn[] = [];
+  let left = local.length;
+  for (const turn of [...kept].reverse()) {
+    let at = left - 1;
+    while (at >= 0 && !isSame(turn, local[at] as Turn)) at -= 1;
+    const mine = local[at];
+    if (mine === undefined) {
+      all.unshift(turn);
+      continue;
+    }
+    const ending = turn.ending === "stopped" && mine.ending !== "whole" ? mine.ending : turn.ending;
+    all.unshift({ ...mine, answer: turn.answer, ending }, ...local.slice(at + 1, left));
+    left = at;
+  }
+  return [...local.slice(0, left), ...all];
+}
+
+/** The service trims questions, and may have a longer or a shorter part of an answer. */
+function isSame(kept: Turn, mine: Turn): boolean {
+  const [one, other] = [kept.answer.trim(), mine.answer.trim()];
+  return (
+    bare(kept.question) === bare(mine.question) && (one.startsWith(other) || other.startsWith(one))
+  );
+}
+
+function bare(text: string): string {
+  return text.replace(/\s+/g, "");
+}

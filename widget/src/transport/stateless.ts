@@ -1,0 +1,33 @@
+/** The transport for services that store no chats: each question is sent with the conversation. */
+
+import type { Rating, Turn } from "../turn.ts";
+import { outgoing } from "./history.ts";
+import { connected, endpoint, post, replyOf } from "./http.ts";
+import type { Transport } from "./transport.ts";
+
+export class StatelessTransport implements Transport {
+  readonly #url: URL;
+
+  constructor(url: URL) {
+    this.#url = url;
+  }
+
+  async send(turns: readonly Turn[], signal: AbortSignal) {
+    const id = turns.at(-1)?.id;
+    const ask = { messages: outgoing(turns), client_message_id: id, sources: "text" };
+    return replyOf(await connected(fetch(this.#url, { ...post(ask), signal })));
+  }
+
+  cancel(messageId: string): void {
+    this.#tell("cancel", { client_message_id: messageId });
+  }
+
+  rate(messageId: string, rating: Rating): void {
+    this.#tell("feedback", { client_message_id: messageId, rating });
+  }
+
+  #tell(name: string, body: object): void {
+    const request = { ...post(body), keepalive: true };
+    fetch(endpoint(this.#url, name), request).catch(() => {});
+  }
+}

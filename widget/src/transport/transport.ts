@@ -1,0 +1,35 @@
+/** The port to the service: one request at a time, with or without stored chats. */
+
+import type { Code, Rating, Turn } from "../turn.ts";
+import type { Arrival } from "./sse.ts";
+
+/** There is no connection, or it broke or was aborted. */
+export class ConnectionLost extends Error {}
+
+export type Reply =
+  /** The events of each piece of the stream; an empty batch only shows that the connection works. */
+  | { readonly ok: true; readonly batches: AsyncIterable<readonly Arrival[]> }
+  | { readonly ok: false; readonly code: Code; readonly retryAfterMs: number | undefined };
+
+export interface Transport {
+  /**
+   * Sends the last of `turns`, with a second request if the service has lost the chat. Throws
+   * ConnectionLost if there is no reply, also while its batches are read.
+   */
+  send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply>;
+  /** Cancels an answer at the service. The request outlives the page; its result is ignored. */
+  cancel(messageId: string): void;
+  /** Sends the visitor's rating of an answer; the result is ignored. */
+  rate(messageId: string, rating: Rating): void;
+}
+
+/** A chat that the service stores for the visitor. */
+export interface KeptChat {
+  /**
+   * Sends a request to the path `rest` below the chat's address. Undefined if there is no response.
+   * After a 404 the chat is cleared from the page and from storage.
+   */
+  request(rest: string, init?: RequestInit): Promise<Response | undefined>;
+  /** Makes the next question start a new chat; the service keeps this one. */
+  forget(): void;
+}

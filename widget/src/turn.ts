@@ -1,0 +1,40 @@
+/** A question with its answer: the type that conversation, storage, transports and views share. */
+
+/** The reasons why the service refuses or ends an answer. */
+export type Code =
+  | "invalid_request"
+  | "rate_limit_exceeded"
+  | "upstream_service_unavailable"
+  | "gateway_timeout";
+
+export type Trouble =
+  | Code
+  /** No connection: refused, an unknown host, an invalid certificate, or CORS. */
+  | "unreachable"
+  /** The stream ended without [DONE]. */
+  | "cut"
+  /** The stream stalled or broke in the middle, or the tab slept or was left. */
+  | "disconnected";
+
+/** How an answer ended: complete, stopped by the visitor, or with an error. */
+export type Ending = "whole" | "stopped" | Trouble;
+
+export type Rating = "up" | "down" | "none";
+
+/** The reason why the next request has not been sent yet. */
+export type Waiting = "offline" | "rate_limit_exceeded";
+
+export interface Turn {
+  /** The `client_message_id`: the same in every attempt of a message; a new answer gets a new one. */
+  id: string;
+  readonly question: string;
+  answer: string;
+  ending: "open" | Ending;
+  /** The visitor's rating of the answer; undefined without one. */
+  rating?: Rating;
+}
+
+/** Whether the answer is complete, or was stopped by the visitor. */
+export function isFinished(ending: Turn["ending"]): ending is "whole" | "stopped" {
+  return ending === "whole" || ending === "stopped";
+}

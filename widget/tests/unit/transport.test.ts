@@ -1,0 +1,220 @@
+/** How questions go out to a service, over real HTTP: with the conversation, or alone in a session. */
+
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { Lazy } from "../../src/lazy.ts";
+import { Owner } from "../../src/owner.ts";
+import { type Area, Store } from "../../src/store.ts";
+import { KeptTransport } from "../../src/transport/kept.ts";
+import { restore } from "../../src/transport/restore.ts";
+import type { KeptChat, Reply } from "../../src/transport/transport.ts";
+import type { Turn } from "../../src/turn.ts";
+import { answer, inSession, type Play, refusal, ScriptedService } from "../scripted-service.ts";
+import { tokenOf } from "../user-token.ts";
+
+let service: ScriptedService;
+beforeAll(async () => {
+  service = await ScriptedService.start();
+});
+afterAll(() => service.stop());
+beforeEach(() => service.script());
+
+const mine = (play: Play): Play => inSession(play, "s1", "t1");
+const turn = (question: string, text = ""): Turn => ({
+  id: `id of ${question}`,
+  question,
+  answer: text,
+  ending: "whole",
+});
+const sent = () =>
+  service.received.map(({ body, headers }) => [
+    body.message ?? body.messages.map(({ content }) => content),
+    body.session_id,
+    headers["x-session-token"],
+  ]);
+
+interface Trial {
+  readonly transport: KeptTransport;
+  readonly store: Store;
+  readonly owner: Owner;
+  user: string | undefined;
+  chat: KeptChat | undefined;
+  lost: number;
+}
+
+/** A page with an empty storage, or with a session in it. */
+function trial(session?: object): Trial {
+  const items = new Map<string, string>();
+  const area: Area = {
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, value),
+    removeItem: (key) => void items.delete(key),
+  };
+  const apiUrl = new URL(service.url);
+  const store = new Store(apiUrl, () => area);
+  if (session) store.write({ session, turns: [turn("before", "yes")] });
+  const it = { store, user: undefined, chat: undefined, lost: 0 } as {
+    -readonly [K in keyof Trial]: Trial[K];
+  };
+  it.owner = new Owner(() => it.user, store);
+  it.transport = new KeptTransport({
+    apiUrl,
+    store,
+    owner: it.owner,
+    changed: (chat) => {
+      it.chat = chat;
+    },
+    lost: () => {
+      it.lost += 1;
+    },
+  });
+  it.chat = it.transport.chat;
+  return it;
+}
+
+const NEVER = new AbortController().signal;
+
+async function textOf(reply: Reply): Promise<string> {
+  if (!reply.ok) return reply.code;
+  let text = "";
+  for await (const arrivals of reply.batches) {
+    for (const arrival of arrivals) if (arrival.kind === "text") text += arrival.text;
+  }
+  return text;
+}
+
+test("transport: a service that stores no chats gets the whole conversation from the second question on (W2)", async () => {
+  service.script(answer(["1"]), answer(["2"]));
+  const it = trial();
+  await textOf(await it.transport.send([turn("one")], NEVER));
+  await textOf(await it.transport.send([turn("one", "1"), turn("more")], NEVER));
+  expect(sent()).toEqual([
+    [["one"], undefined, undefined],
+    [["one", "1", "more"], undefined, undefined],
+  ]);
+  expect(it.chat).toBe(undefined);
+});
+
+test("transport: a question after one that was never answered still begins a stored chat (P34)", async () => {
+  service.script(refusal(503, "any"), mine(answer(["b"])));
+  const it = trial();
+  await it.transport.send([turn("one")], NEVER);
+  await textOf(await it.transport.send([turn("one"), turn("more")], NEVER));
+  expect(sent().map(([said]) => said)).toEqual([["one"], ["more"]]);
+  expect(it.store.read().session).toEqual({ id: "s1", token: "t1" });
+});
+
+test("transport: a service with kept chats gets the question alone, then with its session (P34, P35)", async () => {
+  service.script(mine(answer(["a"])), mine(answer(["b"])));
+  service.kept = [];
+  const it = trial();
+  for (const question of ["one", "more"]) {
+    await textOf(await it.transport.send([turn("zero"), turn(question)], NEVER));
+  }
+  expect(service.received[0]?.body).toMatchObject({ store: true });
+  expect(sent()).toEqual([
+    [["one"], undefined, undefined],
+    ["more", "s1", "t1"],
+  ]);
+  expect(it.store.read().session).toEqual({ id: "s1", token: "t1" });
+  it.chat?.forget();
+  expect([it.chat, it.store.read().session]).toEqual([undefined, undefined]);
+});
+
+test("transport: a 404 for a question clears the stored chat, says so once, and asks anew (P3)", async () => {
+  service.script(refusal(404, "session_not_found"), inSession(answer(["a"]), "s2", "t2"));
+  service.kept = [];
+  const it = trial({ id: "s1", token: "t1" });
+  const reply = await it.transport.send([turn("before", "yes"), turn("more")], NEVER);
+  expect(await textOf(reply)).toBe("a");
+  expect(sent()).toEqual([
+    ["more", "s1", "t1"],
+    [["more"], undefined, undefined],
+  ]);
+  expect(it.lost).toBe(1);
+  expect(it.store.read()).toMatchObject({ turns: [], session: { id: "s2", token: "t2" } });
+});
+
+for (const [what, last] of [
+  ["that stores no chats any more gets the conversation", answer(["a"])],
+  ["that finds a message too long keeps the chat", refusal(400, "invalid_request")],
+] as const) {
+  test(`transport: a service ${what}`, async () => {
+    const refused: Play = {
+      ...refusal(400, "invalid_request"),
+      acts: [{ send: JSON.stringify({ error: { code: "invalid_request", param: "message" } }) }],
+    };
+    service.script(refused, last);
+    const it = trial({ id: "s1", token: "t1" });
+    await textOf(await it.transport.send([turn("before", "yes"), turn("more")], NEVER));
+    expect(sent()).toEqual([
+      ["more", "s1", "t1"],
+      [["before", "yes", "more"], undefined, undefined],
+    ]);
+    expect(it.store.read().session === undefined).toBe(last.status === undefined);
+  });
+}
+
+/** status -> the code that the conversation goes by, in a stored chat and without one */
+for (const [status, keeps, code] of [
+  [409, true, "rate_limit_exceeded"],
+  [409, false, "upstream_service_unavailable"],
+  [429, true, "rate_limit_exceeded"],
+  [503, true, "upstream_service_unavailable"],
+  [504, false, "gateway_timeout"],
+  [403, true, "invalid_request"],
+] as const) {
+  test(`transport: ${status}, ${keeps ? "kept" : "stateless"} -> ${code}, with Retry-After (W6, D9)`, async () => {
+    service.script(refusal(status, "any", { "Retry-After": "7" }));
+    const before = keeps ? [] : [turn("zero", "0")];
+    const reply = await trial().transport.send([...before, turn("one")], NEVER);
+    expect(reply).toEqual({ ok: false, code, retryAfterMs: 7_000 });
+  });
+}
+
+test("transport: if the user changes before the response, it is of no use to the next one (T16)", async () => {
+  service.script(inSession(answer(["for Ann"], 50), "s-ann", "t-ann"));
+  service.kept = [];
+  const it = trial();
+  it.user = tokenOf("ann");
+  it.owner.check();
+  const asked = new AbortController();
+  it.owner.onCleared(() => asked.abort());
+  const reply = it.transport.send([turn("one")], asked.signal);
+  await expect.poll(() => service.received.length).toBe(1);
+  it.user = tokenOf("bob");
+  it.owner.check();
+  await expect(reply.then(textOf)).rejects.toThrow();
+  expect([it.chat, it.store.read().session]).toEqual([undefined, undefined]);
+});
+
+test("transport: a restored chat has the service's texts; without a response it is unchanged (P14)", async () => {
+  const session = { id: "s1", token: "t1" };
+  for (const [kept, questions] of [
+    [[{ role: "user", content: "elsewhere", status: "ok" }], ["before", "elsewhere"]],
+    ["gone", []],
+  ] as const) {
+    service.script();
+    service.kept = kept;
+    const it = trial(session);
+    if (it.chat) await restore(it.chat, it.store, it.owner);
+    expect(it.store.read().turns.map(({ question }) => question)).toEqual(questions);
+    expect(it.chat === undefined).toBe(kept === "gone");
+  }
+});
+
+test("lazy: a module is fetched once, used at once when it is there, and tried again if it was away", async () => {
+  let tries = 0;
+  const lazy = new Lazy(async () => {
+    tries += 1;
+    if (tries === 1) throw new Error("away");
+    return tries;
+  });
+  const used: number[] = [];
+  lazy.use((module) => used.push(module));
+  expect(await lazy.load()).toBe(undefined);
+  expect(await lazy.load()).toBe(2);
+  lazy.use((module) => used.push(module));
+  expect(used).toEqual([2]);
+  expect(await lazy.load()).toBe(2);
+  expect(tries).toBe(2);
+});
