@@ -150,7 +150,7 @@ async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(ke
         assert answer.complete
         [instance] = kept.site.front.instances
         server = instance.processes[1].pid
-        assert await kept.site.upstream.until(lambda: frozen(server), 5)
+        assert await kept.site.upstream.until(lambda: frozen(server))
         table = kept.table._table
         items = await table.run(lambda client: every_item(client, table.name))
         [budget] = [item for item in items if item["pk"]["S"].startswith("budget#")]

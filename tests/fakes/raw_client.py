@@ -101,7 +101,7 @@ class RawClient:
         self.received += octets
         return octets
 
-    async def until(self, what: bytes, timeout: float = 5.0) -> bool:
+    async def until(self, what: bytes, timeout: float = 20.0) -> bool:
         """Read until these bytes were received. Returns False if the connection ended first."""
         async with asyncio.timeout(timeout):
             while what not in self.received:

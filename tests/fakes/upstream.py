@@ -85,7 +85,7 @@ class ScriptedUpstream(Running):
         with self._lock:
             self._rules[key, asking] = _Rule(key, asking, behaviours)
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 2.0) -> bool:
+    async def until(self, holds: Callable[[], bool], timeout: float = 20.0) -> bool:
         """Wait until `holds()` is true. Returns False after the time-out."""
         end = time.monotonic() + timeout
         while not holds():
@@ -94,7 +94,7 @@ class ScriptedUpstream(Running):
             await asyncio.sleep(0.005)
         return True
 
-    async def asked(self, asking: str = "", count: int = 1, timeout: float = 3.0) -> Call:
+    async def asked(self, asking: str = "", count: int = 1, timeout: float = 20.0) -> Call:
         """Wait for the call number `count` with this question, and return it."""
         assert await self.until(lambda: len(self.calls(asking)) >= count, timeout), "no such call"
         return self.calls(asking)[count - 1]

@@ -26,7 +26,7 @@ def patient() -> Iterator[Stage]:
 async def assert_stopped(running: Stage, call: Call, visitor: RawClient, how: str) -> None:
     """Disconnect, and check that the service closes its upstream request before any time limit."""
     visitor.reset() if how == "reset" else visitor.close()
-    assert await running.upstream.until(lambda: call.closed_at is not None, 10)
+    assert await running.upstream.until(lambda: call.closed_at is not None)
 
 
 @pytest.mark.parametrize("how", ["close", "reset"])
@@ -101,7 +101,7 @@ async def test_c5_visitor_who_never_reads_holds_back_the_upstream_and_is_dropped
         await asyncio.sleep(0.3)
         assert (call.sent, call.closed_at) == (held, None)
         assert shared.service.memory - before < 12 * MEBI
-        assert await shared.upstream.until(lambda: call.closed_at is not None, 20)
+        assert await shared.upstream.until(lambda: call.closed_at is not None)
         assert await visitor.closed(timeout=20)
     assert b"[DONE]" not in visitor.received
 

@@ -39,7 +39,7 @@ async def test_l4_connections_that_died_while_frozen_are_replaced_and_no_key_res
     assert answer.text == "thawed"
     assert len(running.upstream.calls("<next>")) == 1
     assert running.upstream.connections == opened + 1
-    assert await running.upstream.until(lambda: len(_chats(running)) == 3, 10)
+    assert await running.upstream.until(lambda: len(_chats(running)) == 3)
     line = _chats(running)[-1]
     assert line["attempts"] == 1
     assert line["keys"][0].endswith(":ok")
@@ -77,9 +77,9 @@ async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
         running = staged(1, store=store, environment=environment, **UNHURRIED)
         running.script(b.answer("hi"))
         # In both cases the start has loaded boto3 and connected to the table.
-        assert await running.upstream.until(lambda: proxy.connections == 1, 10)
+        assert await running.upstream.until(lambda: proxy.connections == 1)
         left = 0 if start == "snap-start" else 1
-        assert await running.upstream.until(lambda: _connected_to(proxy.port) == left, 10)
+        assert await running.upstream.until(lambda: _connected_to(proxy.port) == left)
         assert (await running.ask()).complete
         assert "degraded" not in running.service.stderr
     await table.aclose()

@@ -83,7 +83,6 @@ async def test_u3_u4_u5_an_exhausted_pool_is_an_error_without_more_requests(
     assert again.headers["x-should-retry"] == "false"
     assert len(running.upstream.journal) == 3
     assert 60 - elapsed - 1 <= retry_after(again) <= 60
-    assert again.ended_at < 1
 
 
 async def test_u3_retry_after_counts_down_and_the_pool_comes_back(staged: Staged) -> None:

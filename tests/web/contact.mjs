@@ -21,7 +21,7 @@ data-lang="${lang}" data-title="Nordlys" defer></script>`;
 const browser = await launchChromium();
 try {
   const viewport = device === "phone" ? { width: 390, height: 844 } : { width: 560, height: 780 };
-  const page = await browser.newPage({ locale: "en-US", viewport });
+  const page = await browser.newPage({ locale: "en-US", viewport, reducedMotion: "reduce" });
   const errors = [];
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());

@@ -16,6 +16,7 @@ try {
     locale: "en-US",
     colorScheme: theme,
     bypassCSP: true,
+    reducedMotion: "reduce",
     viewport: { width: 1100, height: 700 },
   });
   const page = await context.newPage();

@@ -95,8 +95,8 @@ const steps = {
     await page.locator(selector).first().waitFor();
   },
   async clipboard(name) {
-    await page.waitForTimeout(100);
-    seen[name] = await page.evaluate(() => navigator.clipboard.readText());
+    do seen[name] = await page.evaluate(() => navigator.clipboard.readText());
+    while (!seen[name]);
   },
   async address(name) {
     seen[name] = page.url();

@@ -271,7 +271,7 @@ async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str,
     """Lambda does not show that a client has disconnected, so the widget sends a request:
     row C4.
     """
-    shared.script(b.drip(200, delay=0.1), asking=question)
+    shared.script(b.drip(1000, delay=0.1), asking=question)
     asked = conversation(question, stream=True, client_message_id="message-id-0001")
     running = asyncio.create_task(shared.ask(asked, path=door))
     call = await shared.upstream.asked(question)
@@ -280,8 +280,8 @@ async def test_cancel_ends_the_answer_with_this_id(shared: Stage, question: str,
     assert not await shared.upstream.until(lambda: call.closed_at is not None, 0.3)
     answer = await shared.ask({"client_message_id": "message-id-0001"}, path=path)
     assert (answer.status, answer.raw) == (unknown.status, unknown.raw) == (204, b"")
-    assert await shared.upstream.until(lambda: call.closed_at is not None, 0.5)
-    stopped = await asyncio.wait_for(running, 2)
+    assert await shared.upstream.until(lambda: call.closed_at is not None)
+    stopped = await asyncio.wait_for(running, 20)
     assert not stopped.done
     assert (stopped.status, stopped.error["code"]) == (200, "answer_cancelled")
     assert not stopped.cut
@@ -297,7 +297,7 @@ async def test_cancel_before_the_first_word_gets_an_answer_in_the_error_shape(
     running = asyncio.create_task(shared.ask(asked, path=door))
     await shared.upstream.asked(question)
     assert (await shared.ask({"client_message_id": mine}, path="/api/chat/cancel")).status == 204
-    stopped = await asyncio.wait_for(running, 2)
+    stopped = await asyncio.wait_for(running, 20)
     assert (stopped.status, stopped.error["code"]) == (409, "answer_cancelled")
     assert stopped.headers["x-should-retry"] == "false"
     assert stopped.headers["Access-Control-Allow-Origin"] == ORIGIN

@@ -422,7 +422,7 @@ async def test_c2_a_client_that_leaves_leaves_a_partial_answer(
                 if "word" in line:
                     break
     call = await kept.upstream.asked(question)
-    assert await kept.upstream.until(lambda: call.closed_at is not None, 1.5)
+    assert await kept.upstream.until(lambda: call.closed_at is not None)
     user, assistant = await until_ended(visitor)
     assert (user[2], assistant[2]) == ("partial", "partial")
     assert assistant[1].startswith("word")
@@ -430,7 +430,7 @@ async def test_c2_a_client_that_leaves_leaves_a_partial_answer(
 
 async def until_ended(visitor: Visitor) -> list[tuple[str, str, str]]:
     """Wait for the end of the last turn, and return its messages."""
-    for _ in range(100):
+    for _ in range(1000):
         shown = (await visitor.shown())[2:]
         if shown and shown[0][2] != "pending":
             return shown
@@ -442,11 +442,11 @@ async def test_c1_a_client_that_leaves_before_the_first_byte_leaves_no_answer(
     visitor: Visitor, kept: Stage, question: str
 ) -> None:
     await visitor.say("begin")
-    kept.script(b.answer("late", before=5), asking=question)
+    kept.script(b.answer("late", before=60), asking=question)
     asking = asyncio.create_task(visitor.say(question))
     call = await kept.upstream.asked(question)
     asking.cancel()
-    assert await kept.upstream.until(lambda: call.closed_at is not None, 1.5)
+    assert await kept.upstream.until(lambda: call.closed_at is not None)
     assert await until_ended(visitor) == [("user", question, "partial")]
 
 
@@ -462,9 +462,9 @@ async def test_c4_a_cancel_keeps_the_text_so_far(
     async with client() as browser:
         url = f"{kept.url}/api/chat/cancel"
         assert (await browser.post(url, json={"client_message_id": mine})).status_code == 204
-    stopped = await asyncio.wait_for(asking, 2)
+    stopped = await asyncio.wait_for(asking, 20)
     assert stopped.error["code"] == "answer_cancelled"
-    assert await kept.upstream.until(lambda: call.closed_at is not None, 1.5)
+    assert await kept.upstream.until(lambda: call.closed_at is not None)
     shown = await until_ended(visitor)
     assert [status for _, _, status in shown] == ["partial", "partial"]
 
@@ -501,7 +501,7 @@ async def test_d5_a_message_that_cannot_be_saved_is_not_answered(staged: Staged)
         assert int(answer.headers["Retry-After"]) > 0
         assert answer.ended_at < 20
     assert running.upstream.calls("<lost>") == []
-    for _ in range(100):
+    for _ in range(1000):
         if (await visitor.say("<again>")).complete:
             break
         await asyncio.sleep(0.1)

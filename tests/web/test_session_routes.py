@@ -208,7 +208,7 @@ async def test_p36_deleting_stops_a_running_answer(visitor: Visitor, kept: Stage
     call = await kept.upstream.asked("<deleted>")
     await asyncio.sleep(0.3)
     assert (await visitor.look("", "DELETE")).status_code == 204
-    assert await kept.upstream.until(lambda: call.closed_at is not None, 1.5)
+    assert await kept.upstream.until(lambda: call.closed_at is not None)
     await asyncio.wait({asking}, timeout=2)
     assert (await visitor.look()).status_code == 404
 

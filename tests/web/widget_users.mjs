@@ -30,16 +30,17 @@ try {
     await chat.locator(".turn", { hasText: question }).locator(".actions").waitFor();
     return seen();
   };
-  const load = async () => {
+  const load = async (restored) => {
     await page.goto(`${service}/shop`);
     await chat.locator(".panel").waitFor();
+    if (restored) await chat.locator(".turn .actions").waitFor();
     return seen();
   };
 
   await signIn(ann);
   await load();
   const annAsked = await ask("Ann's question");
-  const annAgain = await load();
+  const annAgain = await load(persist !== "none");
   await signIn(bob);
   const bobArrived = await load();
   const bobAsked = await ask("Bob's question");

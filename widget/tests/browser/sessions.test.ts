@@ -359,7 +359,7 @@ test("a nonce alone is enough for that file, with Trusted Types too (W14)", asyn
 
 test("axe finds nothing in a kept chat (W11)", async () => {
   keeping(mine(answer(["one"])));
-  const { page, send, idle } = await it.visit({}, { bypassCSP: true });
+  const { page, send, idle } = await it.visit({}, { bypassCSP: true, reducedMotion: "reduce" });
   await send("first");
   await idle();
   await page.getByRole("button", { name: "Delete chat" }).waitFor();
