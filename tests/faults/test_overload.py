@@ -35,7 +35,7 @@ async def asked_in_a_pause(running: Stage, count: int) -> list[Answer]:
 async def test_chats_that_wait_again_and_again_are_refused_and_one_pause_refuses_nobody(
     staged: Staged,
 ) -> None:
-    running = staged(1, **UNHURRIED)
+    running = staged(1, overload_delay=0.25, **UNHURRIED)
     running.script(b.answer("hi"))
     # Few, so that a busy machine accepts them all within the window of half a second.
     assert all(answer.complete for answer in await asked_in_a_pause(running, 3))

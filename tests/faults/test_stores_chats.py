@@ -39,7 +39,7 @@ from tests.faults.test_stores import FAULTS, eventually
 from tests.faults.test_stores_sqlite import FULL, WRITERS, locked
 
 TIMEOUT = 0.6
-SLACK = 0.4
+SLACK = 1.0
 """Seconds by which a busy machine may be late."""
 AT_ONCE = 0.1
 
@@ -105,12 +105,15 @@ async def test_d5_a_message_is_refused_in_time_then_at_once_then_taken_again(
     assert site.degraded
     proxy.set()
 
+    begun: list[BeginResult] = []
+
     async def back() -> bool:
-        return not site.store.circuit.open
+        with contextlib.suppress(StoreUnavailable):
+            begun.append(await site.begin("client 1", "back"))
+        return bool(begun)
 
     await eventually(back)
-    begun = await site.begin(text="back")
-    await site.store.finish(ONE, begun.message.id, TurnOutcome("ok", "yes"), time.time())
+    await site.store.finish(ONE, begun[0].message.id, TurnOutcome("ok", "yes"), time.time())
     # A refused message may have been saved late. Then its status is failed.
     kept = [message for message in await site.texts() if message[0] != "hello"]
     assert kept == [("back", "ok"), ("yes", "ok")]

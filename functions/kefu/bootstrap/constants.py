@@ -26,6 +26,8 @@ class Constants(NamedTuple):
     """Seconds for a client to read what was sent."""
     store_timeout: float = 0.1
     """Seconds for the store to answer a chat."""
+    overload_delay: float = 0.25
+    """Seconds by which requests may be late before an overloaded process refuses chats."""
     max_retries: int = 3
     """Further keys that are tried for one request."""
     max_duration: float | None = None

@@ -130,6 +130,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
         openai_api=unless_aws(settings.openai_api),
         openai_tools=settings.openai_tools,
         demo=unless_aws(settings.demo),
+        overload_delay=constants.overload_delay,
     )
 
 

@@ -74,7 +74,7 @@ def create_app(parts: AppParts) -> FastAPI:
             watching.cancel()
         await parts.stop()
 
-    options, overload = parts.options, Overload(parts.clock.monotonic)
+    options, overload = parts.options, Overload(parts.clock.monotonic, parts.options.overload_delay)
     app = FastAPI(
         title="Kefu",
         version=__version__,

@@ -30,3 +30,5 @@ class WebOptions(NamedTuple):
     openai_tools: bool = False
     """Whether `/v1` passes tools, tool calls and their results."""
     demo: bool = True
+    overload_delay: float = 0.25
+    """Seconds by which requests may be late before an overloaded process refuses chats."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-TARGET = 0.25
-"""Seconds of delay that are accepted."""
 WINDOW = 0.5
-"""Seconds for which the delay must exceed `TARGET`. A single pause, such as one of the garbage
+"""Seconds for which the delay must exceed the accepted one. A single pause, such as one of the garbage
 collector or of a frozen process, is not an overload.
 """
 INTERVAL = 0.1
@@ -20,18 +18,20 @@ INTERVAL = 0.1
 
 
 class Gate:
-    """Closes when all delays of the last `WINDOW` seconds exceeded `TARGET`, opens at a short one.
+    """Closes when all delays of the last `WINDOW` seconds exceeded `accepted`, opens at a short one.
 
     Source: Nichols and Jacobson, "Controlling Queue Delay", whose minimum over a window this is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, accepted: float) -> None:
+        """`accepted`: seconds of delay."""
         self.closed = False
+        self._accepted = accepted
         self._late_since: float | None = None
 
     def note(self, now: float, delay: float) -> None:
         """Count a delay that was seen at the time `now`; both are in seconds."""
-        if delay <= TARGET:
+        if delay <= self._accepted:
             self._late_since, self.closed = None, False
         elif self._late_since is None:
             self._late_since = now
@@ -40,10 +40,11 @@ class Gate:
 
 
 class Overload:
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], accepted: float) -> None:
+        """`accepted`: seconds of delay."""
         self._monotonic = monotonic
-        self._connections = Gate()
-        self._loop = Gate()
+        self._connections = Gate(accepted)
+        self._loop = Gate(accepted)
 
     def refuses(self, waited: float | None) -> bool:
         """Whether to refuse a request.

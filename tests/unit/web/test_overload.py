@@ -7,15 +7,16 @@ import time
 
 import pytest
 
-from kefu.web.overload import INTERVAL, TARGET, WINDOW, Gate, Overload
+from kefu.web.overload import INTERVAL, WINDOW, Gate, Overload
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
+TARGET = 0.25
 LATE = TARGET + 0.01
 
 
 def closed_after(*delays: tuple[float, float]) -> bool:
     """Whether the gate is closed after these delays, given as (time, delay)."""
-    gate = Gate()
+    gate = Gate(TARGET)
     for now, delay in delays:
         gate.note(now, delay)
     return gate.closed
@@ -41,7 +42,7 @@ def queueing(rate: float, capacity: float, seconds: float) -> list[tuple[float, 
     """Simulate a server with `capacity` requests a second. Returns each wait, and whether it was
     refused.
     """
-    gate, free, found = Gate(), 0.0, list[tuple[float, str]]()
+    gate, free, found = Gate(TARGET), 0.0, list[tuple[float, str]]()
     for number in range(int(rate * seconds)):
         arrived = number / rate
         accepted = max(free, arrived)
@@ -68,7 +69,7 @@ def test_below_capacity_nobody_is_refused() -> None:
 
 @in_virtual_time
 async def test_only_a_request_that_waited_is_refused_for_its_connection() -> None:
-    overload = Overload(CLOCK.monotonic)
+    overload = Overload(CLOCK.monotonic, TARGET)
     assert not overload.refuses(LATE)
     await asyncio.sleep(WINDOW)
     assert overload.refuses(LATE)
@@ -78,7 +79,7 @@ async def test_only_a_request_that_waited_is_refused_for_its_connection() -> Non
 
 
 async def test_a_loop_that_is_late_again_and_again_refuses_until_it_is_not() -> None:
-    overload = Overload(time.monotonic)
+    overload = Overload(time.monotonic, TARGET)
     watching = asyncio.create_task(overload.watch())
     await asyncio.sleep(0)
     time.sleep(1.0)  # noqa: ASYNC251 - the loop is held up, once
