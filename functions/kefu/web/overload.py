@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 WINDOW = 0.5
-"""Seconds for which the delay must exceed the accepted one. A single pause, such as one of the garbage
+"""Seconds for which the delay must be too long. A single pause, such as one of the garbage
 collector or of a frozen process, is not an overload.
 """
 INTERVAL = 0.1
@@ -18,7 +18,7 @@ INTERVAL = 0.1
 
 
 class Gate:
-    """Closes when all delays of the last `WINDOW` seconds exceeded `accepted`, opens at a short one.
+    """Closes when all delays of the last `WINDOW` seconds were too long, opens at a short one.
 
     Source: Nichols and Jacobson, "Controlling Queue Delay", whose minimum over a window this is.
     """
