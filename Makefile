@@ -5,7 +5,7 @@ BIN := .venv/bin
 WIDGET := functions/kefu/web/static/widget
 WIDGET_SOURCES := $(shell find widget/src widget/panel widget/build.mjs widget/panel.mjs -type f 2>/dev/null)
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no-progress --loglevel=error
-BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 # Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
@@ -124,9 +124,10 @@ parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/
 browser:
 ifeq ($(CHROMIUM),)
 	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
-	  { echo "The browser tests need Chromium. Please install it, on Debian: apt-get install chromium" >&2; exit 1; }
+	  { echo "The browser tests need Chromium. Please install it, on Debian: apt-get install chromium-headless-shell" >&2; exit 1; }
 	@echo "Installing Chromium for the browser tests ..."
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
+	apt-get update -qq && { apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
+	  apt-get install -y -qq --no-install-recommends chromium; }
 endif
 
 peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with

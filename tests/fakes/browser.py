@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUMS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 
 
 def told_by(script: Path, *arguments: str, timeout: float = 150) -> dict[str, Any]:

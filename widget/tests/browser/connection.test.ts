@@ -99,7 +99,7 @@ for (const [status, code, text, requests] of TEXTS) {
     it.service.script(...Array(9).fill(refusal(status, code, { "Retry-After": "0" })));
     const { send, trouble, act } = await it.visit({ "data-lang": "zh-CN" });
     await send("你好");
-    await expect.poll(() => act.getAttribute("aria-label"), { timeout: 8_000 }).toBe("发送");
+    await expect.poll(() => act.getAttribute("aria-label"), { timeout: 30_000 }).toBe("发送");
     expect(await trouble.innerText()).toBe(text);
     await pause(300);
     expect(it.service.received).toHaveLength(requests);
@@ -113,7 +113,7 @@ for (const [written, requests] of Object.entries({ 0: 1, 1: 2, 3: 4, abc: 4, "-1
     );
     const { send, retry } = await it.visit({ "data-retry": written });
     await send("hello");
-    await retry.waitFor({ timeout: 8_000 });
+    await retry.waitFor({ timeout: 30_000 });
     await pause(200);
     expect(it.service.received).toHaveLength(requests);
   });

@@ -98,13 +98,16 @@ test("ChatWidget.send opens the panel and asks; the events of the turn have one 
   expect(await panel.isVisible()).toBe(true);
   await idle();
   const id = it.service.received[0]?.body.client_message_id;
-  expect(await heard()).toEqual([
+  const all = (await heard()) as [string, { id?: string; text?: string }][];
+  expect(all.filter(([name]) => name !== "delta")).toEqual([
     ["open", {}],
     ["message", { id, role: "user", text: "Do you ship?" }],
-    ["delta", { id, text: "Yes" }],
-    ["delta", { id, text: " we do." }],
     ["message", { id, role: "assistant", text: "Yes we do." }],
   ]);
+  // On a busy machine the two chunks arrive together, and are one event.
+  const deltas = all.slice(2, -1).map(([, detail]) => detail);
+  expect(deltas.map((detail) => detail.text).join("")).toBe("Yes we do.");
+  expect(new Set(deltas.map((detail) => detail.id))).toEqual(new Set([id]));
 });
 
 test("ChatWidget.send sends nothing before the visitor has agreed (W12, T29)", async () => {

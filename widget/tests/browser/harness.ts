@@ -116,7 +116,7 @@ export function visitOf(page: Page, errors: string[]): Visit {
 
 /** Polls until `read` returns `wanted`; the failure shows the last value. */
 export async function eventually<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await expect.poll(read, { timeout: 5_000, interval: 20 }).toEqual(wanted);
+  await expect.poll(read, { timeout: 30_000, interval: 20 }).toEqual(wanted);
 }
 
 export function pause(ms: number): Promise<void> {

@@ -180,7 +180,7 @@ test("transport: if the user changes before the response, it is of no use to the
   const asked = new AbortController();
   it.owner.onCleared(() => asked.abort());
   const reply = it.transport.send([turn("one")], asked.signal);
-  await expect.poll(() => service.received.length).toBe(1);
+  await expect.poll(() => service.received.length, { timeout: 30_000 }).toBe(1);
   it.user = tokenOf("bob");
   it.owner.check();
   await expect(reply.then(textOf)).rejects.toThrow();
