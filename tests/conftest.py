@@ -44,6 +44,11 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return path
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules begin first, and the short ones of tests/unit fill the end of a parallel run."""
+    items.sort(key=lambda item: "/unit/" in str(item.path))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     return _with_nothing_missing((yield))
