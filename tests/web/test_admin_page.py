@@ -66,8 +66,7 @@ def kept() -> Iterator[Kept]:
         environment={"ADMIN_TOKEN": TOKEN},
         capture="all",
         cooldown=3600,
-        price_input=1,
-        price_output=2,
+        prices="1,2",
         session_requests_per_minute=0,
     ) as running:
         running.script(
@@ -400,6 +399,6 @@ def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
             ("axe", "days"),
         )
     assert (seen["errors"], seen["axe"]) == ([], [])
-    assert re.fullmatch(r"Store: [1-9] of 1 MB \(KEFU_STORE_MAX_MB\)\.", seen["use"][0])
+    assert re.fullmatch(r"Store: [1-9] of 1 MB\.", seen["use"][0])
     assert seen["first"] == seen["off"]
     assert "not stored" in seen["off"][0]
