@@ -59,7 +59,7 @@ def texts_of(corpus: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Kept]:
-    settings: dict[str, Any] = {**FAST, "trim_chars": 360, "context_length": 8000}
+    settings: dict[str, Any] = {**FAST, "trim_chars": 360}
     with stage(
         3,
         **settings,
@@ -154,7 +154,7 @@ def test_p27_p28_p29_the_panel_explains_an_answer(kept: Kept) -> None:
         outcome in text for outcome, text in zip(("http_429", "ok"), seen["tries"], strict=True)
     ]
     facts = " | ".join(seen["facts"])
-    for fact in ("Finished", "messages 1–2: no room", "360 characters", "8,000", "Cost"):
+    for fact in ("Finished", "messages 1–2: no room", "360 characters", "of 1,048,576", "Cost"):
         assert fact in facts, fact
     assert json.loads(seen["request"][0])["messages"][-1]["content"] == "And what do I bring?"
     assert '"Authorization: Bearer $API_KEY"' in seen["curl"]
