@@ -63,7 +63,7 @@ class Lifecycle(NamedTuple):
             # The Web Adapter does not report when the snapshot is taken.
             await self.disconnect()
         # Objects that exist now live as long as the process, so collections can skip them.
-        if not self.settings.on_aws:  # there it would free 5 MB of memory, and take 5 % of a cold start
+        if not self.settings.on_aws:  # there, 5 MB of memory are not worth 5 % of a cold start
             gc.collect()
         gc.freeze()
         gc.enable()
