@@ -129,7 +129,7 @@ def table(months: Sequence[Month], prices: Prices) -> str:
     lines.append(f"| **together** | {totals} |")
     if not any(month.kept for month in months):
         kept = [sum(bill(replace(month, kept=1), prices).values()) for month in months]
-        lines.append("| with kept chats | " + " | ".join(f"{each:,.2f}" for each in kept) + " |")
+        lines.append("| with stored chats | " + " | ".join(f"{each:,.2f}" for each in kept) + " |")
     return "\n".join(lines)
 
 

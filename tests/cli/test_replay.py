@@ -82,8 +82,7 @@ def test_another_prompt_keeps_the_rules_for_tools(
         answer("Paris."),
         answer("Lyon.", usage={"prompt_tokens": 1000, "completion_tokens": 1}),
     )
-    monkeypatch.setenv("KEFU_PRICE_INPUT", "2")
-    monkeypatch.setenv("KEFU_PRICE_OUTPUT", "4")
+    monkeypatch.setenv("KEFU_PRICES", "2,4")
     kefu("chat", "--once", "--system", "Be brief.", "Capital?")
     (folder / "new.md").write_text("Be long.")
     (log,) = (folder / "history").iterdir()

@@ -103,7 +103,7 @@ async def uses_tool(exchange: behaviours.Exchange) -> None:
 
 
 def service(upstream: ScriptedUpstream) -> Service:
-    return Service(upstream.base_url, KEYS, openai_tools="true").start()
+    return Service(upstream.base_url, KEYS, openai_api="tools").start()
 
 
 def jobs(services: dict[str, Service]) -> Iterator[dict[str, Any]]:

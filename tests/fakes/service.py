@@ -28,7 +28,7 @@ QUIET: dict[str, object] = {
     "ip_requests_per_minute": 0,
     "store": "memory:",
     "allowed_origins": "https://shop.example",
-    "openai_api": "true",
+    "openai_api": "on",
 }
 
 

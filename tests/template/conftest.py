@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,21 +19,6 @@ TOOLS = ROOT / ".venv-sam/bin"
 CANARY = "sk-canary-of-the-builder-77aa"
 
 Look = Callable[..., Any]
-
-
-def _has_container_engine() -> bool:
-    """Whether a container engine that `sam local` supports is installed and running."""
-    for engine in ("docker", "finch"):
-        if program := shutil.which(engine):
-            return (
-                subprocess.run([program, "info"], capture_output=True, check=False).returncode == 0
-            )
-    return False
-
-
-# A container engine is not one of the parts that `make parts` can install, so these tests are left
-# out without one.
-collect_ignore = [] if _has_container_engine() else ["test_sam_local.py"]
 
 
 @pytest.fixture(scope="session")

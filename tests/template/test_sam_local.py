@@ -1,10 +1,11 @@
-"""`sam local` in Lambda's own image. It needs a container engine, see conftest.py."""
+"""`sam local` in Lambda's own image. It needs a container engine, and skips without one."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import NO_ENGINE
 from tests.parts.plugin import CREDENTIALS, free_port
 from tests.template.conftest import ROOT, TOOLS
 
@@ -23,8 +25,19 @@ OVERRIDES = ("--parameter-overrides", f"StageName=local Architecture={ARCHITECTU
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _engine() -> None:
+    """A container engine that `sam local` supports must be installed and running."""
+    for engine in ("docker", "finch"):
+        if program := shutil.which(engine):
+            done = subprocess.run([program, "info"], capture_output=True, check=False)
+            if done.returncode == 0:
+                return
+    pytest.skip(f"{NO_ENGINE}: `sam local` needs Docker or Finch.")
+
+
 @pytest.fixture(scope="module")
-def template(sam: Tool, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(_engine: None, sam: Tool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("local")
     child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=ARCHITECTURE)
     assert child.returncode == 0, child.stdout + child.stderr
@@ -54,14 +67,14 @@ def test_sam_local_start_api_serves_health(template: Path) -> None:
     environment = {**os.environ, **CREDENTIALS, "SAM_CLI_TELEMETRY": "0"}
     with subprocess.Popen([str(TOOLS / command[0]), *command[1:]], env=environment) as server:
         try:
-            assert _health(f"http://127.0.0.1:{port}/health")["status"] == "degraded"
+            assert _health(f"http://127.0.0.1:{port}/health", server)["status"] == "degraded"
         finally:
             server.terminate()
 
 
-def _health(url: str) -> Any:
+def _health(url: str, server: subprocess.Popen[bytes]) -> Any:
     end = time.monotonic() + 300  # the image is downloaded the first time
-    while time.monotonic() < end:
+    while server.poll() is None and time.monotonic() < end:
         try:
             return httpx.get(url, timeout=60, trust_env=False).json()
         except httpx.TransportError:

@@ -36,7 +36,7 @@ async def test_a_context_that_nests_too_deep_is_none(behind_adapter: Stage, name
 async def test_the_api_document_is_served_with_the_demo_or_the_openai_api_alone(
     staged: Staged,
 ) -> None:
-    hidden = staged(1, environment=LAMBDA, openai_api="false")
+    hidden = staged(1, environment=LAMBDA, openai_api="off")
     assert (await get(hidden.url, "/openapi.json")).status_code == 404
-    shown = staged(1, environment=LAMBDA, openai_api="true")
+    shown = staged(1, environment=LAMBDA, openai_api="on")
     assert (await get(shown.url, "/openapi.json")).status_code == 200

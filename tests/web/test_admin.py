@@ -308,11 +308,11 @@ def test_p28_a_call_knows_its_prompt_by_kefus_own_count_and_the_models_window(
 ) -> None:
     """The panel shows the tokens of a prompt also if trimming counts characters, as by default."""
     stage = staged(
-        1, environment={"ADMIN_TOKEN": TOKEN}, sessions="true", context_length=4000, trim_chars=200
+        1, environment={"ADMIN_TOKEN": TOKEN}, sessions="true", model="gpt-4", trim_chars=200
     )
     session = said(stage, "你好，" * 20)["x-session-id"]
     headers = {"Authorization": f"Bearer {TOKEN}"}
     shown = httpx.get(f"{stage.url}/admin/api/sessions/{session}", headers=headers).json()
     local = shown["calls"][0]["meta"]["local"]
-    assert (local["window"], local["strategy"]) == (4000, "v1")
+    assert (local["window"], local["strategy"]) == (8192, "v1")
     assert 20 < local["prompt"] < 100

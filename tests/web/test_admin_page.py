@@ -59,15 +59,14 @@ def texts_of(corpus: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Kept]:
-    settings: dict[str, Any] = {**FAST, "trim_chars": 360, "context_length": 8000}
+    settings: dict[str, Any] = {**FAST, "trim_chars": 360}
     with stage(
         3,
         **settings,
         environment={"ADMIN_TOKEN": TOKEN},
         capture="all",
         cooldown=3600,
-        price_input=1,
-        price_output=2,
+        prices="1,2",
         session_requests_per_minute=0,
     ) as running:
         running.script(
@@ -155,7 +154,7 @@ def test_p27_p28_p29_the_panel_explains_an_answer(kept: Kept) -> None:
         outcome in text for outcome, text in zip(("http_429", "ok"), seen["tries"], strict=True)
     ]
     facts = " | ".join(seen["facts"])
-    for fact in ("Finished", "messages 1–2: no room", "360 characters", "8,000", "Cost"):
+    for fact in ("Finished", "messages 1–2: no room", "360 characters", "of 1,048,576", "Cost"):
         assert fact in facts, fact
     assert json.loads(seen["request"][0])["messages"][-1]["content"] == "And what do I bring?"
     assert '"Authorization: Bearer $API_KEY"' in seen["curl"]
@@ -400,6 +399,6 @@ def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
             ("axe", "days"),
         )
     assert (seen["errors"], seen["axe"]) == ([], [])
-    assert re.fullmatch(r"Store: [1-9] of 1 MB \(KEFU_STORE_MAX_MB\)\.", seen["use"][0])
+    assert re.fullmatch(r"Store: [1-9] of 1 MB\.", seen["use"][0])
     assert seen["first"] == seen["off"]
     assert "not stored" in seen["off"][0]

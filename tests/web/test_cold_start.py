@@ -9,9 +9,27 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import tests.fakes.behaviours as b
 from tests.fakes.upstream import ScriptedUpstream
 from tests.parts.plugin import CREDENTIALS, free_port
+
+COLLECTIONS = """
+import asyncio, gc, json
+from kefu.asgi import app
+seen = []
+
+def note(phase, info):
+    seen.append(info["generation"])
+
+async def main():
+    gc.callbacks.append(note)
+    async with app.router.lifespan_context(app):
+        print(json.dumps([2 in seen, gc.isenabled()]))
+
+asyncio.run(main())
+"""
 
 EVENT = Path(__file__).parents[2] / "events/http-chat.json"
 
@@ -82,3 +100,21 @@ def test_slow_imports_run_in_threads_during_the_start() -> None:
     assert "MainThread" not in brought.values(), brought
     assert brought["boto3"].startswith("kefu-dynamodb")
     assert not {"sqlite3", "tiktoken"} & set(brought)
+
+
+@pytest.mark.parametrize(("function", "collects"), [("kefu", False), ("", True)])
+def test_a_start_on_lambda_makes_no_full_collection(function: str, collects: bool) -> None:
+    """Elsewhere it makes one, for a smaller process. The collector is on afterwards."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTIONS],
+        env={
+            "PATH": os.defpath,
+            "AWS_LAMBDA_FUNCTION_NAME": function,
+            "LONGCAT_API_KEYS": "sk-canary-cold",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [collects, True]

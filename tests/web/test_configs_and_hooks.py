@@ -254,5 +254,5 @@ def test_p33_little_is_kept_unless_it_is_wanted(
 ) -> None:
     """T29: only the bodies of failed calls; on AWS no chats at all."""
     settings = Settings.model_validate(environment)
-    assert (settings.captured, settings.keeps_chats) == (captured, kept)
+    assert (settings.capture, settings.keeps_chats) == (captured, kept)
     assert settings.session_days == 30

@@ -73,7 +73,7 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             LONGCAT_API_KEYS="sk-canary-lambda",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
-            KEFU_OPENAI_API="true",
+            KEFU_OPENAI_API="on",
             KEFU_SESSIONS="true",
             ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
         )

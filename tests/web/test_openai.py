@@ -118,7 +118,7 @@ async def test_c7_models_lists_the_one_model(shared: Stage) -> None:
 
 
 async def test_c7_the_openai_api_can_be_disabled(staged: Staged) -> None:
-    running = staged(1, openai_api="false")
+    running = staged(1, openai_api="off")
     answer = await running.ask(conversation("x"), path=PATH)
     assert (answer.status, answer.error["code"]) == (404, "not_found")
     assert (await get(running.url, "/v1/models")).status_code == 404
@@ -207,7 +207,7 @@ async def test_tool_messages_are_named_where_tools_are_off(shared: Stage) -> Non
 
 
 async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged: Staged) -> None:
-    running = staged(1, openai_tools="true")
+    running = staged(1, openai_api="tools")
     choice = {"type": "function", "function": {"name": "weather"}}
     body = {
         "messages": DIALOGUE,
@@ -238,7 +238,7 @@ async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged:
 async def test_messages_that_make_no_sense_are_refused(
     staged: Staged, messages: list[object]
 ) -> None:
-    running = staged(1, openai_tools="true")
+    running = staged(1, openai_api="tools")
     answer = await running.ask({"messages": messages}, path=PATH)
     assert (answer.status, answer.error["code"]) == (400, "invalid_request")
     assert running.upstream.journal == []

@@ -142,7 +142,7 @@ const en = {
   dayTokens: "Tokens",
   date: "Day (UTC)",
   noDays: "Nothing happened in these days.",
-  store: (used: string, limit: string) => `Store: ${used} of ${limit} MB (KEFU_STORE_MAX_MB).`,
+  store: (used: string, limit: string) => `Store: ${used} of ${limit} MB.`,
   storeLevel: {
     no_bodies: "It is filling up: requests and responses are not stored.",
     no_new_chats: "It is nearly full: new chats are answered, but not stored; nor are requests.",
@@ -289,7 +289,7 @@ const zh: Texts = {
   dayTokens: "Token",
   date: "日期（UTC）",
   noDays: "这些天没有活动。",
-  store: (used: string, limit: string) => `存储：已用 ${used} / ${limit} MB（KEFU_STORE_MAX_MB）。`,
+  store: (used: string, limit: string) => `存储：已用 ${used} / ${limit} MB。`,
   storeLevel: {
     no_bodies: "空间渐少：不再保存请求和响应。",
     no_new_chats: "空间将满：新会话照常回答，但不再保存；请求也不保存。",

@@ -10,6 +10,9 @@ class Constants(NamedTuple):
 
     trim_chars: int = 6000
     """With `trim = "v1"`: characters of a history, without those of the system prompt."""
+    trim_step: float = 0.2
+    """With a `trim` that counts tokens: the part of the prompt's room that a cut frees at least, so
+    that several prompts begin alike and a provider's prompt cache can serve them."""
     session_requests_per_minute: int = 20
     """Messages that one stored chat may send in a minute; 0: no limit."""
     openai_requests_per_minute: int = 120
@@ -20,6 +23,8 @@ class Constants(NamedTuple):
     """Concurrent answers of one process for one address, if addresses have a limit at all."""
     max_body_bytes: int = 65536
     """The longest request body, unless longer messages are allowed."""
+    max_message_chars: int = 16000
+    """The longest message."""
     body_timeout: float = 10.0
     """Seconds for a client to send its request."""
     write_timeout: float = 30.0
@@ -28,6 +33,9 @@ class Constants(NamedTuple):
     """Seconds for the store to answer a chat."""
     overload_delay: float = 0.25
     """Seconds by which requests may be late before an overloaded process refuses chats."""
+    store_max_mb: int | None = None
+    """Megabytes that the store may take, in a file or in memory; 0: no limit. None: those of
+    `kefu.bootstrap.stores.limit_of`."""
     max_retries: int = 3
     """Further keys that are tried for one request."""
     max_duration: float | None = None
@@ -42,6 +50,11 @@ KNOWLEDGE_TOKENS = 2000
 """Tokens of a request that passages of the learnt pages may take."""
 LOCAL_KNOWLEDGE_TOKENS = 500
 """The same for the small local model, which reads slowly."""
+
+FILE_MEGABYTES = 1000
+"""The store's file may take as much, however small the disk is."""
+MEMORY_MEGABYTES = 100
+"""Chats in memory may take as much."""
 
 RAW_DAYS = 7.0
 """Days for which the raw requests and responses of calls to the model are stored."""

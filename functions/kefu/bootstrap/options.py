@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from kefu.web.options import WebOptions
 
 
+KNOWN_WINDOWS = {local_model.NAME: local_model.CONTEXT_LENGTH}
+"""Context lengths by model. They override the table of `kefu.context.model_windows`."""
+
+
 def prompt_policy(
     settings: Settings,
     model: str,
@@ -30,26 +34,25 @@ def prompt_policy(
     constants: Constants = CONSTANTS,
 ) -> PromptPolicy:
     """`say` is called with messages for the operator."""
-    trim = _trim(settings, model, say, constants.trim_chars)
+    trim = _trim(settings, model, say, constants)
     return PromptPolicy(settings.system_prompt, settings.client_system, trim)
 
 
 def _trim(
-    settings: Settings, model: str, say: Callable[[str], None], characters: int
+    settings: Settings, model: str, say: Callable[[str], None], constants: Constants
 ) -> TrimPolicy:
     if settings.trim in ("v1", "off"):
-        _check_characters(settings, model, say, characters)
-        return TrimPolicy(settings.trim, Budget(characters, 0, settings.trim_step))
-    whole = _window(settings, model)
+        _check_characters(settings, model, say, constants.trim_chars)
+        return TrimPolicy(settings.trim, Budget(constants.trim_chars, 0))
+    whole = _window(model)
     room = prompt_room(settings, model)
-    limit = min(settings.max_prompt_tokens or room, room)
-    if not whole.resolved:
+    if not (whole.resolved or settings.max_prompt_tokens):
         say(
-            f"The window of {model} is not known: {limit} tokens of prompt are assumed to fit. "
-            "Set KEFU_CONTEXT_LENGTH to its size."
+            f"The window of {model} is not known: {room} tokens of prompt are assumed to fit. "
+            "Set KEFU_MAX_PROMPT_TOKENS to what it accepts, less the longest answer."
         )
-    _check_tokens(settings, model, limit, room, say)
-    budget = whole._replace(limit=limit, reserve=0)
+    _check_tokens(settings, whole, room, say)
+    budget = whole._replace(limit=room, reserve=0, trim_step=constants.trim_step)
     estimated = settings.counter == "calibrated"
     counter = message_counter(estimate_of(model) if estimated else settings.counter)
     return TrimPolicy(settings.trim, budget, counter)
@@ -59,7 +62,7 @@ def _check_characters(
     settings: Settings, model: str, say: Callable[[str], None], characters: int
 ) -> None:
     """Warn if prompt, history and answer exceed a known window, at 4 characters a token."""
-    window = resolve_window(model, known_windows(settings, model))
+    window = resolve_window(model, KNOWN_WINDOWS)
     prompt = estimate_calibrated(settings.system_prompt)
     history = characters // 4 if settings.trim == "v1" else 0
     needed = prompt + history + settings.max_output_tokens
@@ -72,64 +75,55 @@ def _check_characters(
 
 
 def _check_tokens(
-    settings: Settings, model: str, limit: int, room: int, say: Callable[[str], None]
+    settings: Settings, window: Budget, room: int, say: Callable[[str], None]
 ) -> None:
     """Warn if the prompt's limit exceeds the model, or the system prompt the limit."""
-    if (settings.max_prompt_tokens or 0) > room:
+    if window.resolved and room > (known := _known_room(settings, window)):
         say(
-            f"KEFU_MAX_PROMPT_TOKENS is {settings.max_prompt_tokens}, but {model} has room for "
-            f"{room} tokens of prompt beside the answer: {room} is the limit."
+            f"KEFU_MAX_PROMPT_TOKENS is {room}, but {window.model} has room for {known} tokens of "
+            "prompt beside the answer: if it refuses longer ones, their history is cut in half."
         )
     prompt = estimate_calibrated(settings.system_prompt)
-    if prompt >= limit:
+    if prompt >= room:
         say(
-            f"KEFU_SYSTEM_PROMPT has about {prompt} tokens and a prompt may have {limit}: "
+            f"KEFU_SYSTEM_PROMPT has about {prompt} tokens and a prompt may have {room}: "
             "no history will be sent."
         )
 
 
-def _window(settings: Settings, model: str) -> Budget:
-    known = known_windows(settings, model)
-    return Budget.for_model(model, trim_step=settings.trim_step, windows=known)
+def _window(model: str) -> Budget:
+    return Budget.for_model(model, windows=KNOWN_WINDOWS)
 
 
 def prompt_room(settings: Settings, model: str) -> int:
-    """Tokens of a prompt at most, so that the longest answer fits behind it."""
-    whole = _window(settings, model)
-    return max(1, min(whole.room, whole.limit - settings.max_output_tokens))
+    """Tokens of a prompt at most: as configured, else so that the longest answer fits behind it."""
+    return settings.max_prompt_tokens or _known_room(settings, _window(model))
 
 
-def known_windows(settings: Settings, model: str) -> dict[str, int]:
-    """Context lengths by model. They override the table of `kefu.context.model_windows`."""
-    known = {local_model.NAME: local_model.CONTEXT_LENGTH}
-    if settings.context_length:
-        known[model] = settings.context_length
-    return known
+def _known_room(settings: Settings, window: Budget) -> int:
+    return max(1, min(window.room, window.limit - settings.max_output_tokens))
 
 
 def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOptions:
     # Imported here, because the terminal chat needs no web framework.
     from kefu.web.options import BodyLimits, WebOptions
 
-    def unless_aws(chosen: bool | None) -> bool:
-        return not settings.on_aws if chosen is None else chosen
-
     return WebOptions(
         origins=settings.allowed_origins,
         body=BodyLimits(
-            max(constants.max_body_bytes, BYTES_PER_CHARACTER * settings.max_message_chars),
+            max(constants.max_body_bytes, BYTES_PER_CHARACTER * constants.max_message_chars),
             seconds=constants.body_timeout,
         ),
-        max_message_chars=settings.max_message_chars,
+        max_message_chars=constants.max_message_chars,
         temperature=settings.temperature,
         max_output_tokens=settings.max_output_tokens,
         trusted_proxy_hops=settings.trusted_proxy_hops,
         behind_adapter=settings.behind_adapter,
         on_aws=settings.on_aws,
         behind_cdn=settings.behind_cdn,
-        openai_api=unless_aws(settings.openai_api),
-        openai_tools=settings.openai_tools,
-        demo=unless_aws(settings.demo),
+        openai_api=settings.serves_openai != "off",
+        openai_tools=settings.serves_openai == "tools",
+        demo=not settings.on_aws if settings.demo is None else settings.demo,
         overload_delay=constants.overload_delay,
     )
 

@@ -48,6 +48,7 @@ def operator_panel(
     """Build the panel; only for settings that enable it."""
     settings = reader.settings
     tokens, secret = admin_access(reader)
+    price_input, price_output = settings.prices or (None, None)
     panel = Panel(
         tokens=tokens,
         ready=secret.ready if secret else _at_once,
@@ -57,11 +58,11 @@ def operator_panel(
         info=PanelInfo(
             version=__version__,
             model=model,
-            capture=settings.captured,
+            capture=settings.capture,
             keeps_chats=sessions is not None,
             has_contact_form=contact is not None,
-            price_input=settings.price_input,
-            price_output=settings.price_output,
+            price_input=price_input,
+            price_output=price_output,
         ),
         clock=keys.clock,
         nonce=new_nonce,

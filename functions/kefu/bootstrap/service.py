@@ -194,7 +194,7 @@ def _lifecycle(
     return Lifecycle(
         common.log,
         common.notices,
-        common.settings.snapshot,
+        common.settings,
         common.store,
         chats.relay.upstreams,
         references,

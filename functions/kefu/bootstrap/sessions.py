@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from kefu.bootstrap.constants import Constants
-from kefu.bootstrap.options import known_windows, prompt_policy
+from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
+from kefu.bootstrap.stores import limit_of
 from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.presets import DEFAULT, Config, Configs
 from kefu.chat.prompt import PromptPolicy
@@ -42,17 +43,18 @@ def kept_chats(
 
     Raises ConfigurationError, with a message for the operator.
     """
-    capacity = Capacity(store.used, settings.store_limit, clock.monotonic, log.store_level)
+    limit = limit_of(settings.store, constants.store_max_mb)
+    capacity = Capacity(store.used, limit, clock.monotonic, log.store_level)
     persistence = PersistenceDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
         clock=clock,
         recording=Recording(
-            capture=settings.captured,
+            capture=settings.capture,
             redact=log.secrets.hide,
             host=chosen.host,
             model=chosen.name,
-            windows=known_windows(settings, chosen.name),
+            windows=KNOWN_WINDOWS,
             has_room=lambda: capacity.keeps_bodies,
         ),
         processor=MessageProcessor(strip_code_fence=settings.strip_code_fence),

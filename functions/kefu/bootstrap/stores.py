@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kefu.bootstrap.clock import SystemClock
-from kefu.bootstrap.constants import RAW_DAYS
+from kefu.bootstrap.constants import FILE_MEGABYTES, MEMORY_MEGABYTES, RAW_DAYS
 from kefu.settings import Settings
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
@@ -15,6 +16,9 @@ from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
     from kefu.sessions.model import Sessions
+
+
+_MEGABYTE = 1_000_000
 
 
 def open_store(
@@ -57,6 +61,24 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
 
         return DynamoStore(name.removeprefix("//"), clock.now)
     return MemoryStore(clock.now)
+
+
+def limit_of(store: str, megabytes: int | None = None) -> int:
+    """Bytes that the store of this address may take; 0: no limit.
+
+    `megabytes`: the constant, if it is set. A file may take a tenth of its disk, and a gigabyte in
+    any case: anonymous visitors must not fill it.
+    """
+    if megabytes is not None:
+        return megabytes * _MEGABYTE
+    kind, _, name = store.partition(":")
+    if kind == "sqlite":
+        import shutil  # here: only a store in a file needs it
+
+        above = Path(name.removeprefix("///")).absolute().parents
+        disk = shutil.disk_usage(next(folder for folder in above if folder.exists()))
+        return max(FILE_MEGABYTES * _MEGABYTE, disk.total // 10)
+    return MEMORY_MEGABYTES * _MEGABYTE if kind == "memory" else 0
 
 
 def sessions_of(store: Store, settings: Settings) -> Sessions:

@@ -49,7 +49,7 @@ def add_replay(commands: Commands) -> None:
         "replay",
         help="send questions of the past again, and compare the answers",
         description="Send the requests of a session again, and show both answers side by side with "
-        "their tokens and costs (KEFU_PRICE_INPUT, KEFU_PRICE_OUTPUT). Without --model and "
+        "their tokens and costs (KEFU_PRICES). Without --model and "
         "--system, the requests are the same byte by byte. Tools are not called again.",
     )
     replay.add_argument(

@@ -176,9 +176,8 @@ def _totals(done: Iterable[Replayed], settings: Settings) -> Iterator[str]:
         known = [usage for usage in usages if usage]
         total = Usage(sum(one.prompt for one in known), sum(one.completion for one in known))
         cost = ""
-        if settings.price_input is not None and settings.price_output is not None:
-            millionths = (
-                total.prompt * settings.price_input + total.completion * settings.price_output
-            )
+        if settings.prices:
+            prompt, answer = settings.prices
+            millionths = total.prompt * prompt + total.completion * answer
             cost = f", cost {millionths / 1e6:.6f}"
         yield f"{name + ':':<8}{_tokens(total)}{cost}\n"

@@ -1,4 +1,4 @@
-"""Limits the size of the store of chats (`KEFU_STORE_MAX_MB`): anonymous visitors write to it.
+"""Limits the size of the store of chats, because anonymous visitors write to it.
 
 When the store fills up, the bodies of model calls are no longer stored, because they are the
 largest. Then no new chats are stored, and at the limit no messages at all.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from kefu.auth.admin_tokens import MIN_LENGTH
 from kefu.relay.key_pool import keys_in
-from kefu.settings.fields import Section, StoredSecrets, secret_or_place, setting
+from kefu.settings.fields import Section, StoredSecrets, secret_or_place, setting, split
+
+Price = Annotated[float, Field(ge=0)]
 
 
 def _long_token(token: SecretStr) -> SecretStr:
@@ -66,13 +68,20 @@ class OpenaiSettings(Section):
         f"Keys of your own for the clients of `/v1`, of {MIN_LENGTH} characters or more, comma "
         "separated; each is sent as `Authorization: Bearer`. Unset: no key is needed.",
     )
-    openai_tools: bool = setting(
-        False,
-        "openai.tools",
-        "KEFU_OPENAI_TOOLS",
-        "Pass tools, tool calls and their results between the clients of `/v1` and the model.",
-        examples=[True],
+    openai_api: Literal["off", "on", "tools"] | None = setting(
+        None,
+        "openai.api",
+        "KEFU_OPENAI_API",
+        "Serve `/v1` for OpenAI clients. `tools`: also pass tools, tool calls and their results "
+        "between them and the model. Unset: `on`, but `off` on AWS.",
+        examples=["on"],
     )
+
+
+def _pair(prices: tuple[float, ...]) -> tuple[float, ...]:
+    if len(prices) not in (0, 2):
+        raise ValueError("must be two prices, of prompt and of answer")
+    return prices
 
 
 class AdminSettings(Section):
@@ -85,20 +94,11 @@ class AdminSettings(Section):
         f"Opens the panel at `/admin`: docs/panel.md. {MIN_LENGTH} characters or more; "
         "or its place, as in `LONGCAT_API_KEYS`. Unset: there is no panel.",
     )
-    price_input: float | None = setting(
-        None,
-        "admin.price_input",
-        "KEFU_PRICE_INPUT",
-        "Price of a million tokens of prompt, for the costs that the panel shows. Unset: it shows "
-        "none.",
-        ge=0,
-        examples=[0.5],
-    )
-    price_output: float | None = setting(
-        None,
-        "admin.price_output",
-        "KEFU_PRICE_OUTPUT",
-        "Price of a million tokens of answer.",
-        ge=0,
-        examples=[1.5],
+    prices: Annotated[tuple[Price, ...], BeforeValidator(split), AfterValidator(_pair)] = setting(
+        (),
+        "admin.prices",
+        "KEFU_PRICES",
+        "Prices of a million tokens of prompt and of a million tokens of answer, comma separated, "
+        "for the costs that the panel shows. Unset: it shows none.",
+        examples=[[0.5, 1.5]],
     )

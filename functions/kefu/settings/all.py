@@ -176,10 +176,6 @@ class Settings(
         return not self.on_aws if self.sessions is None else self.sessions
 
     @property
-    def captured(self) -> Literal["off", "errors", "all"]:
-        return self.capture or "errors"
-
-    @property
     def site_limit(self) -> int:
         """Chats that the whole site may start in a minute; 0: no limit."""
         usual = SITE_LIMIT_ON_AWS if self.on_aws else 0
@@ -192,10 +188,9 @@ class Settings(
         return usual if self.daily_tokens is None else self.daily_tokens
 
     @property
-    def store_limit(self) -> int:
-        """Bytes that the store may take; 0: no limit."""
-        usual = {"sqlite": 1000, "memory": 100}.get(self.store.partition(":")[0], 0)
-        return 1_000_000 * (usual if self.store_max_mb is None else self.store_max_mb)
+    def serves_openai(self) -> Literal["off", "on", "tools"]:
+        """What `/v1` offers."""
+        return self.openai_api or ("off" if self.on_aws else "on")
 
     @property
     def bot_check_hosts(self) -> frozenset[str]:

@@ -62,22 +62,12 @@ class ChatSettings(Section):
         "How a long history is shortened. `v1` counts characters; `fifo`, `sliding_window` and "
         "`keep_important` count tokens; `summary` also has the model summarize what it leaves out.",
     )
-    trim_step: float = setting(
-        0.0,
-        "chat.trim_step",
-        "KEFU_TRIM_STEP",
-        "Above 0, the history is cut in steps of this part of the prompt, so that prompts begin "
-        "alike and a provider's prompt cache can serve them; 0.4 is a good step.",
-        ge=0,
-        lt=1,
-        rare=True,
-    )
     max_prompt_tokens: int | None = setting(
         None,
         "chat.max_prompt_tokens",
         "KEFU_MAX_PROMPT_TOKENS",
         "Longest prompt, for every `trim` but `v1` and `off`. Unset: what the model accepts, less "
-        "a fifth or the longest answer.",
+        "a fifth or the longest answer; a model that Kefu does not know is assumed to accept 8192.",
         ge=1,
         examples=[6000],
         rare=True,

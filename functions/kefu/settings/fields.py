@@ -63,7 +63,8 @@ def setting(
     )
 
 
-def _names(value: object) -> object:
+def split(value: object) -> object:
+    """Split a comma-separated text, as environment variables have it."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -122,7 +123,7 @@ def _long_secrets(secrets: SecretStr) -> SecretStr:
     return secrets
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 """A list in kefu.toml, comma separated in an environment variable."""
 
 Url = Annotated[str, AfterValidator(_url)]

@@ -83,17 +83,6 @@ class ModelSettings(Section):
         "Longest answer in tokens; a request may ask for less.",
         ge=1,
     )
-    context_length: int | None = setting(
-        None,
-        "model.context_length",
-        "KEFU_CONTEXT_LENGTH",
-        "Tokens that the model accepts, prompt and answer together. Unset: as known of the model, "
-        "8192 for an unknown one.",
-        ge=1,
-        examples=[131072],
-        rare=True,
-    )
-
     cooldown: float = setting(
         60,
         "model.cooldown",

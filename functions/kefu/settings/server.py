@@ -32,13 +32,6 @@ class ServerSettings(Section):
         "Where cooldowns, limits and chats are stored: `memory:`, `sqlite:///FILE` (shared by the "
         "processes of one machine) or `dynamodb://TABLE` (shared by all).",
     )
-    openai_api: bool | None = setting(
-        None,
-        "server.openai_api",
-        "KEFU_OPENAI_API",
-        "Serve `/v1` for OpenAI clients. Unset: yes, but not on AWS.",
-        examples=[True],
-    )
     demo: bool | None = setting(
         None,
         "server.demo",
@@ -97,13 +90,4 @@ class LimitSettings(Section):
         f"{DAILY_TOKENS_ON_AWS} on AWS.",
         ge=0,
         examples=[DAILY_TOKENS_ON_AWS],
-    )
-    max_message_chars: int = setting(
-        16000,
-        "limits.max_message_chars",
-        "KEFU_MAX_MESSAGE_CHARS",
-        "Longest message. A request may have four bytes for each of these characters, and always "
-        "65,536 bytes.",
-        ge=1,
-        rare=True,
     )

@@ -41,23 +41,12 @@ class SessionSettings(Section):
         gt=0,
         le=3650,
     )
-    capture: Literal["off", "errors", "all"] | None = setting(
-        None,
+    capture: Literal["off", "errors", "all"] = setting(
+        "errors",
         "sessions.capture",
         "KEFU_CAPTURE",
         "The calls to the model of which the raw requests and responses are stored, for 7 days: "
-        "`off`, `errors` or `all`. Unset: `errors`.",
-        examples=["errors"],
-    )
-    store_max_mb: int | None = setting(
-        None,
-        "sessions.max_mb",
-        "KEFU_STORE_MAX_MB",
-        "Most megabytes that the store may take, in a file or in memory. From 80 % on no raw "
-        "requests and responses are stored, from 90 % on no new chats. Unset: 1000 for SQLite, "
-        "100 for memory. 0: no limit, as in DynamoDB.",
-        ge=0,
-        examples=[1000],
+        "`off`, `errors` or `all`.",
     )
     max_history_turns: int = setting(
         10,

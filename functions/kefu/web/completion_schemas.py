@@ -130,7 +130,7 @@ def refuse_unsupported(body: object, *, tools: bool) -> None:
             raise InvalidRequest(f"{name}: not supported by this service.", param=name)
     if tools:
         return
-    reason = "tools are not enabled on this service (KEFU_OPENAI_TOOLS)."
+    reason = "tools are not enabled on this service (KEFU_OPENAI_API=tools)."
     if body.get("tools"):
         raise InvalidRequest(f"tools: {reason}", param="tools")
     messages = body.get("messages")

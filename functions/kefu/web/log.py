@@ -136,9 +136,9 @@ class RequestLog:
 
 _LEVELS: dict[Level, str] = {
     "ok": "there is room again",
-    "no_bodies": "80 % of KEFU_STORE_MAX_MB are used; requests and responses are not kept",
-    "no_new_chats": "90 % of KEFU_STORE_MAX_MB are used; new chats are not kept",
-    "full": "KEFU_STORE_MAX_MB is used; no message is kept",
+    "no_bodies": "80 % of its space is used; requests and responses are not kept",
+    "no_new_chats": "90 % of its space is used; new chats are not kept",
+    "full": "all its space is used; no message is kept",
 }
 
 _MEASURED = ("tokens", "ttft_ms")

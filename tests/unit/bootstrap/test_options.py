@@ -43,7 +43,7 @@ def test_the_estimate_follows_the_model() -> None:
     text = "我上周下的订单还没有收到，请问什么时候能送达？"
     counts, said = {}, list[str]()
     for model in ("LongCat-2.0", "gpt-4", "claude-sonnet-5"):
-        settings = Settings.model_validate({"KEFU_TRIM": "fifo", "KEFU_CONTEXT_LENGTH": 9999})
+        settings = Settings.model_validate({"KEFU_TRIM": "fifo", "KEFU_MAX_PROMPT_TOKENS": 2000})
         counts[model] = prompt_policy(settings, model, said.append).trim.counter.count(text)
     assert counts["LongCat-2.0"] < counts["claude-sonnet-5"] < counts["gpt-4"]
 
@@ -59,3 +59,21 @@ def test_the_estimate_follows_the_model() -> None:
 )
 def test_limits_that_fit_are_not_mentioned(settings: dict[str, object]) -> None:
     assert warnings(**settings) == []
+
+
+def test_x8_the_configured_prompt_is_the_limit_also_beyond_the_known_window() -> None:
+    """A model may be served with a longer window than the table has."""
+    for model, tokens in (("gpt-4", 20_000), ("nobody-knows-1", 50_000), ("gpt-4", 300)):
+        settings = Settings.model_validate(
+            {"KEFU_TRIM": "fifo", "KEFU_MAX_PROMPT_TOKENS": tokens, "KEFU_MODEL": model}
+        )
+        said = list[str]()
+        assert prompt_policy(settings, model, said.append).trim.budget.room == tokens
+        assert len(said) == (tokens == 20_000)
+
+
+def test_c11_only_strategies_that_count_tokens_cut_in_steps() -> None:
+    """`v1` ends as soon as it is below 6000 characters."""
+    for trim, step in (("v1", 0.0), ("fifo", 0.2), ("summary", 0.2)):
+        settings = Settings.model_validate({"KEFU_TRIM": trim})
+        assert prompt_policy(settings, "gpt-4", lambda _: None).trim.budget.trim_step == step

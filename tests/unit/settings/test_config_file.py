@@ -126,6 +126,10 @@ MISTAKES = {
         "[limits]\ndaily_tokens = 'many'",
         "line 2: [limits] daily_tokens: should be a valid integer",
     ),
+    "one of two": (
+        "[admin]\nprices = [0.5]",
+        "line 2: [admin] prices: must be two prices, of prompt and of answer",
+    ),
     "true for a number": (
         "[limits]\ndaily_tokens = true",
         "line 2: [limits] daily_tokens must not be true or false.",

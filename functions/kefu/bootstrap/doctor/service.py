@@ -64,7 +64,7 @@ def _space(base: str) -> Iterator[Finding]:
     if answer and _object(answer).get("reason") == "store_full":
         yield Finding(
             "The store is nearly full: new chats are not stored.",
-            "In kefu.toml, fewer days or more space:\n[sessions]\ndays = 10\nmax_mb = 4000",
+            "Use a larger disk, or fewer days in kefu.toml:\n[sessions]\ndays = 10",
         )
 
 
