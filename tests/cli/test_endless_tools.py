@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +33,8 @@ def chat(
     upstream.script("*", answer("<final>It says hello.</final>"), asking="hello</observation>")
     (folder / "notes").write_text("hello")
     environment["PYTHONPATH"] = str(ROOT)
-    with PseudoTerminal(["chat"], environment, folder, module="tests.cli.endless_chat") as terminal:
+    program = (sys.executable, "-m", "tests.cli.endless_chat")
+    with PseudoTerminal(["chat"], environment, folder, program=program) as terminal:
         terminal.prompted()
         yield terminal
 
