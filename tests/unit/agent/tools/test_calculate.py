@@ -254,9 +254,12 @@ def _hostile(random: Random, depth: int) -> str:
     if not depth:
         return random.choice(EXTREME)
     part = partial(_hostile, random, depth - 1)
-    operation = f"({part()}){random.choice(OPERATORS)}({part()})"
-    call = f"{random.choice(NAMES)}({', '.join(part() for _ in range(random.randint(1, 3)))})"
-    return random.choice([operation, call, f"-({part()})", part()])
+    kind = random.choice(["operation", "operation", "call", "sign"])
+    if kind == "operation":
+        return f"({part()}){random.choice(OPERATORS)}({part()})"
+    if kind == "call":
+        return f"{random.choice(NAMES)}({', '.join(part() for _ in range(random.randint(1, 3)))})"
+    return f"-({part()})"
 
 
 def hostile(count: int) -> Iterator[str]:
@@ -264,7 +267,7 @@ def hostile(count: int) -> Iterator[str]:
     random = Random(22)
     yield from ("round(7,-9999999)", *SLOW)
     for _ in range(count - len(SLOW) - 1):
-        yield _hostile(random, random.randint(1, 5))
+        yield _hostile(random, random.randint(1, 6))
 
 
 def work(expression: str) -> tuple[int, int]:
