@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,11 +15,14 @@ from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings, load
-from kefu.terminal.callbacks import Callbacks
 from kefu.terminal.flags import ChatFlags, WrongUse
 from kefu.terminal.ids import new_id
+from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer, Visitor
 from kefu.upstream.public_web import PublicWeb
+
+Approve = Callable[[Tool, str], Awaitable[bool]]
+"""Asks the user whether a tool may run with this input."""
 
 
 def settings_of(flags: ChatFlags) -> Settings:
@@ -96,8 +99,9 @@ def deps_of(
     flags: ChatFlags,
     settings: Settings,
     relay: Relay,
-    callbacks: Callbacks,
+    screen: Screen,
     tools: Mapping[str, Tool],
+    approve: Approve,
 ) -> AgentDeps:
     """The parts that the agent needs, without the sinks of its session. Raises WrongUse."""
     name = f"tiktoken:{flags.tokenizer_model}" if flags.tokenizer_model else settings.counter
@@ -106,9 +110,7 @@ def deps_of(
     except (UnknownCounter, TiktokenMissing) as error:
         raise WrongUse(str(error)) from error
     if flags.tokenizer_model and counter_of(name).approximate:
-        callbacks.warn(
-            f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates"
-        )
+        screen.warn(f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates")
     return AgentDeps(
         relay=relay,
         clock=SystemClock(),
@@ -116,10 +118,10 @@ def deps_of(
         counter=counter,
         counter_name=name,
         tools=tools,
-        on_event=callbacks.event,
-        on_piece=callbacks.piece,
-        warn=callbacks.warn,
-        approve=callbacks.approve if flags.approve else None,
+        on_event=screen.hear,
+        on_piece=screen.piece,
+        warn=screen.warn,
+        approve=approve if flags.approve else None,
     )
 
 
