@@ -115,7 +115,7 @@ def test_pages_that_are_cited_and_a_judge_decide(
         (["none.yaml"], "No such file"),
         (["questions.yaml", "--only", "x"], "no case has x in its name"),
         (["questions.yaml", "--server", "http://127.0.0.1:1"], "cannot be reached"),
-        (["questions.yaml", "--server", "example.com"], "must be an address"),
+        (["questions.yaml", "--server", "example.com"], "is not an address"),
         (["questions.yaml", "--origin", "https://x.example"], "for --server"),
         (["questions.yaml"], "the service does not start.\nkefu: the configuration is wrong"),
     ],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits, ToolPolicy
 from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
@@ -15,7 +15,7 @@ from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings, load
-from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.flags import ChatFlags, WrongUse, is_address
 from kefu.terminal.ids import new_id
 from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer, Visitor
@@ -32,7 +32,7 @@ def settings_of(flags: ChatFlags) -> Settings:
         "KEFU_UPSTREAM_URL": flags.base_url,
         "KEFU_SYSTEM_PROMPT": flags.system,
     }
-    if flags.base_url and not _is_address(flags.base_url):
+    if flags.base_url and not is_address(flags.base_url):
         raise WrongUse("--base-url is not a URL such as https://api.example.com/v1")
     try:
         settings = load({name: value for name, value in given.items() if value is not None})
@@ -57,23 +57,17 @@ def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
 def model_of(
     flags: ChatFlags, settings: Settings, on_progress: Callable[[str], None]
 ) -> ChosenModel:
-    """The model of the settings, or the server of `--server`. Raises WrongUse."""
+    """The model of the settings, or the server of `--server`."""
     if flags.server:
-        if not _is_address(flags.server):
-            raise WrongUse(f"{flags.server!r} is not an address such as https://chat.example.com")
-        visitor = Visitor(
-            flags.origin or "",
-            flags.user_token or "",
-            settings.admin_token.get_secret_value(),
-            flags.preset or "",
-        )
-        return ChosenModel(KefuServer(flags.server, visitor), "remote", flags.server, "")
+        server = KefuServer(flags.server, visitor_of(flags, settings))
+        return ChosenModel(server, "remote", flags.server, "")
     return choose_model(settings, on_progress)
 
 
-def _is_address(text: str) -> bool:
-    parts = urlsplit(text)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> Visitor:
+    """The visitor in whose name the server of `--server` is asked."""
+    token = settings.admin_token.get_secret_value()
+    return Visitor(flags.origin or "", flags.user_token or "", token, flags.preset or "")
 
 
 def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:
