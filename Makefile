@@ -8,6 +8,7 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 # Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
+SHELLS := zsh fish
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
 
 help: ## this list
@@ -118,7 +119,7 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser shells ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 browser:
@@ -128,6 +129,14 @@ ifeq ($(CHROMIUM),)
 	@echo "Installing Chromium for the browser tests ..."
 	apt-get update -qq && { apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
 	  apt-get install -y -qq --no-install-recommends chromium; }
+endif
+
+shells:
+ifneq ($(words $(foreach name,$(SHELLS),$(shell command -v $(name) 2>/dev/null))),$(words $(SHELLS)))
+	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
+	  { echo "The tests of completion need zsh and fish. Please install them, on Debian: apt-get install $(SHELLS)" >&2; exit 1; }
+	@echo "Installing zsh and fish for the tests of completion ..."
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $(SHELLS)
 endif
 
 peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with
@@ -147,4 +156,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test parts browser peers bench format docs lock
+.PHONY: help setup run chat package check test parts browser shells peers bench format docs lock

@@ -27,6 +27,8 @@ from benchmarks.knowledge import knowledge
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
 from benchmarks.soak import soak
+from benchmarks.terminal import PEER as TERMINAL_PEER
+from benchmarks.terminal import terminal
 from benchmarks.tokens import tokens
 from benchmarks.units import units
 from benchmarks.widget import NoBrowser, widget
@@ -36,6 +38,7 @@ NAMES = {
     "relay": "Kefu, everything on, against a bare passthrough: time, throughput, CPU, memory",
     "thousand": "1,000 streams at once: none lost, memory a stream, gaps",
     "imports": "import time of the service beside FastAPI's, and of kefu.context alone",
+    "terminal": "start of `kefu --version` and first prompt of `kefu chat` beside bare Python",
     "cold": "cold start of the package for Lambda against the shape of AWS's sample",
     "units": "DynamoDB read and write units a chat (needs DynamoDB Local: make parts)",
     "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",
@@ -53,6 +56,7 @@ APART = {
     "imports",
     "knowledge",
     "soak",
+    "terminal",
     "tokens",
     "units",
     "widget",
@@ -161,6 +165,10 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         seen = imports(effort.import_rounds)
         rows |= seen
         tables.append(table(seen, IMPORT_PEER))
+    if "terminal" in names:
+        seen = terminal(effort.import_rounds)
+        rows |= seen
+        tables.append(table(seen, TERMINAL_PEER))
     if "cold" in names:
         tables.append(cold(effort, rows))
     if "context" in names:

@@ -31,6 +31,7 @@ FIGURES = (
     Figure("gap_p99_1000_ms", "  gap between chunks there, p99, ms (sent every 1000)", 0),
     Figure("import_ms", "import, ms"),
     Figure("import_cpu_ms", "  the processor's part of it, ms"),
+    Figure("start_ms", "process start to its end or its prompt, ms", 0),
     Figure("cold_ms", "process start to an answer of /health, ms", 0),
     Figure("cold_cpu_ms", "  the processor's part of it, ms", 0),
     Figure("event_ms", "process start to the first event's answer, ms", 0),

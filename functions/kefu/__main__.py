@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     from kefu.cli.answer_arguments import add_replay, add_tail, add_test
     from kefu.cli.arguments import add_chat, add_sessions
-    from kefu.cli.find import add_find
-    from kefu.cli.gaps import add_gaps
-    from kefu.cli.learn import add_learn
+    from kefu.cli.page_arguments import add_find, add_gaps, add_learn
     from kefu.cli.service_arguments import add_completion, add_service
 
     top = argparse.ArgumentParser(

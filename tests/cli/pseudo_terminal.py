@@ -38,19 +38,17 @@ class PseudoTerminal(Running):
         *,
         stdout: int | None = None,
         background: bool = False,
-        module: str = "kefu",
+        program: Sequence[str] = (sys.executable, "-m", "kefu"),
     ) -> None:
-        """`background`: start it as a shell does with `&`. `module`: the argument of
-        `python -m`.
-        """
+        """`background`: start it as a shell does with `&`."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        command = [sys.executable, "-m", module, *arguments]
+        command = [*program, *arguments]
         if background:
             command = ["/bin/sh", "-c", 'set -m; "$@" & wait $!', "sh", *command]
-        program = _OWN.replace("ARGS", repr((command[0], command)))
+        started = _OWN.replace("ARGS", repr((command[0], command)))
         self.process = subprocess.Popen(
-            [sys.executable, "-S", "-c", program],
+            [sys.executable, "-S", "-c", started],
             stdin=slave,
             stdout=slave if stdout is None else stdout,
             stderr=slave,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kefu.agent.tools import TOOLS
 from tests.cli.conftest import logged
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.behaviours import answer
@@ -18,21 +21,31 @@ from tests.fakes.upstream import ScriptedUpstream
 CTRL_C, CTRL_D = "\x03", "\x04"
 ROOT = Path(__file__).parents[2]
 ENDLESS = ("spin", "hold_the_lock")
+IN_A_PROCESS = {"read_file": "notes", "list_folder": ".", "calculate": "7*6"}
+
+
+@pytest.fixture
+def page() -> Iterator[socket.socket]:
+    """A server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        yield server
 
 
 @pytest.fixture
 def chat(
-    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path
+    environment: dict[str, str], upstream: ScriptedUpstream, folder: Path, page: socket.socket
 ) -> Iterator[PseudoTerminal]:
-    for name in (*ENDLESS, "read_file"):
+    for name in ENDLESS:
         action = f'<action tool="{name}">notes</action>'
         upstream.script("*", answer(action), asking=f"please {name}")
     upstream.script("*", answer('<action tool="calculate">6*7</action>'), asking="calculate")
     upstream.script("*", answer("<final>It is 42.</final>"), asking="42</observation>")
-    upstream.script("*", answer("<final>It says hello.</final>"), asking="hello</observation>")
     (folder / "notes").write_text("hello")
     environment["PYTHONPATH"] = str(ROOT)
-    with PseudoTerminal(["chat"], environment, folder, module="tests.cli.endless_chat") as terminal:
+    arguments = ["chat", "--allow-host", f"127.0.0.1:{page.getsockname()[1]}"]
+    program = (sys.executable, "-m", "tests.cli.endless_chat")
+    with PseudoTerminal(arguments, environment, folder, program=program) as terminal:
         terminal.prompted()
         yield terminal
 
@@ -89,21 +102,44 @@ def test_no_process_is_left_when_the_chat_is_killed(
     assert all_end(running)
 
 
-def test_s11_ctrl_c_ends_a_file_that_is_never_read(chat: PseudoTerminal) -> None:
-    """Simulates a network drive whose server does not answer: the process that reads is stopped."""
-    chat.type("please read_file\r")
-    chat.until("It says hello.")
-    chat.prompted()
+@pytest.mark.parametrize(("tool", "given"), sorted(IN_A_PROCESS.items()))
+def test_s11_ctrl_c_ends_each_tool_that_runs_in_a_process(
+    chat: PseudoTerminal, upstream: ScriptedUpstream, tool: str, given: str
+) -> None:
+    """As on a network drive whose server does not answer: the process that works is stopped."""
+    upstream.script("*", answer(f'<action tool="{tool}">{given}</action>'), asking="the tool")
+    calculated(chat)
     [worker] = children_of(chat.process.pid)
     os.kill(worker, signal.SIGSTOP)
-    chat.type("please read_file\r")
-    chat.until("→ read_file notes")
+    chat.type("the tool\r")
+    chat.until(f"→ {tool} {given}")
     chat.type(CTRL_C)
     chat.prompted()
     assert all_end([worker])
     calculated(chat)
     chat.type(CTRL_D)
     assert chat.ended() == 0
+
+
+def test_s11_ctrl_c_ends_a_page_that_is_never_sent(
+    chat: PseudoTerminal, upstream: ScriptedUpstream, page: socket.socket
+) -> None:
+    url = f"http://127.0.0.1:{page.getsockname()[1]}/"
+    upstream.script("*", answer(f'<action tool="http_get">{url}</action>'), asking="the tool")
+    chat.type("the tool\r")
+    connection, _ = page.accept()
+    with connection:
+        connection.settimeout(20)
+        assert connection.recv(4096).startswith(b"GET / HTTP/1.1")
+        chat.type(CTRL_C)
+        chat.prompted()
+        assert connection.recv(4096) == b"", "the chat closes the connection"
+    calculated(chat)
+
+
+def test_every_tool_that_may_wait_is_interrupted_above() -> None:
+    """`current_time` waits for nothing."""
+    assert {*TOOLS} == {*IN_A_PROCESS, "http_get", "current_time"}
 
 
 def test_no_process_is_started_before_a_tool_is_called(

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count, cycle
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.cli.conftest import Kefu
-from tests.fakes.behaviours import Exchange, answer, status
+from tests.fakes.behaviours import Exchange, answer, reset_at_once, status
 from tests.fakes.service import Service
+from tests.fakes.shop import GOOD_PROMPT, QUESTIONS, from_its_prompt
 from tests.fakes.upstream import ScriptedUpstream
-
-QUESTIONS = """\
-every: {language: en}
-cases:
-  - name: opening hours
-    turns:
-      - ask: When are you open?
-        expect: {contains: "9:00", not: sorry}
-      - ask: And on Sunday?
-        expect: {contains: closed}
-  - name: shipping
-    ask: Do you ship to Norway?
-    expect: {regex: '(?i)norway'}
-"""
-
-GOOD_PROMPT = "We are open from 9:00. On Sunday we are closed. We ship to Norway."
-
-
-async def from_its_prompt(exchange: Exchange) -> None:
-    """The answer of a model that repeats its system prompt."""
-    system = [m["content"] for m in exchange.body["messages"] if m["role"] == "system"]
-    await answer(" ".join(["The rules are:", *system]))(exchange)
 
 
 @pytest.fixture
@@ -68,25 +48,33 @@ def test_the_same_file_passes_here_and_on_a_deployed_service(
     assert "| FAIL | shipping |" in (folder / "m.md").read_text()
 
 
-def test_questions_wait_for_a_key_that_cools_down(
+def test_of_200_questions_none_fails_because_a_model_fails_5_percent_of_its_calls(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The only key fails twice in forty calls: every question is asked, and none fails."""
+    """There is one key. After each failure it cools down: no question is lost meanwhile, none is
+    sent twice, and only those that failed are asked again.
+    """
     monkeypatch.setenv("KEFU_COOLDOWN", "1")
-    calls = iter(range(1000))
+    failures = cycle([status(500), status(429, headers={"Retry-After": "1"}), reset_at_once])
+    calls, failed = count(), list[str]()
 
     async def sometimes(exchange: Exchange) -> None:
-        number = next(calls)
-        limited = status(429, headers={"Retry-After": "1"})
-        await {10: status(500), 30: limited}.get(number, answer("Yes."))(exchange)
+        if next(calls) % 20 == 10:
+            failed.append(exchange.body["messages"][-1]["content"])
+            await next(failures)(exchange)
+        else:
+            await answer("Yes.")(exchange)
 
     upstream.script("*", sometimes)
-    lines = [json.dumps({"ask": f"Q{n}?", "expect": {"contains": "yes"}}) for n in range(40)]
+    questions = [f"Question {n}?" for n in range(200)]
+    lines = [json.dumps({"ask": one, "expect": {"contains": "yes"}}) for one in questions]
     (folder / "questions.jsonl").write_text("\n".join(lines))
     ran = kefu("test", "questions.jsonl")
     assert ran.code == 0, ran.out
-    assert "40 passed, 0 failed" in ran.out
-    assert {call.question for call in upstream.journal} == {f"Q{n}?" for n in range(40)}
+    assert "200 passed, 0 failed" in ran.out
+    assert len(failed) == 10
+    asked = [call.question for call in upstream.journal]
+    assert sorted(asked) == sorted([*questions, *failed])
 
 
 def test_a_question_without_an_answer_fails_its_case_alone(
@@ -127,7 +115,7 @@ def test_pages_that_are_cited_and_a_judge_decide(
         (["none.yaml"], "No such file"),
         (["questions.yaml", "--only", "x"], "no case has x in its name"),
         (["questions.yaml", "--server", "http://127.0.0.1:1"], "cannot be reached"),
-        (["questions.yaml", "--server", "example.com"], "must be an address"),
+        (["questions.yaml", "--server", "example.com"], "is not an address"),
         (["questions.yaml", "--origin", "https://x.example"], "for --server"),
         (["questions.yaml"], "the service does not start.\nkefu: the configuration is wrong"),
     ],

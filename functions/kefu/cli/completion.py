@@ -17,35 +17,38 @@ _kefu() {{
 }}
 complete -o default -F _kefu kefu
 """
-_ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+# `complete` of bash is a function there, which needs the completion of zsh itself.
+_ZSH = """\
+autoload -U +X compinit bashcompinit
+(( $+functions[compdef] )) || compinit -i
+bashcompinit
+"""
 
 
 def completion(shell: str, parser: argparse.ArgumentParser) -> int:
     """Print the script for a shell. Returns the exit code."""
-    words = dict(_words(parser))
+    words = {name: " ".join(_words(command)) for name, command in _commands(parser).items()}
+    names = " ".join(words)
     if shell == "fish":
-        names = " ".join(words)
-        lines = [f"complete -c kefu -n __fish_use_subcommand -f -a '{names}'"]
-        for name, flags in words.items():
+        sys.stdout.write(f"complete -c kefu -n __fish_use_subcommand -f -a '{names}'\n")
+        for name, known in words.items():
             seen = f"'__fish_seen_subcommand_from {name}'"
-            lines += [f"complete -c kefu -n {seen} -a '{' '.join(flags)}'"]
-        sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.write(f"complete -c kefu -n {seen} -a '{known}'\n")
         return 0
-    cases = "\n".join(f'    *:{name}) words="{" ".join(w)}" ;;' for name, w in words.items())
-    script = _BASH.format(commands=" ".join(words), cases=cases)
+    cases = "\n".join(f'    *:{name}) words="{known}" ;;' for name, known in words.items())
+    script = _BASH.format(commands=names, cases=cases)
     sys.stdout.write(script if shell == "bash" else _ZSH + script)
     return 0
 
 
-def _words(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
-    """Each command with its flags, and the names of its actions."""
-    for name, command in _commands(parser).items():
-        flags = [flag for action in command._actions for flag in action.option_strings]  # noqa: SLF001 - argparse has no public list
-        yield name, [*_commands(command), *(flag for flag in flags if flag.startswith("--"))]
-
-
 def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - the same
-            return dict(action.choices)
-    return {}
+    [commands] = (one.choices for one in parser._actions if isinstance(one.choices, dict))  # noqa: SLF001 - argparse has no public list
+    return commands
+
+
+def _words(command: argparse.ArgumentParser) -> Iterator[str]:
+    """The flags of a command, and the names of its actions."""
+    for action in command._actions:  # noqa: SLF001 - argparse has no public list
+        yield from (flag for flag in action.option_strings if flag.startswith("--"))
+        if not action.option_strings:
+            yield from action.choices or ()

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kefu.cli.learn import printable
 from kefu.knowledge.finding import Found
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
-
 Find = Callable[[str, Sequence[str]], Sequence[Found]]
-
-
-def add_find(commands: Commands) -> None:
-    find = commands.add_parser(
-        "find",
-        help="show the passages that are found for a question",
-        description="Show the passages of the learnt pages that would be given to the model for a "
-        "question, best first, with their scores and the terms that matched.",
-    )
-    find.add_argument("question", nargs="?", help="the visitor's question")
-    find.add_argument(
-        "--file",
-        metavar="FILE",
-        default="",
-        help="the file of learnt pages (default: KEFU_KNOWLEDGE, else site.kefu)",
-    )
-    find.add_argument(
-        "--jsonl",
-        action="store_true",
-        help='read lines such as {"q": "…", "before": [["question", "answer"]]} from standard '
-        "input, and write a line with at most eight passages for each",
-    )
 
 
 def print_found(find: Find, question: str) -> int:

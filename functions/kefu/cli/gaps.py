@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kefu.cli.learn import printable
 from kefu.knowledge.gaps import OLD, Gaps
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
-
-
-def add_gaps(commands: Commands) -> None:
-    gaps = commands.add_parser(
-        "gaps",
-        help="show the questions that the learnt pages did not answer",
-        description="Show the questions of stored chats that the learnt pages did not answer or "
-        "whose answer was rated down, grouped by equal words; then the pages that no answer cited, "
-        "and those that could not be read. It reads the calls of the last 7 days. "
-        "Exit code 1: the pages were learnt more than 3 days ago.",
-    )
-    gaps.add_argument("--csv", action="store_true", help="print the questions alone, as CSV")
 
 
 def print_gaps(found: Gaps) -> int:

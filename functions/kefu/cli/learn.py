@@ -2,64 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kefu.knowledge.learning import Outcome, Report
 from kefu.knowledge.pages import Page
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
-
-EXIT_CODES = """\
-exit codes:
-  0  the file was written
-  1  no page was learnt, or the file could not be written
-  2  wrong usage
-  3  fewer than half of the last run's pages were found, so the old file was kept
-"""
-
-
-def add_learn(commands: Commands) -> None:
-    learn = commands.add_parser(
-        "learn",
-        help="learn the pages of a site, for answers with sources",
-        description="Learn the pages of sites, folders and files, so that answers come from them\n"
-        "and name them. A second run asks a site only for changed pages.",
-        epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    learn.add_argument(
-        "sources",
-        nargs="*",
-        metavar="SOURCE",
-        help="the address of a site or a part of it, a folder, or a file (.md .mdx .html .txt .pdf "
-        ".docx, or .csv with the columns question and answer); default: KEFU_KNOWLEDGE_SOURCES",
-    )
-    learn.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="site.kefu",
-        help="the file of learnt pages (%(default)s)",
-    )
-    learn.add_argument(
-        "--url",
-        metavar="URL",
-        default="",
-        help="where the pages of a folder lie on the web, for links to them",
-    )
-    learn.add_argument(
-        "--allow-private",
-        action="store_true",
-        help="also read sites on this machine and in its network",
-    )
-    learn.add_argument(
-        "--show", action="store_true", help="print the text that is kept of one page, and stop"
-    )
 
 
 class Progress:

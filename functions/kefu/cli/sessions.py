@@ -10,10 +10,10 @@ from typing import cast
 
 from kefu.agent.events import AgentSessionId, SessionEvent, read_lines
 from kefu.errors import HistoryUnavailable
-from kefu.stores.session_logs import logs_at
+from kefu.stores.session_logs import Logs, logs_at
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.ids import new_id
-from kefu.terminal.logs import Form, Logs, exported, messages_of, session_ending_in, session_line
+from kefu.terminal.logs import Form, exported, messages_of, session_ending_in, session_line
 from kefu.terminal.pipes import forget_broken_pipes
 
 _AROUND = 40

@@ -10,27 +10,33 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kefu.evaluation.questions import Case
-    from kefu.evaluation.run import Judge, Result
-    from kefu.settings import Settings
+from kefu.bootstrap.upstream import choose_model
+from kefu.chat.prompt import request_body
+from kefu.cli.local_service import service_for_tests
+from kefu.errors import KefuError
+from kefu.evaluation.ask import Chat, Gate
+from kefu.evaluation.judge import ModelJudge
+from kefu.evaluation.questions import Case, WrongFile, read
+from kefu.evaluation.report import junit, line, markdown, summary
+from kefu.evaluation.run import Judge, Result, run
+from kefu.messages import Message
+from kefu.settings import Settings
+from kefu.terminal.clean import clean
+from kefu.terminal.flags import WrongUse, problem_with_server
+from kefu.terminal.model import OpenModel
+from kefu.terminal.options import visitor_of
+from kefu.upstream.kefu_server import KefuServer, Visitor
 
 
 def test(options: argparse.Namespace, settings: Settings) -> int:
     """Run the cases. Returns the exit code."""
-    from kefu.evaluation.questions import WrongFile, read
-    from kefu.terminal.flags import WrongUse
-
     try:
         cases = [one for one in read(Path(options.file)) if options.only in one.name]
         if not cases:
             raise WrongUse(f"no case has {options.only} in its name")
-        if options.server and not options.server.startswith(("http://", "https://")):
-            raise WrongUse("--server must be an address such as https://chat.example.com")
-        if not options.server and (options.origin or options.user_token):
-            raise WrongUse("--origin and --user-token are for --server")
+        if problem := problem_with_server(options.server, options.origin, options.user_token):
+            raise WrongUse(problem)
         return _Run(options, settings, cases).run()
     except (WrongFile, WrongUse) as error:
         sys.stderr.write(f"kefu: {error}\n")
@@ -58,23 +64,13 @@ class _Run:
         return code or int(any(one.status != "passed" for one in self._results))
 
     async def _ask(self) -> None:
-        from kefu.cli.local_service import service_for_tests
-        from kefu.evaluation.ask import Chat, Gate
-        from kefu.evaluation.run import run
-        from kefu.upstream.kefu_server import Visitor
-
         options = self._options
         async with AsyncExitStack() as stack:
             judge = await stack.enter_async_context(self._judge())
             url = options.server or await stack.enter_async_context(
                 service_for_tests(self._settings)
             )
-            visitor = Visitor(
-                options.origin or "",
-                options.user_token or "",
-                self._settings.admin_token.get_secret_value(),
-                options.preset or "",
-            )
+            visitor = visitor_of(options, self._settings)
             await _reach(url)
             new_chat = partial(Chat, url, visitor, Gate())
             await run(self._cases, new_chat, judge, options.jobs, self._done)
@@ -86,13 +82,6 @@ class _Run:
         if not any(question.expected.judge for question in questions):
             yield None
             return
-        from kefu.bootstrap.upstream import choose_model
-        from kefu.chat.prompt import request_body
-        from kefu.evaluation.judge import ModelJudge
-        from kefu.messages import Message
-        from kefu.terminal.flags import WrongUse
-        from kefu.terminal.model import OpenModel
-
         settings = self._settings
         if settings.wants_local_model:
             raise WrongUse("`judge` needs a model: set LONGCAT_API_KEYS or KEFU_UPSTREAM_URL.")
@@ -110,9 +99,6 @@ class _Run:
             await model.aclose()
 
     def _done(self, result: Result) -> None:
-        from kefu.evaluation.report import line
-        from kefu.terminal.clean import clean
-
         self._results.append(result)
         self._erase_progress()
         sys.stdout.write(f"{clean(line(result))}\n")
@@ -127,9 +113,6 @@ class _Run:
             sys.stderr.flush()
 
     def _report(self, seconds: float) -> None:
-        from kefu.evaluation.report import junit, markdown, summary
-        from kefu.terminal.flags import WrongUse
-
         sys.stdout.write(f"\n{summary(self._results, seconds, len(self._cases))}\n")
         for name, text in (
             (self._options.junit, junit(self._results, seconds)),
@@ -144,10 +127,6 @@ class _Run:
 
 async def _reach(url: str) -> None:
     """Raises WrongUse if the address is not that of a Kefu service."""
-    from kefu.errors import KefuError
-    from kefu.terminal.flags import WrongUse
-    from kefu.upstream.kefu_server import KefuServer, Visitor
-
     server = KefuServer(url, Visitor())
     try:
         if "upstream" not in await server.read("/health"):

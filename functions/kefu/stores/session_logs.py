@@ -14,7 +14,7 @@ from kefu.stores.sqlite.history import SqliteHistorySink, SqliteLogs
 _SQLITE = "sqlite:///"
 
 
-def logs_at(location: str) -> SessionLogs | SqliteLogs:
+def logs_at(location: str) -> Logs:
     """Return the logs of a location: the path of a folder, or `sqlite:///FILE`."""
     file = _database(location)
     return SqliteLogs(file) if file else SessionLogs(Path(location))
@@ -87,3 +87,6 @@ class SessionLogs:
             raise HistoryUnavailable(f"{path}: {error.strerror}") from error
         finally:
             sink.close()
+
+
+Logs = SessionLogs | SqliteLogs

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import BinaryIO
 
 from kefu.agent.events import SessionEvent, event_line
 from kefu.errors import HistoryUnavailable
 
 
-class ByteStream(Protocol):
-    """A writable binary stream, such as `sys.stdout.buffer`."""
-
-    def write(self, data: bytes, /) -> object: ...
-
-    def flush(self) -> object: ...
-
-
 class StreamSink:
     """Writes each event as one JSON line. It does not close the stream."""
 
-    def __init__(self, stream: ByteStream, gone: Callable[[], None]) -> None:
+    def __init__(self, stream: BinaryIO, gone: Callable[[], None]) -> None:
         """`gone` is called when the reader has closed the pipe. Later events are discarded."""
         self._stream = stream
         self._gone = gone

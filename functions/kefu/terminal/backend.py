@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 from kefu.agent.events import AgentSessionId, HistorySink, Log
@@ -13,11 +14,11 @@ from kefu.stores.jsonl import JsonlHistorySink
 from kefu.stores.session_logs import logs_at, sink_at, xml_at
 from kefu.stores.sqlite.history import SqliteHistorySink
 from kefu.stores.stream_sink import StreamSink
-from kefu.terminal.callbacks import Callbacks
 from kefu.terminal.flags import ChatFlags, WrongUse
 from kefu.terminal.logs import session_ending_in
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import (
+    Approve,
     deps_of,
     model_of,
     options_of,
@@ -25,26 +26,38 @@ from kefu.terminal.options import (
     tools_of,
     workplace_of,
 )
+from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer
 
 
 class Backend:
     """The model of the chat and its sessions. One session is open at a time."""
 
-    def __init__(self, flags: ChatFlags, callbacks: Callbacks) -> None:
-        """Raises WrongUse."""
+    def __init__(
+        self,
+        flags: ChatFlags,
+        screen: Screen,
+        *,
+        on_progress: Callable[[str], None],
+        on_closed: Callable[[], None],
+        approve: Approve,
+    ) -> None:
+        """`on_progress` is called with the progress of a slow operation, `on_closed` if standard
+        output was closed. `approve` asks the user. Raises WrongUse.
+        """
         self._flags = flags
-        self._callbacks = callbacks
+        self._screen = screen
+        self._on_closed = on_closed
         self._clock = SystemClock()
         settings = settings_of(flags)
-        self._chosen = model_of(flags, settings, callbacks.status)
+        self._chosen = model_of(flags, settings, on_progress)
         self.model = self._chosen.name
         remote = self._chosen.kind == "remote" and not flags.server
         self._open_model = OpenModel(settings, self._chosen, keys=remote)
         self._workplace = workplace_of(flags, self._clock)
         self.tools = tools_of(flags, self._workplace, self._chosen.kind)
         self.logs = logs_at(flags.log_dir)
-        self._deps = deps_of(flags, settings, self._open_model.relay, callbacks, self.tools)
+        self._deps = deps_of(flags, settings, self._open_model.relay, screen, self.tools, approve)
         self._options = options_of(flags, settings, self.model)
         self._open_logs: dict[AgentSessionId, JsonlHistorySink | SqliteHistorySink] = {}
 
@@ -113,14 +126,14 @@ class Backend:
     def _read(self, ending: str) -> Log:
         log = self.logs.read(session_ending_in(self.logs, ending))
         for notice in log.notices:
-            self._callbacks.warn(notice)
+            self._screen.warn(notice)
         return log
 
     def _sinks(self, session_id: AgentSessionId) -> list[HistorySink]:
         flags = self._flags
         sinks: list[HistorySink] = []
         if flags.json:
-            sinks.append(StreamSink(sys.stdout.buffer, self._callbacks.gone))
+            sinks.append(StreamSink(sys.stdout.buffer, self._on_closed))
         if not flags.no_log:
             log = sink_at(flags.log_dir, session_id)
             self._open_logs[session_id] = log

@@ -96,10 +96,9 @@ class CurrentSession:
         """Warn if Kefu's token count is far off: once per machine. /tokens always shows it."""
         drift = self.session.drift
         if drift is not None and abs(drift) > _DRIFT and first_time("token_drift_told"):
-            self.say(
-                f"kefu: Token counts are {drift:+.0%} off what the model reports; another "
-                "tokenizer may count better. From now on only /tokens shows this.",
-                "yellow",
+            self.screen.warn(
+                f"Token counts are {drift:+.0%} off what the model reports; another tokenizer may "
+                "count better. From now on only /tokens shows this."
             )
 
     async def _pause(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 LOG_DIR = "history"
 
 _MOST_DIGITS = 9
+_EXAMPLE = "https://chat.example.com"
 
 
 class WrongUse(Exception):
@@ -54,6 +56,16 @@ class ChatFlags(NamedTuple):
             return f"--fork ID:TURN: {turn[:40]!r} is not the number of a turn"
         if self.server and (self.model or self.base_url or self.system or self.tools):
             return "a server has its own model, system prompt and no tools for you to choose"
-        if not self.server and (self.origin or self.user_token):
-            return "--origin and --user-token are for --server"
-        return None
+        return problem_with_server(self.server, self.origin, self.user_token)
+
+
+def problem_with_server(server: str | None, *of_server: str | None) -> str | None:
+    """The error message for `--server` and the arguments that need it; None if there is none."""
+    if not server:
+        return "--origin and --user-token are for --server" if any(of_server) else None
+    return None if is_address(server) else f"{server!r} is not an address such as {_EXAMPLE}"
+
+
+def is_address(text: str) -> bool:
+    """Whether the text is a URL with a host."""
+    return bool(re.match(r"https?://[^/?#:@]", text, re.IGNORECASE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kefu.agent.events.envelope import AgentSessionId, new_session_id
+from kefu.agent.ids import AgentSessionId, new_session_id
 from kefu.bootstrap.clock import SystemClock
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from typing import NamedTuple, Protocol, TextIO
+from typing import NamedTuple, TextIO
 
 QUOTE = '"""'
 
@@ -34,14 +34,6 @@ def parse_input(text: str) -> str | Command:
         name, _, argument = text[1:].partition(" ")
         return Command(name, argument.strip())
     return text
-
-
-class InputSource(Protocol):
-    """A source of input: the prompt, a pipe or a file."""
-
-    async def next(self) -> str | None:
-        """The next input; None at the end. Raises KeyboardInterrupt for Ctrl-C on an empty line."""
-        ...
 
 
 class Lines:

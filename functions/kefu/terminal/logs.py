@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kefu.agent.events import (
     AgentSessionId,
@@ -14,7 +14,6 @@ from kefu.agent.events import (
     Interrupt,
     Log,
     SessionEnd,
-    SessionEvent,
     SessionStart,
     TurnEnd,
     TurnStart,
@@ -23,30 +22,13 @@ from kefu.agent.events import (
 from kefu.errors import HistoryUnavailable
 from kefu.terminal.clean import one_line
 
+if TYPE_CHECKING:
+    from kefu.stores.session_logs import Logs
+
 # Characters that JSON allows, but that are unsafe in a terminal or not valid in UTF-8.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Form = Literal["jsonl", "json", "md", "txt"]
-
-
-class Logs(Protocol):
-    """The store of session logs. Methods raise HistoryUnavailable with a message for the user."""
-
-    def ids(self) -> Sequence[AgentSessionId]:
-        """The ids of all sessions, the last written one first."""
-        ...
-
-    def read(self, session_id: AgentSessionId) -> Log:
-        """The log of a session."""
-        ...
-
-    def keep(self, session_id: AgentSessionId, events: Iterable[SessionEvent]) -> str:
-        """Store the events as a new log and return its location. The id must be unused."""
-        ...
-
-    def remove(self, session_id: AgentSessionId) -> None:
-        """Delete the log of a session. Refused while a process writes to it."""
-        ...
 
 
 def session_ending_in(logs: Logs, ending: str) -> AgentSessionId:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits, ToolPolicy
 from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
@@ -15,11 +15,14 @@ from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings, load
-from kefu.terminal.callbacks import Callbacks
-from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.flags import ChatFlags, WrongUse, is_address
 from kefu.terminal.ids import new_id
+from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer, Visitor
 from kefu.upstream.public_web import PublicWeb
+
+Approve = Callable[[Tool, str], Awaitable[bool]]
+"""Asks the user whether a tool may run with this input."""
 
 
 def settings_of(flags: ChatFlags) -> Settings:
@@ -29,7 +32,7 @@ def settings_of(flags: ChatFlags) -> Settings:
         "KEFU_UPSTREAM_URL": flags.base_url,
         "KEFU_SYSTEM_PROMPT": flags.system,
     }
-    if flags.base_url and not _is_address(flags.base_url):
+    if flags.base_url and not is_address(flags.base_url):
         raise WrongUse("--base-url is not a URL such as https://api.example.com/v1")
     try:
         settings = load({name: value for name, value in given.items() if value is not None})
@@ -54,23 +57,17 @@ def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
 def model_of(
     flags: ChatFlags, settings: Settings, on_progress: Callable[[str], None]
 ) -> ChosenModel:
-    """The model of the settings, or the server of `--server`. Raises WrongUse."""
+    """The model of the settings, or the server of `--server`."""
     if flags.server:
-        if not _is_address(flags.server):
-            raise WrongUse(f"{flags.server!r} is not an address such as https://chat.example.com")
-        visitor = Visitor(
-            flags.origin or "",
-            flags.user_token or "",
-            settings.admin_token.get_secret_value(),
-            flags.preset or "",
-        )
-        return ChosenModel(KefuServer(flags.server, visitor), "remote", flags.server, "")
+        server = KefuServer(flags.server, visitor_of(flags, settings))
+        return ChosenModel(server, "remote", flags.server, "")
     return choose_model(settings, on_progress)
 
 
-def _is_address(text: str) -> bool:
-    parts = urlsplit(text)
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> Visitor:
+    """The visitor in whose name the server of `--server` is asked."""
+    token = settings.admin_token.get_secret_value()
+    return Visitor(flags.origin or "", flags.user_token or "", token, flags.preset or "")
 
 
 def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:
@@ -96,8 +93,9 @@ def deps_of(
     flags: ChatFlags,
     settings: Settings,
     relay: Relay,
-    callbacks: Callbacks,
+    screen: Screen,
     tools: Mapping[str, Tool],
+    approve: Approve,
 ) -> AgentDeps:
     """The parts that the agent needs, without the sinks of its session. Raises WrongUse."""
     name = f"tiktoken:{flags.tokenizer_model}" if flags.tokenizer_model else settings.counter
@@ -106,9 +104,7 @@ def deps_of(
     except (UnknownCounter, TiktokenMissing) as error:
         raise WrongUse(str(error)) from error
     if flags.tokenizer_model and counter_of(name).approximate:
-        callbacks.warn(
-            f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates"
-        )
+        screen.warn(f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates")
     return AgentDeps(
         relay=relay,
         clock=SystemClock(),
@@ -116,10 +112,10 @@ def deps_of(
         counter=counter,
         counter_name=name,
         tools=tools,
-        on_event=callbacks.event,
-        on_piece=callbacks.piece,
-        warn=callbacks.warn,
-        approve=callbacks.approve if flags.approve else None,
+        on_event=screen.hear,
+        on_piece=screen.piece,
+        warn=screen.warn,
+        approve=approve if flags.approve else None,
     )
 
 

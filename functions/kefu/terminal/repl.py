@@ -9,12 +9,11 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kefu.terminal.callbacks import Callbacks
 from kefu.terminal.current_session import CurrentSession, print_session
 from kefu.terminal.exits import ENDED_BY, INTERRUPTED, OUTPUT_CLOSED, code_of_many, code_once
 from kefu.terminal.flags import ChatFlags
 from kefu.terminal.ids import new_id
-from kefu.terminal.input import Command, InputSource, Lines, parse_input
+from kefu.terminal.input import Command, Lines, parse_input
 from kefu.terminal.slash_commands import COMMANDS, SlashCommands
 
 if TYPE_CHECKING:
@@ -119,15 +118,13 @@ class Repl:
         self._screen = await asyncio.to_thread(self._create_screen)
         from kefu.terminal.backend import Backend
 
-        callbacks = Callbacks(
-            event=self._screen.hear,
-            piece=self._screen.piece,
-            warn=lambda message: self.screen.say(f"kefu: {message}", "yellow"),
-            status=self._show_status,
+        self._backend = backend = Backend(
+            self._flags,
+            self._screen,
+            on_progress=self._show_status,
+            on_closed=self._on_output_closed,
             approve=self._approve,
-            gone=self._on_output_closed,
         )
-        self._backend = backend = Backend(self._flags, callbacks)
         self._screen.without_tools = not backend.tools
         session = backend.open(self._new_id)
         self._chat = CurrentSession(
@@ -155,7 +152,9 @@ class Repl:
         elif self._backend is None or status != self._backend.model:
             self.screen.say(status, "dim")
 
-    async def _loop(self, questions: InputSource, opening: asyncio.Task[None] | None) -> None:
+    async def _loop(
+        self, questions: InputPrompt | Lines, opening: asyncio.Task[None] | None
+    ) -> None:
         while not self._leaving:
             try:
                 text = await questions.next()
@@ -207,9 +206,7 @@ class Repl:
 
     async def _approve(self, tool: Tool, tool_input: str) -> bool:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            self.screen.say(
-                f"kefu: {tool.name} was not run: there is no terminal to ask for approval", "yellow"
-            )
+            self.screen.warn(f"{tool.name} was not run: there is no terminal to ask for approval")
             return False
         from kefu.terminal.prompt import InputPrompt
 

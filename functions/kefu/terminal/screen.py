@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kefu.agent.events import Action, Assistant, BudgetExceeded, Observation, SessionEvent
 from kefu.terminal.clean import Cleaner, clean, clipped, one_line
@@ -23,33 +23,6 @@ _LINES = 6
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 
-class Screen(Protocol):
-    """Displays a session."""
-
-    without_tools: bool
-    """Whether all text outside of tags is the answer, so that a pipe gets it as it arrives."""
-
-    def hear(self, event: SessionEvent) -> None:
-        """Display an event. It is called for every event of the session."""
-        ...
-
-    def piece(self, piece: Piece) -> None:
-        """Display a piece of streamed output."""
-        ...
-
-    def asking(self, tool: str, tool_input: str) -> None:
-        """Display the whole input of a tool, before the user is asked for approval."""
-        ...
-
-    def over(self, result: TurnResult) -> None:
-        """Display the result of a turn."""
-        ...
-
-    def say(self, text: str, style: str = "") -> None:
-        """Display a message for the user, on standard error."""
-        ...
-
-
 def styled(text: str, style: str) -> str:
     """The text in a colour of `_STYLES`; unchanged for an unknown style."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style in _STYLES else text
@@ -61,7 +34,7 @@ def colourful(stream: TextIO) -> bool:
 
 
 class Terminal:
-    """The `Screen` for users.
+    """Displays a session to users.
 
     A pipe gets no Markdown and no remark before a tool call, only the text of answers.
     """
@@ -74,6 +47,7 @@ class Terminal:
         self._live = out.isatty()
         self._coloured = colourful(err)
         self.without_tools = False
+        """Whether all text outside of tags is the answer, so that a pipe gets it as it arrives."""
         self._stream: MarkdownStream | PlainStream | None = None
         self._kind = ""
         self._cleaner = Cleaner()
@@ -85,16 +59,23 @@ class Terminal:
         """Whether the cursor is at the start of a line on standard error."""
 
     def say(self, text: str, style: str = "") -> None:
+        """Display a message for the user, on standard error."""
         self._settle()
         self._note(f"{fitted(clean(text), width_of(self._err))}\n", style)
 
+    def warn(self, text: str) -> None:
+        """Display a warning for the user: one line."""
+        self.say(f"kefu: {text}", "yellow")
+
     def piece(self, piece: Piece) -> None:
+        """Display a piece of streamed output."""
         if piece.kind != self._kind:
             self._flush()
             self._kind = piece.kind
         self._show(self._cleaner.feed(piece.text))
 
     def hear(self, event: SessionEvent) -> None:
+        """Display an event. It is called for every event of the session."""
         match event.body:
             case Assistant():
                 self._flush()
@@ -108,12 +89,12 @@ class Terminal:
                 pass  # shown at the end of the turn, or caused by the user
 
     def asking(self, tool: str, tool_input: str) -> None:
-        if (
-            one_line(tool_input, _WIDTH) != tool_input.strip()
-        ):  # else the line of the action shows all of it
+        """Display the whole input before the user is asked, unless the action's line has it."""
+        if one_line(tool_input, _WIDTH) != tool_input.strip():
             self.say(tool_input, "green")
 
     def over(self, result: TurnResult) -> None:
+        """Display the result of a turn."""
         self._settle()
         # The streamed answer is already written, unless its tags were malformed.
         if result.final_text and not self._shown:
@@ -233,7 +214,7 @@ class PlainStream:
 
 
 class JsonScreen:
-    """The `Screen` for `--json`. It never writes to standard output, which is for events."""
+    """Displays a session with `--json`. It never writes to standard output, which is for events."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
@@ -241,6 +222,9 @@ class JsonScreen:
 
     def hear(self, event: SessionEvent) -> None:
         """Does nothing: the events are written to standard output by a sink."""
+
+    def warn(self, text: str) -> None:
+        self.say(f"kefu: {text}")
 
     def piece(self, piece: Piece) -> None:
         """Does nothing: the `assistant` event has the whole text."""
@@ -258,3 +242,6 @@ class JsonScreen:
             self._err.flush()
         except OSError:  # standard error was closed
             return
+
+
+Screen = Terminal | JsonScreen

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kefu.upstream.transport import failure_of, new_client, request_errors
+from kefu.upstream.web_page import WebPage
 
 if TYPE_CHECKING:
     import httpx
@@ -69,15 +69,6 @@ class NotPublic(OSError):
 
 class NoPage(OSError):
     """The response is no page, is too large or came too slowly; the message has the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebPage:
-    status: int
-    type: str
-    body: bytes
-    whole: bool
-    location: str = ""
 
 
 def is_public(address: Address) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kefu.agent.events.envelope import AgentSessionId, EventBody, SessionEvent, new_session_id
+from kefu.agent.events.envelope import EventBody, SessionEvent
 from kefu.agent.events.parts import Estimate, Mode, Run, Tokens, Tried, TurnStatus
 from kefu.agent.events.session_events import (
     Interrupt,
@@ -27,6 +27,7 @@ from kefu.agent.events.step_events import (
     Policy,
 )
 from kefu.agent.events.wire import Log, event_line, read_lines
+from kefu.agent.ids import AgentSessionId, new_session_id
 
 __all__ = [
     "Action",

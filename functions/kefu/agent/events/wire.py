@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast, get_args
 
-from kefu.agent.events.envelope import AgentSessionId, EventBody, SessionEvent
+from kefu.agent.events.envelope import EventBody, SessionEvent
 from kefu.agent.events.fields import from_json, integer, to_json
+from kefu.agent.ids import AgentSessionId
 
 VERSION = 1
 

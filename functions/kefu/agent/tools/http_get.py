@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, urlsplit
 
-from kefu.agent.tools.workplace import FetchedPage, Workplace
+from kefu.agent.tools.workplace import Workplace
 from kefu.errors import ToolFailed
+from kefu.upstream.web_page import WebPage
 
 LIMIT = 256 * 1024
 """Maximum bytes that are read from a page. The loop cuts the result further."""
@@ -48,7 +49,7 @@ def _allowed(parts: SplitResult, port: int, hosts: frozenset[str]) -> bool:
     )
 
 
-def _shown(page: FetchedPage) -> str:
+def _shown(page: WebPage) -> str:
     if not (page.type.startswith("text/") or page.type.endswith(("json", "xml"))):
         return f"[{page.type or 'a body of no known type'}, which is not text]"
     text = page.body.decode("utf-8", "replace")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from random import Random
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -199,6 +203,7 @@ EXTREME = [
     ),
     *("9999999999", "-9999999999", "99999999", "-99999999", "2**4000", "-2**4000", "2**64", "1300"),
 ]
+OPERATORS = ["+", "-", "*", "/", "//", "%", "**"]
 NAMES = [
     "abs",
     "ceil",
@@ -220,7 +225,7 @@ def _larger(smaller: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     operation = st.builds(
         "({}){}({})".format,
         smaller,
-        st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]),
+        st.sampled_from(OPERATORS),
         smaller,
     )
     call = st.builds(
@@ -243,6 +248,63 @@ def test_every_expression_of_extreme_numbers_ends(expressions: list[str]) -> Non
             continue
         assert len(told) <= 1300, expression
         assert told.lstrip("-")[0].isdecimal(), f"{expression} gives {told}"
+
+
+def _hostile(random: Random, depth: int) -> str:
+    if not depth:
+        return random.choice(EXTREME)
+    part = partial(_hostile, random, depth - 1)
+    kind = random.choice(["operation", "operation", "call", "sign"])
+    if kind == "operation":
+        return f"({part()}){random.choice(OPERATORS)}({part()})"
+    if kind == "call":
+        return f"{random.choice(NAMES)}({', '.join(part() for _ in range(random.randint(1, 3)))})"
+    return f"-({part()})"
+
+
+def hostile(count: int) -> Iterator[str]:
+    """Expressions that want much work, also longer ones than allowed. Always the same."""
+    random = Random(22)
+    yield from ("round(7,-9999999)", *SLOW)
+    for _ in range(count - len(SLOW) - 1):
+        yield _hostile(random, random.randint(1, 6))
+
+
+def work(expression: str) -> tuple[int, int]:
+    """The number of calls that the calculation makes, and the bytes that it has at its peak.
+
+    The first bounds the number of operations, the second the size of each number.
+    """
+    calls = 0
+
+    def note(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    sys.setprofile(note)
+    try:
+        with suppress(ToolFailed):
+            calculate(expression)
+    finally:
+        sys.setprofile(None)
+    return calls, tracemalloc.get_traced_memory()[1] - before
+
+
+def test_a_thousand_hostile_expressions_take_bounded_work() -> None:
+    """T22, D1: work is counted, so that a busy machine changes nothing."""
+    tracemalloc.start()
+    try:
+        worked = 0
+        for expression in hostile(1000):
+            calls, peak = work(expression)
+            assert calls <= 3 * LONGEST, expression
+            assert peak <= 1 << 20, expression
+            worked += 1
+        assert worked == 1000
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.text(alphabet="0123456789.+-*/%^()eE, sqrtpilogmax", max_size=60) | st.text(max_size=40))

@@ -1,0 +1,88 @@
+"""Defines the arguments of the commands about learnt pages: `learn`, `find` and `gaps`."""
+
+from __future__ import annotations
+
+import argparse
+
+from kefu.cli.arguments import Commands
+
+EXIT_CODES = """\
+exit codes:
+  0  the file was written
+  1  no page was learnt, or the file could not be written
+  2  wrong usage
+  3  fewer than half of the last run's pages were found, so the old file was kept
+"""
+
+
+def add_learn(commands: Commands) -> None:
+    learn = commands.add_parser(
+        "learn",
+        help="learn the pages of a site, for answers with sources",
+        description="Learn the pages of sites, folders and files, so that answers come from them\n"
+        "and name them. A second run asks a site only for changed pages.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    learn.add_argument(
+        "sources",
+        nargs="*",
+        metavar="SOURCE",
+        help="the address of a site or a part of it, a folder, or a file (.md .mdx .html .txt .pdf "
+        ".docx, or .csv with the columns question and answer); default: KEFU_KNOWLEDGE_SOURCES",
+    )
+    learn.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="site.kefu",
+        help="the file of learnt pages (%(default)s)",
+    )
+    learn.add_argument(
+        "--url",
+        metavar="URL",
+        default="",
+        help="where the pages of a folder lie on the web, for links to them",
+    )
+    learn.add_argument(
+        "--allow-private",
+        action="store_true",
+        help="also read sites on this machine and in its network",
+    )
+    learn.add_argument(
+        "--show", action="store_true", help="print the text that is kept of one page, and stop"
+    )
+
+
+def add_find(commands: Commands) -> None:
+    find = commands.add_parser(
+        "find",
+        help="show the passages that are found for a question",
+        description="Show the passages of the learnt pages that would be given to the model for a "
+        "question, best first, with their scores and the terms that matched.",
+    )
+    find.add_argument("question", nargs="?", help="the visitor's question")
+    find.add_argument(
+        "--file",
+        metavar="FILE",
+        default="",
+        help="the file of learnt pages (default: KEFU_KNOWLEDGE, else site.kefu)",
+    )
+    find.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='read lines such as {"q": "…", "before": [["question", "answer"]]} from standard '
+        "input, and write a line with at most eight passages for each",
+    )
+
+
+def add_gaps(commands: Commands) -> None:
+    gaps = commands.add_parser(
+        "gaps",
+        help="show the questions that the learnt pages did not answer",
+        description="Show the questions of stored chats that the learnt pages did not answer or "
+        "whose answer was rated down, grouped by equal words; then the pages that no answer cited, "
+        "and those that could not be read. It reads the calls of the last 7 days. "
+        "Exit code 1: the pages were learnt more than 3 days ago.",
+    )
+    gaps.add_argument("--csv", action="store_true", help="print the questions alone, as CSV")
