@@ -111,6 +111,7 @@ class KeyPool:
         self._failing_until: dict[Fingerprint, float] = {}
         self.outcomes: dict[Fingerprint, Counter[str]] = {}
         """Number of attempts in this process by key and outcome, for the operator's panel."""
+        self._refused: set[Fingerprint] = set()
         self.replace(secrets)
 
     def replace(self, secrets: Sequence[str]) -> None:
@@ -143,6 +144,17 @@ class KeyPool:
     def count_outcome(self, key: Fingerprint, outcome: str) -> None:
         """Count the outcome of an attempt with this key."""
         self.outcomes.setdefault(key, Counter())[outcome] += 1
+        if outcome == "ok":
+            self._refused.discard(key)
+
+    def mark_refused(self, key: ApiKey) -> None:
+        """Note that the upstream does not accept this key."""
+        self._refused.add(key.fingerprint)
+
+    @property
+    def all_refused(self) -> bool:
+        """Whether the upstream has refused every key, as this process knows from its attempts."""
+        return bool(self.keys) and all(key.fingerprint in self._refused for key in self.keys)
 
     def states(self, cooldowns: Cooldowns, now: float) -> list[KeyState]:
         return [self._state(key, cooldowns, now) for key in self.keys]
@@ -172,6 +184,7 @@ def exhausted(keys: Sequence[ApiKey], cooldowns: Cooldowns, now: float) -> KefuE
     if any(cooldowns[key.fingerprint].reason is Reason.RATE_LIMITED for key in valid):
         return RateLimited(
             "Too many requests right now. Please wait a moment.",
+            limit="keys",
             retry_after=wait,
             should_retry=False,
         )

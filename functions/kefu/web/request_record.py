@@ -8,6 +8,7 @@ from starlette.types import Scope
 
 from kefu.chat.completion import Dialogue
 from kefu.chat.conversation import Report
+from kefu.errors import KefuError, RateLimited
 from kefu.relay.failures import operator_error
 
 
@@ -28,6 +29,12 @@ class Record:
     """Additional fields of the log line."""
     answer_headers: dict[str, str] = field(default_factory=dict)
     """Headers that `Edge` adds to the response, whether it is an answer or an error."""
+
+    def failed(self, error: KefuError) -> None:
+        """Note the error of the response."""
+        self.code = error.code
+        if isinstance(error, RateLimited):
+            self.facts["limit"] = error.limit
 
     def fields(self, ended: float) -> dict[str, object]:
         """Return the fields of the log line, with durations in milliseconds.
@@ -63,6 +70,8 @@ class Record:
         }
         if call.answered_by:
             fields["upstream"] = call.answered_by
+        if call.all_keys_cooling:
+            fields["all_keys_cooling"] = True
         if mistakes := {text for one in call.attempts if (text := operator_error(one.outcome))}:
             fields["misconfigured"] = sorted(mistakes)
         if prompt.window.dropped:
