@@ -110,7 +110,7 @@ HEADERS: Mapping[str, str] = {
     "X-Request-Id": "names the request in the log",
     "X-Session-Id": "the stored chat",
     "X-Session-Token": "gives access to it; use the newest",
-    "X-Upstream": "`primary` or `fallback`, with a [second upstream](models.md#a-second-upstream)",
+    "X-Upstream": "who answered: `primary`, or `fallback`",
     "X-Verification-Pass": "for the next requests, with a bot check",
     "x-should-retry": "`false`: OpenAI's clients shall not repeat the request",
 }
@@ -164,4 +164,3 @@ def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _headers() -> Iterator[tuple[str, ...]]:
     return ((f"`{name}`", HEADERS.get(name, "")) for name in EXPOSED.split(", "))
-

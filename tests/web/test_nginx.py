@@ -38,7 +38,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     key, public = folder / "key.pem", folder / "cert.pem"
     name = ["-subj", "/CN=chat.example.com", "-addext", "subjectAltName=IP:127.0.0.1"]
     kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
-    command = ["openssl", "req", *kind, *name, "-keyout", key, "-out", public]
+    command = ["openssl", "req", *kind, *name, "-keyout", str(key), "-out", str(public)]
     subprocess.run(command, check=True, capture_output=True)
     return key, public
 

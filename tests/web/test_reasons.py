@@ -82,7 +82,7 @@ async def test_f12_one_accepted_key_is_enough_for_health(staged: Staged) -> None
 def test_f12_a_key_that_is_accepted_again_is_no_longer_refused() -> None:
     pool = KeyPool(["a"])
     [key] = pool.keys
-    pool.mark_refused(key)
+    pool.count_outcome(key.fingerprint, "http_401")
     assert pool.all_refused
     pool.count_outcome(key.fingerprint, "ok")
     assert not pool.all_refused

@@ -29,6 +29,9 @@ FAILING_FOR = 30.0
 the cause may be the connection of this one.
 """
 
+_REFUSED = frozenset({"http_401", "http_402", "http_403"})
+"""Outcomes of a key that the upstream does not accept."""
+
 
 def fingerprint(secret: str) -> Fingerprint:
     """The 12 hex digits that identify a key in logs, stores and the panel, in place of the key."""
@@ -144,12 +147,10 @@ class KeyPool:
     def count_outcome(self, key: Fingerprint, outcome: str) -> None:
         """Count the outcome of an attempt with this key."""
         self.outcomes.setdefault(key, Counter())[outcome] += 1
-        if outcome == "ok":
+        if outcome in _REFUSED:
+            self._refused.add(key)
+        elif outcome == "ok":
             self._refused.discard(key)
-
-    def mark_refused(self, key: ApiKey) -> None:
-        """Note that the upstream does not accept this key."""
-        self._refused.add(key.fingerprint)
 
     @property
     def all_refused(self) -> bool:

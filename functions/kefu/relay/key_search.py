@@ -15,7 +15,7 @@ from kefu.errors import GatewayTimeout, KefuError
 from kefu.relay.attempt import Provider, RunningAttempt
 from kefu.relay.completion_stream import Call, Clock, Opened
 from kefu.relay.failures import SILENT, Failed, verdict_on
-from kefu.relay.key_pool import ApiKey, CooldownStore, Reason, exhausted
+from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
 from kefu.relay.options import RelayOptions
 from kefu.relay.response import Stream
 from kefu.relay.schedule import AT_ONCE, ask_at, deadline
@@ -168,8 +168,6 @@ class KeySearch:
             self.answered.clear()
         if verdict.cooldown:
             await parts.cooldowns.cool(attempt.key.fingerprint, verdict.cooldown)
-            if verdict.cooldown.reason is Reason.INVALID:
-                attempt.provider.pool.mark_refused(attempt.key)
         if verdict.misconfigured:
             self._misconfigured.append(attempt.provider)
         if verdict.is_final:

@@ -44,7 +44,9 @@ class _Text(logging.Formatter):
         if "duration_ms" in fields:
             failed = fields.get("code") != "ok" or "misconfigured" in fields
             names = _SHOWN + _SHOWN_OF_FAILURES * failed
-            text += "".join(f"  {name}={_short(fields[name])}" for name in names if fields.get(name))
+            text += "".join(
+                f"  {name}={_short(fields[name])}" for name in names if fields.get(name)
+            )
         # Control characters such as ESC could control the terminal.
         return self._redact(re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", text))
 

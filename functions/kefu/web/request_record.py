@@ -68,22 +68,19 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        if call.answered_by:
-            fields["upstream"] = call.answered_by
-        if call.all_keys_cooling:
-            fields["all_keys_cooling"] = True
-        if mistakes := {text for one in call.attempts if (text := operator_error(one.outcome))}:
-            fields["misconfigured"] = sorted(mistakes)
-        if prompt.window.dropped:
-            fields["trimmed_because"] = prompt.window.reasons
-        if prompt.window.over_budget:
-            fields["over_budget"] = True
-        if prompt.window.fallback:
-            fields["no_summary"] = prompt.window.fallback
+        mistakes = {text for one in call.attempts if (text := operator_error(one.outcome))}
+        optional: dict[str, object] = {
+            "upstream": call.answered_by,
+            "all_keys_cooling": call.all_keys_cooling,
+            "misconfigured": sorted(mistakes),
+            "trimmed_because": prompt.window.dropped and prompt.window.reasons,
+            "over_budget": prompt.window.over_budget,
+            "no_summary": prompt.window.fallback,
+            "finish_reason": call.completion.finish_reason,
+        }
+        fields |= {name: value for name, value in optional.items() if value}
         if call.first_event_at is not None:
             fields["ttft_ms"] = _ms(call.first_event_at - self.started)
-        if call.completion.finish_reason:
-            fields["finish_reason"] = call.completion.finish_reason
         if dialogue.sources:
             fields |= dialogue.sources.counts()
         if prompt.client_system_dropped:

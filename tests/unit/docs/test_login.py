@@ -1,0 +1,38 @@
+"""docs/login.md: the tokens that its two functions sign are accepted."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kefu.auth.identity import Identities
+from tests.unit.docs.pages import ROOT, blocks
+
+PAGE = ROOT / "docs/login.md"
+SECRET = "s" * 64
+
+
+async def check(token: str) -> None:
+    visitor = await Identities((SECRET,), "kefu").visitor(token)
+    assert (visitor.name, visitor.profile) == ("42", {"name": "Ann 安"})
+
+
+async def test_the_token_of_the_python_function_is_accepted() -> None:
+    names: dict[str, Any] = {}
+    [source] = blocks(PAGE, "python")
+    exec(compile(source, "login.md", "exec"), names)
+    await check(names["chat_token"]("42", "Ann 安", SECRET))
+
+
+async def test_the_token_of_the_node_function_is_accepted(tmp_path: Path) -> None:
+    if (node := shutil.which("node")) is None:
+        pytest.skip("Node.js is not installed: https://nodejs.org")
+    source = blocks(PAGE, "js")[0]
+    file = tmp_path / "token.mjs"
+    file.write_text(f'{source}\nconsole.log(chatToken("42", "Ann 安", "{SECRET}"));\n')
+    ran = subprocess.run([node, file], capture_output=True, text=True, check=True)
+    await check(ran.stdout.strip())
