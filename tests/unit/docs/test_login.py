@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,23 +17,23 @@ PAGE = ROOT / "docs/login.md"
 SECRET = "s" * 64
 
 
-async def check(token: str) -> None:
-    visitor = await Identities((SECRET,), "kefu").visitor(token)
+def check(token: str) -> None:
+    visitor = asyncio.run(Identities((SECRET,), "kefu").visitor(token))
     assert (visitor.name, visitor.profile) == ("42", {"name": "Ann 安"})
 
 
-async def test_the_token_of_the_python_function_is_accepted() -> None:
+def test_the_token_of_the_python_function_is_accepted() -> None:
     names: dict[str, Any] = {}
     [source] = blocks(PAGE, "python")
     exec(compile(source, "login.md", "exec"), names)
-    await check(names["chat_token"]("42", "Ann 安", SECRET))
+    check(names["chat_token"]("42", "Ann 安", SECRET))
 
 
-async def test_the_token_of_the_node_function_is_accepted(tmp_path: Path) -> None:
+def test_the_token_of_the_node_function_is_accepted(tmp_path: Path) -> None:
     if (node := shutil.which("node")) is None:
         pytest.skip("Node.js is not installed: https://nodejs.org")
     source = blocks(PAGE, "js")[0]
     file = tmp_path / "token.mjs"
     file.write_text(f'{source}\nconsole.log(chatToken("42", "Ann 安", "{SECRET}"));\n')
     ran = subprocess.run([node, file], capture_output=True, text=True, check=True)
-    await check(ran.stdout.strip())
+    check(ran.stdout.strip())
