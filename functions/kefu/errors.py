@@ -180,11 +180,11 @@ class RateLimited(KefuError):
         self,
         message: str,
         *,
-        limit: str,
+        limit: str = "budget",
         retry_after: int | None = None,
         should_retry: bool | None = None,
     ) -> None:
-        """`limit` names the limit that was reached, for the log: `address`, `keys`, …"""
+        """`limit` names the limit that was reached, for the log; by default, the day's budget."""
         super().__init__(message, retry_after=retry_after, should_retry=should_retry)
         self.limit = limit
 

@@ -121,4 +121,7 @@ async def test_c10_behind_nginx_each_visitor_has_a_limit(staged: Staged, tmp_pat
                     f"{url}/api/chat", json=conversation("Hello?"), headers=forged
                 )
                 statuses.append(answer.status_code)
+        async with visitor(tmp_path) as client:
+            closed = await client.get(f"{url}/v1/models")
     assert statuses == [200, 429, 200]
+    assert closed.status_code == 404

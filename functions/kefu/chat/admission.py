@@ -25,6 +25,9 @@ CHECKS_AT_ONCE = 2
 provider.
 """
 
+_NAMES = {"ip": "address", "session": "chat"}
+"""Names of limits for the log, where they are not the kind of the bucket."""
+
 WRONG_KEYS = Rate(10, 600)
 """Wrong keys of one address; after these it gets 429 in place of 401."""
 
@@ -87,9 +90,9 @@ class Admission:
         """
         ip = network_of(ip)
         if self._checking[ip] >= CHECKS_AT_ONCE:
-            raise RateLimited(_BUSY, limit="bot checks", retry_after=1)
+            raise RateLimited(_BUSY, limit="check", retry_after=1)
         with _counted(self._checking, ip):
-            await self._take("bot checks", f"check:{ip}", CHECKS)
+            await self._take(f"check:{ip}", CHECKS)
             yield
 
     async def admit_address(self, ip: str) -> None:
@@ -98,40 +101,42 @@ class Admission:
         Callers check the address, then the session, then the site. A refused request is not counted
         by the later limits.
         """
-        await self._take("address", f"ip:{network_of(ip)}", self._allowance.per_ip)
+        await self._take(f"ip:{network_of(ip)}", self._allowance.per_ip)
 
     async def admit_client(self, name: str) -> None:
         """Count one request of a client of `/v1`, in place of its address. Raises RateLimited."""
-        await self._take("client", f"client:{name}", self._allowance.per_client)
+        await self._take(f"client:{name}", self._allowance.per_client)
 
     async def admit_wrong_key(self, ip: str) -> None:
         """Count a wrong key of an address. Raises RateLimited."""
-        await self._take("wrong keys", f"wrong key:{network_of(ip)}", WRONG_KEYS)
+        await self._take(f"wrong key:{network_of(ip)}", WRONG_KEYS)
 
     async def admit_session(self, session: str) -> None:
         """Count one message in the rate limit of its stored chat. Raises RateLimited.
 
         Callers check the session token before.
         """
-        await self._take("chat", f"session:{session}", self._allowance.per_session)
+        await self._take(f"session:{session}", self._allowance.per_session)
 
     async def admit_site(self) -> None:
         """Count one request in the rate limit of the whole site. Raises RateLimited."""
-        await self._take("site", "site", self._allowance.site)
+        await self._take("site", self._allowance.site)
 
     async def admit_reader(self, session: str) -> None:
         """Count one read of a stored chat, separately from its messages. Raises RateLimited."""
-        await self._take("reads of the chat", f"reader:{session}", self._allowance.per_session)
+        await self._take(f"reader:{session}", self._allowance.per_session)
 
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.
 
         Each of these requests writes a log line, so their number is limited, too.
         """
-        await self._take("notes of the address", f"note:{network_of(ip)}", self._allowance.per_ip)
+        await self._take(f"note:{network_of(ip)}", self._allowance.per_ip)
 
-    async def _take(self, limit: str, bucket: str, rate: Rate | None) -> None:
+    async def _take(self, bucket: str, rate: Rate | None) -> None:
         if rate and (wait := await self._store.take(bucket, rate)) > 0:
+            kind = bucket.partition(":")[0]
+            limit = _NAMES.get(kind, kind)
             raise RateLimited(_BUSY, limit=limit, retry_after=max(1, ceil(wait)))
 
     async def reserve(self, tokens: int) -> Reservation | None:
@@ -154,8 +159,7 @@ class Admission:
             midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0)
             wait = ceil((midnight - today).total_seconds())
             message = "The budget for today is spent. Please come back tomorrow."
-            wait = max(1, wait)
-            raise RateLimited(message, limit="budget", retry_after=wait, should_retry=False)
+            raise RateLimited(message, retry_after=max(1, wait), should_retry=False)
         return Reservation(budget, tokens)
 
     @asynccontextmanager
