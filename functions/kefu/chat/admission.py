@@ -17,6 +17,8 @@ from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
 from kefu.relay.completion_stream import Clock
 
 _BUSY = "Too many requests right now. Please wait a moment."
+_NAMES = {"ip": "address", "session": "chat"}
+"""Names of limits for the log, where they are not the kind of the bucket."""
 
 CHECKS = Rate(10, 60)
 """Bot checks of one IP address. Each check is a request to the provider, even for a bad token."""
@@ -24,9 +26,6 @@ CHECKS_AT_ONCE = 2
 """Concurrent bot checks of one IP address, so that one address cannot use up the connections to the
 provider.
 """
-
-_NAMES = {"ip": "address", "session": "chat"}
-"""Names of limits for the log, where they are not the kind of the bucket."""
 
 WRONG_KEYS = Rate(10, 600)
 """Wrong keys of one address; after these it gets 429 in place of 401."""
