@@ -118,7 +118,7 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser nginx ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 browser:
@@ -129,6 +129,13 @@ ifeq ($(CHROMIUM),)
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium
 endif
 
+peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with
+
+bench: setup ## measure; figures go to benchmarks/results/
+	$(BIN)/python -m benchmarks $(ARGS)
+
+parts: nginx
+
 nginx:
 	@if ! PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null; then \
 	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
@@ -136,10 +143,7 @@ nginx:
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx; \
 	fi
 
-peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with
-
-bench: setup ## measure; figures go to benchmarks/results/
-	$(BIN)/python -m benchmarks $(ARGS)
+.PHONY: nginx
 
 format: setup ## put every file into its form, mend what can be mended
 	$(BIN)/ruff check --fix --quiet
@@ -153,4 +157,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test parts browser nginx peers bench format docs lock
+.PHONY: help setup run chat package check test parts browser peers bench format docs lock
