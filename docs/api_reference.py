@@ -77,6 +77,9 @@ TAIL = """\
 | `secret_not_read` | a secret could not be read from AWS |
 | `store_failed` | the store cannot be read or written |"""
 
+SETTINGS = {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9"}
+"""By default, chats are stored and `/v1` is served."""
+
 PAGES = {
     "/contact": "contact.md#the-requests-of-the-form",
     "/feedback": "sessions.md#ratings",
@@ -125,14 +128,9 @@ def api_page() -> str:
 
 
 def _document() -> dict[str, Any]:
-    settings = {
-        "KEFU_UPSTREAM_URL": "http://127.0.0.1:9",
-        "KEFU_SESSIONS": "true",
-        "KEFU_OPENAI_API": "true",
-    }
     # A kefu.toml of the current folder would be read, too.
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        document: dict[str, Any] = build(load(settings)).app.openapi()
+        document: dict[str, Any] = build(load(SETTINGS)).app.openapi()
     return document
 
 
