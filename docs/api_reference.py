@@ -82,6 +82,7 @@ SETTINGS = {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9"}
 
 PAGES = {
     "/contact": "contact.md#the-requests-of-the-form",
+    "/person": "contact.md",
     "/feedback": "sessions.md#ratings",
     "/api/chat": "sessions.md#sending-a-message",
     "/api/sessions/": "sessions.md#reading-exporting-and-deleting",
@@ -97,6 +98,7 @@ MEANINGS: Mapping[str, str] = {
     "session_id": "of an earlier answer; absent: a new chat",
     "config_id": "a [preset](sessions.md#presets), for a new chat",
     "profile": "texts about the visitor, for the hook `user_profile`",
+    "again": "the `client_message_id` of an earlier message of the chat, whose answer is replaced",
     "client_message_id": "a UUID of yours: for retries, `cancel` and `feedback`",
     "temperature": "0 to 2; unset: the service's",
     "max_tokens": "the longest answer, up to the service's own limit",
