@@ -144,6 +144,17 @@ peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `
 bench: setup ## measure; figures go to benchmarks/results/
 	$(BIN)/python -m benchmarks $(ARGS)
 
+parts: nginx
+
+nginx:
+	@if ! PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null; then \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
+	    { echo "A test needs nginx. Please install it, on Debian: apt-get install nginx" >&2; exit 1; }; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx; \
+	fi
+
+.PHONY: nginx
+
 format: setup ## put every file into its form, mend what can be mended
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet

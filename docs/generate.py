@@ -18,6 +18,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from api_reference import api_page
 from event_reference import events_page
 from kefu.__main__ import parser
 from kefu.settings import SECTIONS
@@ -144,6 +145,7 @@ def template() -> str:
 
 
 MADE = {
+    "docs/api.md": (api_page, "is out of date"),
     "docs/cli.md": (cli_page, "is out of date"),
     "docs/events.md": (events_page, "is out of date"),
     "docs/settings.md": (settings_page, "is out of date"),

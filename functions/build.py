@@ -214,7 +214,7 @@ def check_settings(settings: Path) -> None:
         "KEFU_COUNTER": "calibrated",
     }
     model = tomllib.loads(settings.read_text(encoding="utf-8")).get("model")
-    if isinstance(model, dict) and "fallback" in model:
+    if isinstance(model, dict) and model.get("fallback"):  # `kefu init` writes an empty table
         environment["KEFU_FALLBACK_API_KEYS"] = "ssm:/kefu/fallback-keys"
     child = subprocess.run(
         [sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=False

@@ -176,6 +176,18 @@ class RateLimited(KefuError):
     type = "rate_limit_error"
     retryable = True
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str = "budget",
+        retry_after: int | None = None,
+        should_retry: bool | None = None,
+    ) -> None:
+        """`limit` names the limit that was reached, for the log; by default, the day's budget."""
+        super().__init__(message, retry_after=retry_after, should_retry=should_retry)
+        self.limit = limit
+
 
 class HeadersTooLarge(KefuError):
     status = 431

@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from kefu.settings import Settings, load
-from kefu.settings.example import value_of
+from kefu.settings.example import example, value_of
 from kefu.settings.loading import key_of
 from tests.template.test_build import build
 
@@ -129,6 +129,13 @@ def test_without_a_kefu_toml_the_defaults_hold(site: Path, monkeypatch: pytest.M
 )
 def test_a_kefu_toml_with_which_the_function_starts_is_built(site: Path, text: str) -> None:
     packed(site, text)
+    build.check_settings(site / "package/kefu.toml")
+
+
+def test_the_file_of_kefu_init_is_packed_as_it_is(site: Path) -> None:
+    """Its empty `[model.fallback]` stopped the build, as docs/aws/deploy.md describes it."""
+    (site / "kefu.toml").write_text(example(), encoding="utf-8")
+    build.add_settings(site / "kefu.toml", site / "package")
     build.check_settings(site / "package/kefu.toml")
 
 

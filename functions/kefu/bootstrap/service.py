@@ -239,6 +239,7 @@ def _health(model: ChosenModel, chats: _Chats) -> Health:
         capacity.prefetch()
     return health_of(
         keys=has_keys,
+        keys_refused=all(pool.all_refused for pool in chats.relay.pools),
         model=model.name,
         upstream=model.kind,
         notice="" if has_keys and model.kind == "remote" else model.notice,

@@ -17,6 +17,8 @@ from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
 from kefu.relay.completion_stream import Clock
 
 _BUSY = "Too many requests right now. Please wait a moment."
+_NAMES = {"ip": "address", "session": "chat"}
+"""Names of limits for the log, where they are not the kind of the bucket."""
 
 CHECKS = Rate(10, 60)
 """Bot checks of one IP address. Each check is a request to the provider, even for a bad token."""
@@ -74,7 +76,7 @@ class Admission:
         if self.closed or self._running.total() >= allowed.streams:
             raise UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
         if allowed.streams_per_ip and self._running[ip] >= allowed.streams_per_ip:
-            raise RateLimited(_BUSY, retry_after=1)
+            raise RateLimited(_BUSY, limit="answers of the address", retry_after=1)
         with _counted(self._running, ip):
             yield
 
@@ -87,7 +89,7 @@ class Admission:
         """
         ip = network_of(ip)
         if self._checking[ip] >= CHECKS_AT_ONCE:
-            raise RateLimited(_BUSY, retry_after=1)
+            raise RateLimited(_BUSY, limit="check", retry_after=1)
         with _counted(self._checking, ip):
             await self._take(f"check:{ip}", CHECKS)
             yield
@@ -132,7 +134,9 @@ class Admission:
 
     async def _take(self, bucket: str, rate: Rate | None) -> None:
         if rate and (wait := await self._store.take(bucket, rate)) > 0:
-            raise RateLimited(_BUSY, retry_after=max(1, ceil(wait)))
+            kind = bucket.partition(":")[0]
+            limit = _NAMES.get(kind, kind)
+            raise RateLimited(_BUSY, limit=limit, retry_after=max(1, ceil(wait)))
 
     async def reserve(self, tokens: int) -> Reservation | None:
         """Reserve `tokens` of today's budget; None when there is no budget.

@@ -208,7 +208,7 @@ def _outcome(error: Exception) -> str:
 def _broken(error: Exception) -> KefuError:
     """The error for the client when an answer fails after its first content."""
     if isinstance(error, InBandError) and error.status == 429:
-        return RateLimited("The AI service is overloaded.")
+        return RateLimited("The AI service is overloaded.", limit="keys")
     if isinstance(error, InBandError) and error.status == 504:
         return GatewayTimeout(SILENT)
     return UpstreamUnavailable(CUT)

@@ -109,6 +109,10 @@ def verdict_on(failed: Failed, *, now: float, cooldown: float) -> Verdict:
 
 def operator_error(outcome: str) -> str:
     """The mistake in the settings, for an outcome that only the operator can mend; else empty."""
+    if outcome in ("http_401", "http_403"):
+        return "the upstream refuses an API key"
+    if outcome == "http_402":
+        return "the upstream wants a payment for an API key"
     if outcome == "http_404":
         return "the upstream does not know this model, or its URL is wrong"
     if outcome == "certificate":
@@ -119,7 +123,8 @@ def operator_error(outcome: str) -> str:
 
 
 def _limited() -> RateLimited:
-    return RateLimited("Too many requests right now. Please wait a moment.", retry_after=1)
+    message = "Too many requests right now. Please wait a moment."
+    return RateLimited(message, limit="keys", retry_after=1)
 
 
 def _unavailable(retry_after: int | None = None) -> UpstreamUnavailable:

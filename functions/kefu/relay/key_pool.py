@@ -29,6 +29,9 @@ FAILING_FOR = 30.0
 the cause may be the connection of this one.
 """
 
+_REFUSED = frozenset({"http_401", "http_402", "http_403"})
+"""Outcomes of a key that the upstream does not accept."""
+
 
 def fingerprint(secret: str) -> Fingerprint:
     """The 12 hex digits that identify a key in logs, stores and the panel, in place of the key."""
@@ -111,6 +114,7 @@ class KeyPool:
         self._failing_until: dict[Fingerprint, float] = {}
         self.outcomes: dict[Fingerprint, Counter[str]] = {}
         """Number of attempts in this process by key and outcome, for the operator's panel."""
+        self._refused: set[Fingerprint] = set()
         self.replace(secrets)
 
     def replace(self, secrets: Sequence[str]) -> None:
@@ -143,6 +147,15 @@ class KeyPool:
     def count_outcome(self, key: Fingerprint, outcome: str) -> None:
         """Count the outcome of an attempt with this key."""
         self.outcomes.setdefault(key, Counter())[outcome] += 1
+        if outcome in _REFUSED:
+            self._refused.add(key)
+        elif outcome == "ok":
+            self._refused.discard(key)
+
+    @property
+    def all_refused(self) -> bool:
+        """Whether the upstream has refused every key, as this process knows from its attempts."""
+        return bool(self.keys) and all(key.fingerprint in self._refused for key in self.keys)
 
     def states(self, cooldowns: Cooldowns, now: float) -> list[KeyState]:
         return [self._state(key, cooldowns, now) for key in self.keys]
@@ -172,6 +185,7 @@ def exhausted(keys: Sequence[ApiKey], cooldowns: Cooldowns, now: float) -> KefuE
     if any(cooldowns[key.fingerprint].reason is Reason.RATE_LIMITED for key in valid):
         return RateLimited(
             "Too many requests right now. Please wait a moment.",
+            limit="keys",
             retry_after=wait,
             should_retry=False,
         )

@@ -70,7 +70,8 @@ class LimitSettings(Section):
         30,
         "limits.per_address_per_minute",
         "KEFU_IP_REQUESTS_PER_MINUTE",
-        "Chats that one address may start in a minute. 0: no limit.",
+        "Chats that one address may start: so many at once, then one every 60/N seconds. "
+        "0: no limit.",
         ge=0,
     )
     site_requests_per_minute: int | None = setting(

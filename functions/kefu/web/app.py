@@ -142,7 +142,7 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
 async def _kefu_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, KefuError):
         raise error
-    record_of(request.scope).code = error.code
+    record_of(request.scope).failed(error)
     return error_response(error)
 
 

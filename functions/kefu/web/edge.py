@@ -33,7 +33,7 @@ _OF_THE_PROCESS = ("/health", "/ready")
 _ADMIN = "/admin"
 """The path of the operator's panel. It gets no CORS headers, so other origins cannot read it."""
 
-_EXPOSED = (
+EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
     "X-Upstream, X-Verification-Pass, x-should-retry"
 )
@@ -178,7 +178,7 @@ class Edge:
             headers.add_vary_header("Origin")
         if origin is not None:
             headers["Access-Control-Allow-Origin"] = origin if guarded else "*"
-            headers["Access-Control-Expose-Headers"] = _EXPOSED
+            headers["Access-Control-Expose-Headers"] = EXPOSED
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str | None:

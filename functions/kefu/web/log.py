@@ -27,7 +27,8 @@ linear."""
 Redact = Callable[[str], str]
 
 
-_SHOWN = ("method", "path", "status", "code", "origin", "duration_ms", "ttft_ms", "tokens")
+_SHOWN = ("method", "path", "status", "code", "duration_ms", "ttft_ms", "tokens", "bot_check")
+_SHOWN_OF_FAILURES = ("origin", "limit", "refused", "keys", "all_keys_cooling", "misconfigured")
 
 
 class _Text(logging.Formatter):
@@ -41,9 +42,17 @@ class _Text(logging.Formatter):
         fields = vars(record)
         text = super().format(record)
         if "duration_ms" in fields:
-            text += "".join(f"  {name}={fields[name]}" for name in _SHOWN if fields.get(name))
+            failed = fields.get("code") != "ok" or "misconfigured" in fields
+            names = _SHOWN + _SHOWN_OF_FAILURES * failed
+            text += "".join(
+                f"  {name}={_short(fields[name])}" for name in names if fields.get(name)
+            )
         # Control characters such as ESC could control the terminal.
         return self._redact(re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", " ", text))
+
+
+def _short(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 class RequestLog:

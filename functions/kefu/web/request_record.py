@@ -8,6 +8,7 @@ from starlette.types import Scope
 
 from kefu.chat.completion import Dialogue
 from kefu.chat.conversation import Report
+from kefu.errors import KefuError, RateLimited
 from kefu.relay.failures import operator_error
 
 
@@ -28,6 +29,12 @@ class Record:
     """Additional fields of the log line."""
     answer_headers: dict[str, str] = field(default_factory=dict)
     """Headers that `Edge` adds to the response, whether it is an answer or an error."""
+
+    def failed(self, error: KefuError) -> None:
+        """Note the error of the response."""
+        self.code = error.code
+        if isinstance(error, RateLimited):
+            self.facts["limit"] = error.limit
 
     def fields(self, ended: float) -> dict[str, object]:
         """Return the fields of the log line, with durations in milliseconds.
@@ -61,20 +68,19 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        if call.answered_by:
-            fields["upstream"] = call.answered_by
-        if mistakes := {text for one in call.attempts if (text := operator_error(one.outcome))}:
-            fields["misconfigured"] = sorted(mistakes)
-        if prompt.window.dropped:
-            fields["trimmed_because"] = prompt.window.reasons
-        if prompt.window.over_budget:
-            fields["over_budget"] = True
-        if prompt.window.fallback:
-            fields["no_summary"] = prompt.window.fallback
+        mistakes = {text for one in call.attempts if (text := operator_error(one.outcome))}
+        optional: dict[str, object] = {
+            "upstream": call.answered_by,
+            "all_keys_cooling": call.all_keys_cooling,
+            "misconfigured": sorted(mistakes),
+            "trimmed_because": prompt.window.dropped and prompt.window.reasons,
+            "over_budget": prompt.window.over_budget,
+            "no_summary": prompt.window.fallback,
+            "finish_reason": call.completion.finish_reason,
+        }
+        fields |= {name: value for name, value in optional.items() if value}
         if call.first_event_at is not None:
             fields["ttft_ms"] = _ms(call.first_event_at - self.started)
-        if call.completion.finish_reason:
-            fields["finish_reason"] = call.completion.finish_reason
         if dialogue.sources:
             fields |= dialogue.sources.counts()
         if prompt.client_system_dropped:

@@ -16,7 +16,7 @@ ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64
 UpstreamKind = Literal["local-model", "scripted", "remote"]
 """The kind of upstream that generates the answers."""
 
-DegradedReason = Literal["", "no_api_key", "store_full"]
+DegradedReason = Literal["", "no_api_key", "keys_refused", "store_full"]
 """Why the service is degraded."""
 
 SessionName = Annotated[str, StringConstraints(max_length=64)]

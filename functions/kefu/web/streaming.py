@@ -80,7 +80,7 @@ class ChatResponse(Response):
         except ClientGone:
             record.code = "client_gone"
         except KefuError as error:
-            record.code = error.code
+            record.failed(error)
             if self._has_head:
                 await send({"type": "http.response.body", "body": error_event(error)})
             else:

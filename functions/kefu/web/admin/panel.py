@@ -92,5 +92,7 @@ class Panel:
     async def _failed(self, address: str) -> None:
         wait = await self.limits.take(f"admin:{network_of(address)}", FAILURES)
         if wait > 0:
-            raise RateLimited("Too many wrong tokens.", retry_after=max(1, ceil(wait)))
+            raise RateLimited(
+                "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))
+            )
         raise Unauthorized(_WANTED)

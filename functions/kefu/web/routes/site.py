@@ -114,6 +114,7 @@ class KnowledgeFacts(Protocol):
 def health_of(
     *,
     keys: bool,
+    keys_refused: bool,
     model: str,
     upstream: UpstreamKind,
     notice: str,
@@ -122,7 +123,9 @@ def health_of(
     pages: KnowledgeFacts | None = None,
 ) -> Health:
     """`full`: the store has no space for new chats. `pages`: None without learnt pages."""
-    reason: DegradedReason = "no_api_key" if not keys else "store_full" if full else ""
+    reason: DegradedReason = "store_full" if full else ""
+    if not keys or keys_refused:
+        reason = "keys_refused" if keys else "no_api_key"
     health: Health = {
         "status": "degraded" if reason else "ok",
         "reason": reason,
