@@ -77,7 +77,10 @@ class HandOff:
         self._log = log
 
     async def submit(self, session: Session, filled: FilledForm) -> None:
-        """Store a request; its chat waits for a person. Raises InvalidRequest, UpstreamUnavailable."""
+        """Store a request. Its chat waits for a person.
+
+        Raises InvalidRequest, UpstreamUnavailable.
+        """
         self._check(filled)
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}

@@ -1,7 +1,7 @@
 """Reads the stored messages that are sent to the model as history.
 
-They are complete turns with the status `ok`, lines of operators, and the visitor's messages to them,
-in the order of their ids.
+They are complete turns with the status `ok`, lines of operators, and the visitor's messages to
+them, in the order of their ids.
 """
 
 from __future__ import annotations
