@@ -170,13 +170,13 @@ async def test_h4_only_operators_take_over_and_only_owners_read_lines(staged: St
     url = f"{running.url}/admin/api/sessions/{visitor.session_id}"
     body = {"state": "bot", "operator": NAME}
     line = {"client_message_id": new_id(), "operator": NAME, "text": "x"}
-    with httpx.Client(timeout=30) as stranger:
+    async with httpx.AsyncClient(timeout=30) as stranger:
         for rest, sent in (("/state", body), ("/lines", line)):
-            assert stranger.post(url + rest, json=sent).status_code == 401
+            assert (await stranger.post(url + rest, json=sent)).status_code == 401
             tokens = {"Authorization": f"Bearer {TOKEN}"}
-            wrong = stranger.post(url + rest, content=json.dumps(sent), headers=tokens)
+            wrong = await stranger.post(url + rest, content=json.dumps(sent), headers=tokens)
             assert wrong.status_code == 415  # such as a form of another site would send
-        assert stranger.get(f"{url}/talk").status_code == 401
+        assert (await stranger.get(f"{url}/talk")).status_code == 401
     thief = Visitor(running)
     thief.session_id, thief.token = visitor.session_id, "1.x"
     assert (await thief.look("/person")).status_code == 404

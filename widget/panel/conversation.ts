@@ -4,7 +4,7 @@ import { type Around, callCard, cost } from "./call.ts";
 import { copyButton } from "./copy.ts";
 import { button, el } from "./dom.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
-import { moment, money, t, whole } from "./texts.ts";
+import { isolated, moment, money, t, whole } from "./texts.ts";
 import type { About, Call, Message, Whole } from "./types.ts";
 
 export interface Acts {
@@ -146,7 +146,7 @@ function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
 
 function bubble(message: Message): HTMLElement {
   const { id, role, content, status, created_at, rating, operator } = message;
-  const who = role === "user" ? t.visitor : operator || t.assistant;
+  const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   const marks = [rating === "up" ? "👍" : rating === "down" ? "👎" : ""].filter(Boolean);
   return el(

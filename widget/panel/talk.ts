@@ -2,7 +2,7 @@
 
 import { uuid } from "../src/uuid.ts";
 import { button, el } from "./dom.ts";
-import { moment, t } from "./texts.ts";
+import { isolated, moment, t } from "./texts.ts";
 import type { Attendance, Message, Whole } from "./types.ts";
 
 const POLL_MS = 3_000;
@@ -159,7 +159,7 @@ class TalkBar {
 
 function sentence({ state, operator, since }: Attendance): string {
   if (state === "waiting") return t.waitsSince(moment(since));
-  if (state === "person") return t.hasSince(operator, moment(since));
-  if (state === "closed") return t.closedAt(operator, moment(since));
+  if (state === "person") return t.hasSince(isolated(operator), moment(since));
+  if (state === "closed") return t.closedAt(isolated(operator), moment(since));
   return t.modelAnswers;
 }

@@ -339,6 +339,11 @@ export const isChinese = /^zh\b/i.test(navigator.language);
 export const t: Texts = isChinese ? zh : en;
 const locale = isChinese ? "zh-CN" : "en";
 
+/** A name inside a sentence, which may be of another direction: U+2068 and U+2069. */
+export function isolated(name: string): string {
+  return `\u2068${name}\u2069`;
+}
+
 export function whole(n: number): string {
   return new Intl.NumberFormat(locale).format(n);
 }
