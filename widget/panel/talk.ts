@@ -42,8 +42,8 @@ class TalkBar {
     this.#shown = shown;
     this.#known = new Set(messages.map(({ id }) => id));
     this.#attendance = session.attendance ?? { state: "bot", operator: "", since: 0 };
-    const label = { class: "talk", "aria-label": t.person };
-    this.node = el("section", label, this.#line, this.#controls, this.#alert);
+    const label = { class: "talk", role: "region", "aria-label": t.person };
+    this.node = el("div", label, this.#line, this.#controls, this.#alert);
     this.#draw();
     setTimeout(() => void this.#poll(), POLL_MS);
   }
