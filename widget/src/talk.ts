@@ -42,6 +42,8 @@ export default function talk(
   let activeAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isAsking = false;
+  /** Changes when the chat does: answers to requests of the former one are ignored. */
+  let round = 0;
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
   const isSeen = (): boolean => !!panel && !panel.hidden && !document.hidden;
@@ -87,9 +89,11 @@ export default function talk(
     clearTimeout(timer);
     if (isAsking) return;
     isAsking = true;
+    const asked = round;
     const response = await chat?.request(`/person${newest ? `?after=${newest}` : ""}`);
     const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
     isAsking = false;
+    if (asked !== round) return;
     const next = own(body, "state");
     if (next) {
       failures = 0;
@@ -112,6 +116,7 @@ export default function talk(
     new MutationObserver(() => {
       if (log.querySelector(".turn")) return;
       newest = 0;
+      round += 1;
       enter("bot", "");
     }).observe(log, { childList: true });
   }
