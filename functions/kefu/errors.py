@@ -13,6 +13,7 @@ KefuError
 ├── MethodNotAllowed        405
 ├── BodyTimeout             408  the body did not arrive completely in time
 ├── SessionBusy             409  the same message is being answered by another request
+├── WrongState              409  the state of a chat does not allow what an operator wants
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
@@ -136,6 +137,14 @@ class SessionBusy(KefuError):
     code = "session_busy"
     type = "invalid_request_error"
     retryable = True
+
+
+class WrongState(KefuError):
+    """Another operator has the chat, or none has it."""
+
+    status = 409
+    code = "wrong_state"
+    type = "invalid_request_error"
 
 
 class AnswerCancelled(KefuError):

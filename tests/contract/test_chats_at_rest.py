@@ -16,6 +16,7 @@ import boto3
 import pytest
 
 from kefu.sessions.model import NewMessage, Retention, Sessions, TurnOutcome
+from kefu.sessions.people import Attendance, Line
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.sessions import SqliteSessions
@@ -54,7 +55,7 @@ async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
-    """In every place there is: title, texts, client id, requests, responses, errors, summary."""
+    """In every place: title, texts, client id, requests, responses, errors, summary, line."""
     session = new(ONE, clock.now, f"title {CANARY}")
     begun = await sessions.begin(
         session, NewMessage(f"{CANARY} {NOISE}", f"id {CANARY}"), clock.now
@@ -68,6 +69,9 @@ async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
     await sessions.record(call(1, clock.now, 2, CANARY.encode(), error=f'{{"e":"{CANARY}"}}'))
     for number in range(12):
         await turn(sessions, clock, f"{CANARY} question {number} {NOISE}", f"{CANARY} {NOISE}")
+    await sessions.attend(ONE, Attendance("person", f"operator {CANARY}", clock.now))
+    line = Line(f"line {CANARY} {NOISE}", f"operator {CANARY}", f"line {CANARY}")
+    assert await sessions.add_line(ONE, line, clock.now)
 
 
 async def test_t29_a_deleted_chat_leaves_no_byte_in_the_file_or_its_log(
@@ -100,7 +104,7 @@ async def test_t29_old_chats_leave_no_byte_behind_without_being_asked_for(
     with contextlib.closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM calls").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
-        assert db.execute("SELECT count(*) FROM turns").fetchone() == (13,)
+        assert db.execute("SELECT count(*) FROM turns").fetchone() == (14,)
     clock.now += 23 * DAY
     await in_file.session(TWO)
     await settled(in_file._file)

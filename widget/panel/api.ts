@@ -1,6 +1,6 @@
 /** Sends all requests of the panel. Only this tab stores the pass. */
 
-import type { About, Contacts, Day, Key, Row, Whole } from "./types.ts";
+import type { About, Attendance, Contacts, Day, Key, Message, Row, Whole } from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
 
@@ -50,6 +50,24 @@ export class Api {
     return this.#get("contacts");
   }
 
+  /** Who answers a session, and its messages with a greater id than `after`. */
+  talk(id: string, after: number): Promise<{ attendance: Attendance; messages: Message[] }> {
+    return this.#get(
+      `sessions/${encodeURIComponent(id)}/talk${after > 0 ? `?after=${after}` : ""}`,
+    );
+  }
+
+  async attend(id: string, state: string, operator: string): Promise<Attendance> {
+    const path = `sessions/${encodeURIComponent(id)}/state`;
+    return (await this.#send(path, "POST", this.#pass, { state, operator })).json();
+  }
+
+  /** `lineId`: a line that is sent again with the same id is stored once. */
+  async say(id: string, lineId: string, operator: string, text: string): Promise<void> {
+    const line = { client_message_id: lineId, operator, text };
+    await this.#send(`sessions/${encodeURIComponent(id)}/lines`, "POST", this.#pass, line);
+  }
+
   async remove(id: string): Promise<void> {
     await this.#send(`sessions/${encodeURIComponent(id)}`, "DELETE");
   }
@@ -63,16 +81,20 @@ export class Api {
     return (await (await this.#send(path)).json()) as T;
   }
 
-  async #send(path: string, method = "GET", bearer = this.#pass): Promise<Response> {
+  async #send(path: string, method = "GET", bearer = this.#pass, body?: object): Promise<Response> {
     const answer = await fetch(`admin/api/${path}`, {
       method,
-      headers: { Authorization: `Bearer ${bearer}` },
+      headers: {
+        Authorization: `Bearer ${bearer}`,
+        ...(body && { "Content-Type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
       cache: "no-store",
       credentials: "omit",
     });
     if (answer.ok) return answer;
-    const body = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
-    const message = body.error?.message ?? `HTTP ${answer.status}`;
+    const refusal = (await answer.json().catch(() => ({}))) as { error?: { message?: string } };
+    const message = refusal.error?.message ?? `HTTP ${answer.status}`;
     if (answer.status === 401) {
       this.leave();
       throw new ShutOut(message);

@@ -3,7 +3,8 @@
 import { type Around, callCard, cost } from "./call.ts";
 import { copyButton } from "./copy.ts";
 import { button, el } from "./dom.ts";
-import { moment, money, t, whole } from "./texts.ts";
+import { type TalkActs, talkBar } from "./talk.ts";
+import { isolated, moment, money, t, whole } from "./texts.ts";
 import type { About, Call, Message, Whole } from "./types.ts";
 
 export interface Acts {
@@ -12,6 +13,8 @@ export interface Acts {
   readonly remove?: () => Promise<void>;
   readonly exported?: (format: string) => Promise<Blob>;
   readonly earlier?: () => Promise<void>;
+  /** For a stored session. */
+  readonly talk?: TalkActs;
 }
 
 export function conversation(kept: Whole, acts: Acts): HTMLElement {
@@ -22,11 +25,18 @@ export function conversation(kept: Whole, acts: Acts): HTMLElement {
   }
   const answers = new Map(kept.messages.map((one) => [one.reply_to ?? one.id - 1, one]));
   for (const message of kept.messages) {
+    if (message.operator) node.append(lone(message));
     if (message.role !== "user") continue;
     const answer = answers.get(message.id);
     node.append(turn(message, answer?.role === "assistant" ? answer : undefined, kept, acts));
   }
+  if (acts.talk) node.append(talkBar(kept, acts.talk, lone));
   return node;
+}
+
+/** A message without a call to a model. */
+function lone(message: Message): HTMLElement {
+  return el("section", { class: "turn", "aria-label": `#${message.id}` }, bubble(message));
 }
 
 function head(kept: Whole, acts: Acts): HTMLElement {
@@ -134,8 +144,9 @@ function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
   return before.findLast((one) => one.request !== null && one.meta.purpose === call.meta.purpose);
 }
 
-function bubble({ id, role, content, status, created_at, rating }: Message): HTMLElement {
-  const who = role === "user" ? t.visitor : t.assistant;
+function bubble(message: Message): HTMLElement {
+  const { id, role, content, status, created_at, rating, operator } = message;
+  const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   const marks = [rating === "up" ? "👍" : rating === "down" ? "👎" : ""].filter(Boolean);
   return el(

@@ -73,6 +73,7 @@ export class List {
     day("since", 0);
     day("until", 86_400);
     if (given.get("status")) query.set("status", String(given.get("status")));
+    if (given.get("state")) query.set("state", String(given.get("state")));
     if (given.get("has_error")) query.set("has_error", "true");
     if (this.#cursor) query.set("cursor", this.#cursor);
     return query;
@@ -89,6 +90,7 @@ function form(): HTMLFormElement {
     el("label", {}, t.from, el("input", { type: "date", name: "since" })),
     el("label", {}, t.to, el("input", { type: "date", name: "until" })),
     el("label", {}, t.status, status),
+    el("label", {}, t.answeredBy, states()),
     el("label", { class: "check" }, el("input", { type: "checkbox", name: "has_error" }), t.errors),
     el(
       "label",
@@ -100,8 +102,16 @@ function form(): HTMLFormElement {
   );
 }
 
+function states(): HTMLSelectElement {
+  const select = el("select", { name: "state" }, el("option", { value: "" }, t.any));
+  for (const [value, name] of Object.entries(t.stateOf))
+    select.append(el("option", { value }, name));
+  return select;
+}
+
 function rowOf(row: Row): HTMLElement {
   const wrong = row.status !== "ok" && (t.statusOf[row.status] ?? row.status);
+  const { state } = row.attendance;
   return el(
     "li",
     {},
@@ -114,10 +124,11 @@ function rowOf(row: Row): HTMLElement {
         { class: "row-facts" },
         `${moment(row.updated_at)} · ${t.turns(row.turns)} · ${t.tokensN(whole(row.tokens))}`,
       ),
-      (row.errors > 0 || wrong) &&
+      (row.errors > 0 || wrong || state !== "bot") &&
         el(
           "span",
           { class: "marks" },
+          state !== "bot" && el("span", { class: `status ${state}` }, t.stateOf[state] ?? state),
           row.errors > 0 && el("span", { class: "status" }, t.errorsN(row.errors)),
           wrong && el("span", { class: "status" }, wrong),
         ),

@@ -91,6 +91,11 @@ function sessionView(kept: Whole): HTMLElement {
   return conversation(kept, {
     about,
     exported: (format) => api.exported(id, format),
+    talk: {
+      read: (after) => api.talk(id, after),
+      attend: (state, name) => api.attend(id, state, name),
+      say: (lineId, name, text) => api.say(id, lineId, name, text),
+    },
     async remove() {
       try {
         await api.remove(id);

@@ -10,6 +10,26 @@ const en = {
   delivered: (at: string) => `delivered ${at}`,
   failedTimes: (n: number) => `not delivered; ${n} ${n === 1 ? "attempt" : "attempts"} so far`,
   waitsForWebhook: "not delivered yet",
+  answeredBy: "Answered by",
+  stateOf: {
+    bot: "the model",
+    waiting: "waits for a person",
+    person: "a person",
+    closed: "closed",
+  } as Record<string, string>,
+  person: "A person",
+  modelAnswers: "The model answers this chat.",
+  waitsSince: (at: string) => `The visitor has waited for a person since ${at}.`,
+  hasSince: (name: string, at: string) => `${name} has had this chat since ${at}.`,
+  closedAt: (name: string, at: string) => `Closed by ${name}, ${at}. The model answers again.`,
+  yourName: "Your name, as the visitor sees it",
+  takeOver: "Take over",
+  handBack: "Hand back",
+  close: "Close",
+  line: "Write to the visitor",
+  send: "Send",
+  unasked:
+    "The visitor sees your first line after their next message: they have not asked for a person.",
   keys: "Keys",
   totals: "Totals",
   openLog: "Open a log",
@@ -173,6 +193,20 @@ const zh: Texts = {
   delivered: (at) => `已送达 ${at}`,
   failedTimes: (n) => `未送达，已尝试 ${n} 次`,
   waitsForWebhook: "尚未送达",
+  answeredBy: "由谁回答",
+  stateOf: { bot: "模型", waiting: "等待人工", person: "人工", closed: "已关闭" },
+  person: "人工",
+  modelAnswers: "本会话由模型回答。",
+  waitsSince: (at) => `访客自 ${at} 起等待人工。`,
+  hasSince: (name, at) => `${name} 自 ${at} 起接管本会话。`,
+  closedAt: (name, at) => `${name} 于 ${at} 关闭。现由模型回答。`,
+  yourName: "您的名字（访客可见）",
+  takeOver: "接管",
+  handBack: "交还模型",
+  close: "关闭",
+  line: "写给访客",
+  send: "发送",
+  unasked: "访客没有请求人工：在其下一条消息之后才会看到您的第一句话。",
   keys: "密钥",
   totals: "统计",
   openLog: "打开日志",
@@ -304,6 +338,11 @@ const zh: Texts = {
 export const isChinese = /^zh\b/i.test(navigator.language);
 export const t: Texts = isChinese ? zh : en;
 const locale = isChinese ? "zh-CN" : "en";
+
+/** A name inside a sentence, which may be of another direction: U+2068 and U+2069. */
+export function isolated(name: string): string {
+  return `\u2068${name}\u2069`;
+}
 
 export function whole(n: number): string {
   return new Intl.NumberFormat(locale).format(n);

@@ -1,6 +1,14 @@
 /** The types of the panel's API; an opened log is converted to them. */
 
+/** Who answers a session: `bot`, `waiting`, `person` or `closed`. */
+export interface Attendance {
+  readonly state: string;
+  readonly operator: string;
+  readonly since: number;
+}
+
 export interface Row {
+  readonly attendance: Attendance;
   readonly id: string;
   readonly title: string;
   readonly updated_at: number;
@@ -16,6 +24,8 @@ export interface Session {
   readonly config_id: string;
   readonly created_at: number;
   readonly updated_at: number;
+  /** Absent in a log. */
+  readonly attendance?: Attendance;
 }
 
 export interface Message {
@@ -26,6 +36,8 @@ export interface Message {
   readonly created_at: number;
   readonly reply_to?: number | null;
   readonly rating?: string | null;
+  /** For a line of a person: their name. */
+  readonly operator?: string;
 }
 
 export interface Attempt {

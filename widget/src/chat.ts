@@ -84,6 +84,6 @@ function lazyExtras(
   return new Lazy(async () => {
     const part: ImportPart = (name, integrity) => lazyModule(host, script, name, integrity);
     const module: ExtrasModule = await part("extras", EXTRAS_INTEGRITY);
-    return module.default(host.shadowRoot, texts, speak, hasContact ? part : undefined);
+    return module.default(host.shadowRoot, texts, speak, part, hasContact);
   });
 }

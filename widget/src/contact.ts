@@ -12,13 +12,14 @@ import type { MenuActs } from "./view/menu.ts";
 
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
- * returns the stored chat, once there is one.
+ * returns the stored chat, once there is one. `sent` is called after a request was stored.
  */
 export default function contact(
   root: ShadowRoot | null,
   texts: Texts & ExtraTexts,
   speak: (text: string) => void,
   chatOf: () => MenuActs | undefined,
+  sent: () => void,
 ) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
@@ -30,7 +31,7 @@ export default function contact(
     const log = root?.querySelector(".log");
     // A message that only asks for a person is no question for them.
     const message = asksForPerson(lastQuestion) ? "" : lastQuestion;
-    if (chat && log) showForm(log, words, speak, chat.request, message);
+    if (chat && log) showForm(log, words, speak, chat.request, message, sent);
   };
   const offer = (row: HTMLElement): void => {
     if (row.querySelector(".handoff")) return;

@@ -81,6 +81,11 @@ export class Conversation {
     return true;
   }
 
+  /** Adds a finished turn. Returns false while an answer is in progress. */
+  add(turn: Turn): boolean {
+    return !isBusy(this.#state) && !!this.#turns.push(turn);
+  }
+
   /** Sends the last question again after it failed. */
   retry(): void {
     const turn = this.#turns.at(-1);

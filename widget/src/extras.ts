@@ -6,49 +6,70 @@
 import type { Contact, ContactModule } from "./contact.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { Lazy } from "./lazy.ts";
+import type { Owner } from "./owner.ts";
+import type { Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
+import type { Talk, TalkModule } from "./talk.ts";
 import type { Texts } from "./texts.ts";
 import { restore } from "./transport/restore.ts";
+import type { KeptChat } from "./transport/transport.ts";
 import type { Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
+import { element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
 
 declare global {
-  /** The expected hash of the file; set by the build. */
+  /** The expected hashes of the files; set by the build. */
   const CONTACT_INTEGRITY: string;
+  const TALK_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
 export type ImportPart = <Module>(name: string, integrity: string) => Promise<Module>;
 
 /**
- * The extras for the widget in `root`. `speak` announces a text to screen readers. With `part` they
- * fetch the contact form and offer it.
+ * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
+ * further files: the talk with a person, and the contact form if there is one.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
-  part?: ImportPart,
+  part: ImportPart,
+  hasContact: boolean,
 ) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
   root?.adoptedStyleSheets.push(sheet);
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
-  const contact =
-    part &&
-    new Lazy<Contact>(async () => {
-      const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-      return module.default(root, words, speak, () => chat);
-    });
+  let isWaiting = false;
+  let writer: string | undefined;
+  const talk = new Lazy<Talk>(async () => {
+    const module: TalkModule = await part("talk", TALK_INTEGRITY);
+    return module.default(root, words, speak);
+  });
+  const startTalk = (): void => talk.use((started) => chat && started.start(chat));
+  const contact = hasContact
+    ? new Lazy<Contact>(async () => {
+        const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
+        return module.default(root, words, speak, () => chat, startTalk);
+      })
+    : undefined;
   contact?.load();
   return {
     actions: (turn: Turn, acts: ActionActs) => {
+      if (turn.person || !turn.answer) {
+        const row = element("div", { className: "actions", hidden: true });
+        if (turn.person) talk.use((started) => started.shown(row, turn));
+        // Without a chat, the turn is one of an earlier page.
+        else if (chat && turn.ending === "whole") startTalk();
+        return row;
+      }
       const rate: ActionActs["rate"] = (rated, rating, done) =>
         acts.rate(rated, rating, () => {
           done();
@@ -71,11 +92,17 @@ export default function extras(
       chat = acts;
       const node = menu(words, speak, acts);
       contact?.use((form) => form.addTo(node));
+      if (isWaiting) startTalk();
+      const name = writer;
+      if (name) talk.use((started) => started.missed(name));
       return node;
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
-    restore,
+    restore: async (kept: KeptChat, store: Store, owner: Owner) => {
+      writer = await restore(kept, store, owner);
+      isWaiting = store.read().isWaiting;
+    },
   };
 }
 

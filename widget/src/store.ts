@@ -18,6 +18,8 @@ export interface Stored {
   /** The text that the visitor accepted. A changed text must be accepted again. */
   readonly agreed: string | undefined;
   readonly isOpen: boolean;
+  /** Whether the visitor waits for a person, or talks to one. */
+  readonly isWaiting: boolean;
   readonly turns: readonly Turn[];
   /** The session of a stored chat; only the code for stored chats interprets it. */
   readonly session: unknown;
@@ -84,6 +86,7 @@ export class Store {
     return {
       agreed: typeof agreed === "string" ? agreed : undefined,
       isOpen: own(value, "isOpen") === true,
+      isWaiting: own(value, "isWaiting") === true,
       session: own(value, "session"),
       turns: bounded(Array.isArray(turns) ? turns.flatMap(turnOf) : []),
     };
@@ -126,12 +129,12 @@ function keyOf(apiUrl: URL | string): string {
 }
 
 /**
- * Whether the panel was left open. The loader reads only this; the chat reads the rest. Throws if
+ * Whether the panel was left open, or a person may have written. The loader reads only this; the chat reads the rest. Throws if
  * there is no storage.
  */
 export function isKeptOpen(page: Window, apiUrl: string, persist: unknown): boolean {
   const area = persist === "local" ? page.localStorage : page.sessionStorage;
-  return /"isOpen":true/.test(area[keyOf(apiUrl)]);
+  return /"is(Open|Waiting)":true/.test(area[keyOf(apiUrl)]);
 }
 
 export function areaOf(page: Window, persist: Persist): Area | undefined {
@@ -150,6 +153,7 @@ function turnOf(value: unknown): Turn[] {
   const [id, question, answer] = texts as [string, string, string];
   const ending = own(value, "ending");
   const rating = own(value, "rating");
+  const person = own(value, "person");
   return [
     {
       id,
@@ -157,6 +161,7 @@ function turnOf(value: unknown): Turn[] {
       answer,
       ending: isEnding(ending) ? ending : "disconnected",
       ...((rating === "up" || rating === "down") && { rating }),
+      ...(typeof person === "string" && { person }),
     },
   ];
 }

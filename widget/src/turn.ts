@@ -32,6 +32,8 @@ export interface Turn {
   ending: "open" | Ending;
   /** The visitor's rating of the answer; undefined without one. */
   rating?: Rating;
+  /** For the line of a person, a turn without a question: their name. */
+  readonly person?: string;
 }
 
 /** Whether the answer is complete, or was stopped by the visitor. */

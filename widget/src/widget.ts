@@ -219,7 +219,19 @@ export class Widget implements Acts, Audience {
     this.#view.addMenu({
       request: (rest, init) => chat.request(rest, init),
       erased: () => this.#renew(),
+      said: (turn) => this.#said(turn),
+      waits: (isWaiting) => this.#parts.store.write({ isWaiting }),
     });
+  }
+
+  /** Shows the line of a person. Returns false while an answer is in progress. */
+  #said(turn: Turn): boolean {
+    const isAdded = this.#conversation.add(turn);
+    if (isAdded) {
+      this.#view.restored([turn]);
+      this.#ended(turn);
+    }
+    return isAdded;
   }
 
   /** Clears everything of the previous user from the page. */

@@ -27,6 +27,9 @@ CHECKS_AT_ONCE = 2
 provider.
 """
 
+POLLS = Rate(60, 60)
+"""Requests for new lines of a person in one stored chat. An open widget sends 15 in a minute."""
+
 WRONG_KEYS = Rate(10, 600)
 """Wrong keys of one address; after these it gets 429 in place of 401."""
 
@@ -124,6 +127,10 @@ class Admission:
     async def admit_reader(self, session: str) -> None:
         """Count one read of a stored chat, separately from its messages. Raises RateLimited."""
         await self._take(f"reader:{session}", self._allowance.per_session)
+
+    async def admit_poll(self, session: str) -> None:
+        """Count one request for new lines of a person in a stored chat. Raises RateLimited."""
+        await self._take(f"poll:{session}", POLLS)
 
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.

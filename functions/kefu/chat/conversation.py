@@ -61,7 +61,10 @@ class Turn(Protocol):
 
 
 class KnownAnswer(NamedTuple):
-    """An answer that needs no request to a model: a saved answer, or the reply of a hook."""
+    """An answer that needs no request to a model: a saved answer, or the reply of a hook.
+
+    Its text is empty for a message to a person.
+    """
 
     text: str
     created_at: float

@@ -19,6 +19,7 @@ from kefu.errors import InvalidRequest
 from kefu.relay.completion_stream import Clock
 from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.model import Session, SessionId, Sessions, StoredMessage
+from kefu.sessions.people import Attendance
 from kefu.sessions.service import in_time
 
 LEASE = 30.0
@@ -76,7 +77,10 @@ class HandOff:
         self._log = log
 
     async def submit(self, session: Session, filled: FilledForm) -> None:
-        """Store a request. Raises InvalidRequest, UpstreamUnavailable."""
+        """Store a request. Its chat waits for a person.
+
+        Raises InvalidRequest, UpstreamUnavailable.
+        """
         self._check(filled)
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}
@@ -90,6 +94,8 @@ class HandOff:
             due_at=now,
         )
         await in_time(self._store.add_contact(request))
+        # A chat that a person has stays theirs.
+        await in_time(self._store.attend(session.id, Attendance("waiting", "", now)))
 
     def _check(self, filled: FilledForm) -> None:
         for name in self.form.fields:

@@ -1,42 +1,46 @@
 """Reads the stored messages that are sent to the model as history.
 
-They are complete turns with the status `ok`, in the order of their questions.
+They are complete turns with the status `ok`, lines of operators, and the visitor's messages to
+them, in the order of their ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
+from kefu.messages import Message
 from kefu.sessions.model import SessionStore, StoredMessage
 
-Pair = tuple[StoredMessage, StoredMessage]
+Exchange = Sequence[StoredMessage]
+"""Messages of the visitor, and the answers to them that come before the visitor's next message."""
 
 PAGES = 3
 """Maximum number of reads for one history. Failed turns in a page can make another read necessary.
 """
 
 
-async def latest_pairs(
+async def latest_exchanges(
     store: SessionStore, message: StoredMessage, limit: int, now: float
-) -> list[Pair]:
-    """Read the newest `limit` turns with the status `ok` before a message, in a few reads.
+) -> list[Exchange]:
+    """Read the newest `limit` exchanges before a message, in a few reads.
 
     Raises StoreUnavailable.
     """
     found, before = list[StoredMessage](), message.id
-    turns: list[Pair] = []
+    known: list[Exchange] = []
     for _ in range(PAGES if limit else 0):
         page = await store.messages(message.session_id, before=before, limit=2 * limit, now=now)
         found[:0] = page
-        turns = pairs(found, message.id)
-        if len(turns) >= limit or len(page) < 2 * limit:
+        known = exchanges(found, message.id)
+        if len(known) >= limit or len(page) < 2 * limit:
             break
         before = page[0].id
-    return turns[-limit:]
+    return known[-limit:]
 
 
-def from_stable_start(turns: list[Pair], limit: int, trim_step: float) -> list[Pair]:
-    """The turns without up to `trim_step * limit` of the oldest ones, if there are `limit` turns.
+def from_stable_start(turns: list[Exchange], limit: int, trim_step: float) -> list[Exchange]:
+    """The exchanges without up to `trim_step * limit` of the oldest ones, if there are `limit`.
 
     Otherwise each prompt would start one turn later than the last one, and no prompt cache of a
     provider could serve it. The start moves by whole steps, counted in turns of the chat.
@@ -48,22 +52,34 @@ def from_stable_start(turns: list[Pair], limit: int, trim_step: float) -> list[P
     return turns[next(starts, 0) :]
 
 
-def _number(turn: Pair) -> int:
+def _number(turn: Exchange) -> int:
     """The number of a turn in its chat, from 0: its question has the id 1, 3, 5 and so on."""
     return turn[0].id // 2
 
 
-def pairs(messages: Iterable[StoredMessage], current: int) -> list[Pair]:
-    """Questions with their answers, oldest first, limited to questions with an id below `current`.
+def exchanges(messages: Iterable[StoredMessage], current: int) -> list[Exchange]:
+    """The exchanges, oldest first, limited to questions with an id below `current`.
 
     Answers are found by `reply_to`, not by position. With two tabs open on one chat, a question can
-    be stored before the answer of the previous one.
+    be stored before the answer of the previous one. Lines of operators have no question.
     """
-    good = sorted((m for m in messages if m.status == "ok"), key=lambda message: message.id)
-    questions = {m.id: m for m in good if m.role == "user" and m.id < current}
-    found: dict[int, Pair] = {}
-    for message in good:
-        question = questions.get(message.reply_to or 0)
-        if message.role == "assistant" and question:
-            found[question.id] = (question, message)
-    return [found[number] for number in sorted(found)]
+    good = [message for message in messages if message.status == "ok"]
+    questions = {m.id for m in good if m.role == "user" and m.id < current}
+    said = [m for m in good if m.id in questions or m.operator or m.reply_to in questions]
+    said.sort(key=lambda message: (message.reply_to or message.id, message.id))
+    found: list[list[StoredMessage]] = []
+    for role, run in groupby(said, lambda message: message.role):
+        if role == "user":
+            found.append(list(run))
+        elif found:  # else the messages before these were not read
+            found[-1] += run
+    return [*found]
+
+
+def alternating(stored: Iterable[StoredMessage]) -> list[tuple[Message, int]]:
+    """The messages for a model, each with the id of its newest stored message.
+
+    Successive messages of one role become one, because some models refuse them.
+    """
+    runs = (list(run) for _, run in groupby(stored, lambda message: message.role))
+    return [(Message(run[0].role, "\n\n".join(m.content for m in run)), run[-1].id) for run in runs]

@@ -71,6 +71,7 @@ class MessageProcessor:
                 "content": message.content,
                 "created_at": message.created_at,
                 "status": message.status,
+                **({"operator": message.operator} if message.operator else {}),
             }
             for message in sorted(history, key=lambda message: message.id)
             if message.role in ("user", "assistant")

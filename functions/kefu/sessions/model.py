@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, NewType, Protocol
 
 from kefu.messages import Role
 from kefu.sessions.contacts import ContactStore
+from kefu.sessions.people import Attendance, AttendanceStore, State
 
 SessionId = NewType("SessionId", str)
 
@@ -46,6 +47,8 @@ class Session(NamedTuple):
     """Unix time in seconds, like all times in this module."""
     updated_at: float
     """Time of the visitor's last message."""
+    attendance: Attendance = Attendance()
+    """Who answers the chat."""
     trim_state: str = ""
     """The state of trimming, as saved by `save_trim_state`. Only `SessionStore.session` reads it;
     elsewhere it is empty."""
@@ -64,6 +67,8 @@ class StoredMessage(NamedTuple):
     client_message_id: str | None = None
     """For a visitor's message: the client's id, by which a retry is recognized."""
     rating: Rating | None = None
+    operator: str = ""
+    """For a line of a person: the name of the operator. It is an answer without a question."""
 
 
 class NewMessage(NamedTuple):
@@ -235,6 +240,8 @@ class Wanted(NamedTuple):
     """Status of the turn that started or ended last."""
     has_error: bool | None = None
     """Whether any turn ended as `failed` or `partial`."""
+    state: State | None = None
+    """Who answers the chat."""
 
 
 class Overview(NamedTuple):
@@ -283,8 +290,8 @@ class SessionIndex(Protocol):
         ...
 
 
-class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, Protocol):
-    """All four ports; each database engine implements them together."""
+class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, AttendanceStore, Protocol):
+    """All five ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
         """The bytes that the store takes, its log included; None where they are not counted.

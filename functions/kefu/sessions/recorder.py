@@ -137,7 +137,10 @@ class TurnRecorder:
         return [*self._saving, *self._auxiliary_calls, *self._trim_states]
 
     async def end_with(self, reply: str) -> None:
-        """Save the reply of a hook as the answer; there was no request to the model."""
+        """Save the reply of a hook as the answer, or an empty one if a person has the chat.
+
+        There was no request to the model.
+        """
         self._save(TurnOutcome("ok", self._cleaned(reply)), None, None)
         await self._persistence.writer.wait(self._saving)
 

@@ -18,7 +18,7 @@ from kefu.errors import ClientGone, InvalidRequest, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
 from kefu.relay.chunks import Chunk
 from kefu.sessions.chat_memory import ChatMemory
-from kefu.sessions.history import from_stable_start, latest_pairs
+from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
 from kefu.sessions.hooks.hook import Filter, Hook, HookContext, Reply
 from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT
 from kefu.sessions.model import NewMessage, Session, StoredMessage
@@ -93,11 +93,14 @@ class OpenChat(NamedTuple):
         if result.busy_for > 0:
             wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
             raise SessionBusy("This message is being answered.", retry_after=wait)
-        if result.answer:
-            return KnownAnswer(result.answer.content, deps.persistence.clock.now())
+        if result.message.status == "ok":  # answered before, or stored before for a person
+            text = result.answer.content if result.answer else ""
+            return KnownAnswer(text, deps.persistence.clock.now())
         filters = partial(_filters, deps.hooks, context)
         received_at = self.timing.received_at
         recorder = TurnRecorder(deps.persistence, result, asked_at, received_at, filters)
+        if chat.attendance.state == "person":
+            reply = ""
         if reply is not None:
             await recorder.end_with(reply)
             return KnownAnswer(reply, deps.persistence.clock.now())
@@ -224,23 +227,24 @@ class KeptTurn:
 
     async def _history(self, message: StoredMessage) -> Sequence[Message]:
         recorder = self._recorder
-        found = latest_pairs(
+        found = latest_exchanges(
             self._deps.persistence.store, message, self._deps.max_turns, self._context.now
         )
         step = self._config.policy.trim.budget.trim_step
         read = await in_time(found, self._timing.store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
-        recorder.known = (*(m for pair in read for m in pair), message)
+        stored = [message for exchange in read for message in exchange]
+        recorder.known = (*stored, message)
         recorder.meta = {
             "request_id": self._incoming.request_id,
             "config_id": self._config.id,
             "api_type": self._config.api_type,
         }
-        stored = [message for pair in read for message in pair]
-        history: Sequence[Message] = [Message(m.role, m.content) for m in stored]
+        told = alternating(stored)
+        history: Sequence[Message] = [one for one, _ in told]
         # By object: a hook may leave out some messages, and put others in their place.
         self._loaded = tuple(history)
-        self._ids = {id(one): m.id for one, m in zip(history, stored, strict=True)}
+        self._ids = {id(one): last for one, last in told}
         context = self._context._replace(
             summarize=partial(self._deps.summarize, on_call=recorder.auxiliary_call)
         )
@@ -249,5 +253,5 @@ class KeptTurn:
                 history = await hook.history(history, context)
             except Exception as error:  # noqa: BLE001 - a site's hook must not end the chat
                 self._deps.on_fault(f"{type(hook).__name__}: {type(error).__name__}")
-        recorder.meta["history"] = {"read": 2 * len(read), "told": len(history)}
+        recorder.meta["history"] = {"read": len(stored), "told": len(history)}
         return history

@@ -23,6 +23,7 @@ from kefu.sessions.model import (
     TurnOutcome,
     Wanted,
 )
+from kefu.sessions.people import BEFORE, Attendance, Line
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -45,6 +46,24 @@ class StoredTurn(NamedTuple):
     rating: Rating | None = None
     again: int = 0
     """The number of retries: 0 for the first attempt."""
+    operator: str = ""
+    """The operator who wrote the answer. Such a turn has no question."""
+
+    @classmethod
+    def line(cls, session_id: SessionId, question_id: int, line: Line, now: float) -> StoredTurn:
+        """A line of an operator."""
+        return cls(
+            session_id=session_id,
+            question_id=question_id,
+            question="",
+            status="ok",
+            lease=now,
+            asked_at=now,
+            client_message_id=line.client_message_id,
+            answer=line.text,
+            answered_at=now,
+            operator=line.operator,
+        )
 
     @classmethod
     def begun(
@@ -62,9 +81,9 @@ class StoredTurn(NamedTuple):
 
     def messages(self, now: float) -> tuple[StoredMessage, ...]:
         """Return the visitor's message, and the answer if there is one."""
-        asked = self.message(now)
+        asked = () if self.operator else (self.message(now),)
         answer = self.answer_message(now)
-        return (asked, answer) if answer else (asked,)
+        return (*asked, answer) if answer else asked
 
     def message(self, now: float) -> StoredMessage:
         return StoredMessage(
@@ -87,8 +106,9 @@ class StoredTurn(NamedTuple):
             content=self.answer,
             status=seen(self.status, self.lease, now),
             created_at=self.answered_at,
-            reply_to=self.question_id,
+            reply_to=None if self.operator else self.question_id,
             rating=self.rating,
+            operator=self.operator,
         )
 
     def met_again(self, now: float) -> BeginResult | None:
@@ -131,6 +151,10 @@ def seen(status: Status, lease: float, now: float) -> Status:
     return "interrupted" if status == "pending" and lease <= now else status
 
 
+def may_change(before: Attendance, after: Attendance) -> bool:
+    return before.state in BEFORE[after.state]
+
+
 def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
@@ -143,6 +167,7 @@ def wants(wanted: Wanted, row: Overview) -> bool:
         and (wanted.until is None or at < wanted.until)
         and wanted.status in (None, row.status)
         and wanted.has_error in (None, row.errors > 0)
+        and wanted.state in (None, row.session.attendance.state)
     )
 
 

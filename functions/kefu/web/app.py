@@ -118,17 +118,21 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
     kept: KeptChats | None = None
     if parts.turns is not None:
         from kefu.web.routes.contact import contact_routes
+        from kefu.web.routes.person import person_routes
         from kefu.web.routes.sessions import session_routes
         from kefu.web.session_chat import KeptChats
 
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
         yield session_routes(kept)
+        yield person_routes(kept)
         yield contact_routes(kept, parts.contact, options.body)
     yield chat_routes(runtime, questions, gateway, options, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
+        from kefu.web.routes.admin_talks import talk_routes
 
         yield admin_routes(parts.panel, runtime, gateway)
+        yield talk_routes(parts.panel, runtime, gateway, options.body)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes
 

@@ -114,6 +114,16 @@ class RequestLog:
         """Log a warning for the operator."""
         self._log.warning(text)
 
+    def audit(self, action: str, operator: str, session_id: str = "") -> None:
+        """Log an operator's access to stored chats, at every level. `operator`: see `pass_of`."""
+        fields: dict[str, object] = {"action": action, "operator": operator}
+        if session_id:
+            fields["session_id"] = session_id
+        text = f"audit: {action} {session_id}".rstrip()
+        self._log.handle(
+            self._log.makeRecord(self._log.name, logging.INFO, "", 0, text, (), None, extra=fields)
+        )
+
     def degraded(self, what: str) -> None:
         """Log that the store failed and that Kefu continues without it."""
         metrics = self._metrics_of({"store_degraded": 1})

@@ -23,6 +23,7 @@ from kefu.web.schemas import (
     Health,
     MessageRequest,
     Ready,
+    ShownAttendance,
     ShownForm,
     ShownMessages,
 )
@@ -66,6 +67,7 @@ def export_response() -> Spec:
 
 _QUERY: Mapping[str, Spec] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+    "after": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "before": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "format": {"type": "string", "enum": ["json", "md", "txt"], "default": "json"},
 }
@@ -110,7 +112,8 @@ def describe(app: FastAPI) -> Spec:
         if "/api/sessions/{session_id}" in document["paths"]:
             _both_forms(document["paths"]["/api/chat"]["post"])
         described = (
-            *(ErrorBody, Health, MessageRequest, Ready, ShownForm, ShownMessages),
+            *(ErrorBody, Health, MessageRequest, Ready),
+            *(ShownAttendance, ShownForm, ShownMessages),
             *_BODIES.values(),
         )
         for model in described:

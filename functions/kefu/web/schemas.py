@@ -160,6 +160,30 @@ class ContactBody(StrictBody):
     consent: StrictBool = False
 
 
+# No control characters, and no white space at either end.
+OperatorName = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$"
+    ),
+]
+
+
+class StateBody(StrictBody):
+    """An operator's change of the state of a chat."""
+
+    state: Literal["bot", "person", "closed"]
+    operator: OperatorName
+
+
+class LineBody(StrictBody):
+    """A message of an operator to a visitor."""
+
+    client_message_id: ClientMessageId
+    operator: OperatorName
+    text: Annotated[str, StringConstraints(max_length=4000)]
+
+
 # Responses are TypedDicts and not models: they are not validated, only described in OpenAPI.
 
 
@@ -169,6 +193,16 @@ class ShownMessage(TypedDict):
     content: str
     created_at: float
     status: Literal["pending", "ok", "failed", "partial", "interrupted"]
+    operator: NotRequired[str]
+    """The name of the person who wrote the message; absent for the model's answers."""
+
+
+class ShownAttendance(TypedDict):
+    state: Literal["bot", "waiting", "person", "closed"]
+    operator: str
+    """The name of the person who answers, or who ended the talk; empty without one."""
+    messages: list[ShownMessage]
+    """The messages of persons after the message `after`."""
 
 
 class ShownMessages(TypedDict):

@@ -43,6 +43,12 @@ class KeptChats:
         await self._runtime.admission.admit_reader(session.id)
         return session
 
+    async def polled(self, request: Request, name: str) -> Session:
+        """As `session`, with the limit for requests that are repeated every few seconds."""
+        session = await self.turns.owned(name, _token(request), await self._owner(request))
+        await self._runtime.admission.admit_poll(session.id)
+        return session
+
     async def delete(self, request: Request, name: str) -> None:
         """Delete the visitor's session of this id, and stop an answer that is being sent.
 

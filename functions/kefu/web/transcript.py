@@ -35,6 +35,7 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         "created_at": moment(message.created_at),
         "status": message.status,
         "rating": message.rating,
+        **({"operator": message.operator} if message.operator else {}),
     }
 
 
@@ -56,7 +57,8 @@ def _as_text(session: Session, messages: Sequence[StoredMessage]) -> str:
 
 
 def _speaker(message: StoredMessage) -> str:
-    at = f"{_SPEAKERS[message.role]}, {moment(message.created_at)}"
+    who = message.operator or _SPEAKERS[message.role]
+    at = f"{who}, {moment(message.created_at)}"
     return at if message.status == "ok" else f"{at} ({message.status})"
 
 

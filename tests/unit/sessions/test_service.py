@@ -22,7 +22,7 @@ from kefu.relay.completion_stream import Attempt, Call
 from kefu.relay.key_pool import Fingerprint
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.history import pairs
+from kefu.sessions.history import alternating, exchanges
 from kefu.sessions.hooks import Filter
 from kefu.sessions.model import SessionId, StoredMessage
 
@@ -56,14 +56,46 @@ def test_p7_history_is_whole_good_turns_in_the_order_of_the_questions(
             messages.append(stored(100 + number, "assistant", answered, number + 1))
     shuffle.shuffle(messages)
     current = len(turns)
-    found = pairs(messages, current)
-    whole = [
-        number + 1
-        for number, (asked, answered, there) in enumerate(turns)
-        if asked == answered == "ok" and there and number + 1 < current
+    found = exchanges(messages, current)
+    expected = []
+    for number, (asked, answered, there) in enumerate(turns):
+        if asked == "ok" and number + 1 < current:
+            expected += [number + 1, *([100 + number] if there and answered == "ok" else [])]
+    assert [message.id for exchange in found for message in exchange] == expected
+    for exchange in found:
+        roles = [message.role for message in exchange]
+        assert roles == sorted(roles, reverse=True)
+        assert roles[0] == "user"
+
+
+def line(number: int) -> Any:
+    return stored(number, "assistant")._replace(operator="Ingrid")
+
+
+def test_h4_lines_and_messages_to_a_person_are_history_in_alternating_roles() -> None:
+    talk = [
+        stored(1, "user"),
+        stored(2, "assistant", reply_to=1),
+        stored(3, "user"),  # to the person
+        line(6),
+        line(8),
+        stored(9, "user"),
+        stored(11, "user"),
+        stored(13, "user", "failed"),
+        line(16),
     ]
-    assert [question.id for question, _ in found] == whole
-    assert all(answer.reply_to == question.id for question, answer in found)
+    found = exchanges([line(0), *talk], 17)
+    assert [[one.id for one in exchange] for exchange in found] == [[1, 2], [3, 6, 8], [9, 11, 16]]
+    told = alternating(one for exchange in found for one in exchange)
+    assert [(one.role, last) for one, last in told] == [
+        ("user", 1),
+        ("assistant", 2),
+        ("user", 3),
+        ("assistant", 8),
+        ("user", 11),
+        ("assistant", 16),
+    ]
+    assert told[3][0].content == "text 6\n\ntext 8"
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None) -> Chunk:

@@ -26,7 +26,9 @@ export function outgoing(exchanges: readonly Exchange[]): readonly Message[] {
   });
   const kept = newest(groups, (group) => group.length);
   // A question that is too long by itself is sent anyway: the service answers with an error.
-  const messages = (kept.length === 0 ? groups.slice(-1) : kept).flat();
+  const messages = (kept.length === 0 ? groups.slice(-1) : kept)
+    .flat()
+    .filter(({ content }) => content);
   // Old libraries add toJSON to every array, which would make a string of it.
   return Object.assign(messages, { toJSON: undefined });
 }

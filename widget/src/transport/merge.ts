@@ -17,7 +17,11 @@ export function turnsOf(value: unknown): readonly Turn[] {
     const content = own(message, "content");
     const last = turns.at(-1);
     if (typeof content !== "string") continue;
-    if (own(message, "role") === "user") {
+    const person = own(message, "operator");
+    if (typeof person === "string") {
+      const id = `person-${own(message, "id")}`;
+      turns.push({ id, question: "", answer: content, ending: "whole", person });
+    } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
       turns.push({ id: "", question: content, answer: "", ending });
     } else if (last) last.answer = content;
@@ -49,6 +53,7 @@ export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly 
 
 /** The service trims questions, and may have a longer or a shorter part of an answer. */
 function isSame(kept: Turn, mine: Turn): boolean {
+  if (kept.person) return kept.id === mine.id;
   const [one, other] = [kept.answer.trim(), mine.answer.trim()];
   return (
     bare(kept.question) === bare(mine.question) && (one.startsWith(other) || other.startsWith(one))

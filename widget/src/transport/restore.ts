@@ -5,11 +5,20 @@ import type { Store } from "../store.ts";
 import { merged, turnsOf } from "./merge.ts";
 import type { KeptChat } from "./transport.ts";
 
-export async function restore(chat: KeptChat, store: Store, owner: Owner): Promise<void> {
+/** Returns the name of a person whose line is new, or undefined. */
+export async function restore(
+  chat: KeptChat,
+  store: Store,
+  owner: Owner,
+): Promise<string | undefined> {
   const { signal } = owner;
   const response = await chat.request("/messages?limit=100");
-  if (!response?.ok) return;
+  if (!response?.ok) return undefined;
   const turns = turnsOf(await response.json().catch(() => undefined));
   owner.check();
-  if (!signal.aborted) store.write({ turns: merged(turns, store.read().turns) });
+  if (signal.aborted) return undefined;
+  const known = store.read().turns;
+  store.write({ turns: merged(turns, known) });
+  return turns.findLast(({ id, person }) => person && !known.some((turn) => turn.id === id))
+    ?.person;
 }

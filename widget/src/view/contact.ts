@@ -21,6 +21,7 @@ export async function showForm(
   speak: (text: string) => void,
   request: Request,
   message: string,
+  sent: () => void,
 ): Promise<void> {
   const open = log.querySelector<HTMLFormElement>("form");
   if (open) return focus(open);
@@ -37,7 +38,8 @@ export async function showForm(
   }
   // The visitor may have pressed the button twice.
   for (const gone of log.querySelectorAll("form, .contact-failed, .handoff")) gone.remove();
-  const node = contactForm(texts, speak, request, fields, `${own(form, "consent") ?? ""}`, message);
+  const consent = `${own(form, "consent") ?? ""}`;
+  const node = contactForm(texts, speak, request, fields, consent, message, sent);
   log.append(node);
   focus(node);
 }
@@ -54,6 +56,7 @@ function contactForm(
   fields: readonly unknown[],
   consent: string,
   message: string,
+  done: () => void,
 ): HTMLFormElement {
   const id = uuid();
   const trouble = element("p", { className: "trouble", hidden: true }, texts.failed);
@@ -80,6 +83,7 @@ function contactForm(
       const sent = element("p", { className: "sent", tabIndex: -1 }, texts.requestSent);
       form.replaceWith(sent);
       sent.focus();
+      done();
       return;
     }
     trouble.hidden = false;

@@ -1,6 +1,7 @@
 /** The menu of a stored chat: download it, or delete it. */
 
 import type { ExtraTexts } from "../extra-texts.ts";
+import type { Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
 
 /** Within this time, a click on the confirmation is the second half of a double click. */
@@ -13,6 +14,10 @@ export interface MenuActs {
   request(rest: string, init?: RequestInit): Promise<Response | undefined>;
   /** Called when the chat is deleted. */
   erased(): void;
+  /** Shows the line of a person. Returns false while an answer is in progress. */
+  said(turn: Turn): boolean;
+  /** Stores whether a person may write, so that the next page looks for their lines. */
+  waits(isWaiting: boolean): void;
 }
 
 export function menu(

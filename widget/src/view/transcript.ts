@@ -63,7 +63,7 @@ export class Transcript {
     this.#remove(".retry, .again");
     const question = element(
       "div",
-      { className: "question", part: "question", dir: "auto" },
+      { className: "question", part: "question", dir: "auto", hidden: !turn.question },
       element("span", { className: "spoken" }, this.#texts.you),
       turn.question,
     );
@@ -152,7 +152,7 @@ export class Transcript {
     if (isFinished(ending)) {
       if (ending === "stopped")
         node.append(element("p", { className: "quiet" }, this.#texts.endings.stopped));
-      if (turn.answer !== "") this.#offer(shown);
+      this.#offer(shown);
     } else if (ending !== "open") {
       const line = element("p", { className: "trouble" }, this.#texts.endings[ending]);
       if (ending !== "invalid_request") {

@@ -44,3 +44,13 @@ test("history: the kept turns end where a limit is reached, even before the last
   expect(newest(["a", "b".repeat(40_000), "c".repeat(30_000)], () => 2)).toHaveLength(1);
   expect(newest(["a", "长".repeat(30_000)], () => 2)).toEqual([]);
 });
+
+test("history: the line of a person has no question (H4)", () => {
+  const line = { ...exchange("", "I am here."), person: "Ingrid" };
+  expect(outgoing([exchange("a", "b"), line, exchange("c", "")])).toEqual([
+    { role: "user", content: "a" },
+    { role: "assistant", content: "b" },
+    { role: "assistant", content: "I am here." },
+    { role: "user", content: "c" },
+  ]);
+});

@@ -106,3 +106,29 @@ test("kept: a rating of here stays", () => {
     { ...local("a"), rating: "up" },
   ]);
 });
+
+const line = (id: number, answer: string): Turn => ({
+  id: `person-${id}`,
+  question: "",
+  answer,
+  ending: "whole",
+  person: "Ingrid",
+});
+
+test("kept: lines of a person are turns of their own, not parts of an answer (H4)", () => {
+  const messages = [
+    { id: 1, role: "user", content: "a", status: "ok" },
+    { id: 2, role: "assistant", content: "b", status: "ok" },
+    { id: 4, role: "assistant", content: "I am here.", status: "ok", operator: "Ingrid" },
+    { id: 5, role: "user", content: "good", status: "ok" },
+    { id: 8, role: "assistant", content: "Bye.", status: "ok", operator: "Ingrid" },
+  ];
+  const turns = [kept("a", "b"), line(4, "I am here."), kept("good", ""), line(8, "Bye.")];
+  expect(turnsOf({ messages })).toEqual(turns);
+});
+
+test("kept: a line that is known is not repeated, one that begins alike is another (H4)", () => {
+  const here = [local("a"), line(4, "Hi")];
+  const there = [kept("a"), line(4, "Hi"), line(6, "Hi there")];
+  expect(merged(there, here)).toEqual([local("a"), line(4, "Hi"), line(6, "Hi there")]);
+});

@@ -6,12 +6,13 @@ import { CONTACT_TEXTS, type ContactTexts } from "../../src/contact-texts.ts";
 import { ENGLISH_EXTRAS } from "../../src/extra-texts.ts";
 import { languageOf } from "../../src/languages.ts";
 import { isRtl } from "../../src/settings.ts";
+import { TALK_TEXTS, type TalkTexts } from "../../src/talk-texts.ts";
 import { type Dictionary, ENGLISH as TEXTS } from "../../src/texts.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
-type AllTexts = Dictionary & ContactTexts;
+type AllTexts = Dictionary & ContactTexts & TalkTexts;
 
-const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...CONTACT_TEXTS.en } as AllTexts;
+const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...CONTACT_TEXTS.en, ...TALK_TEXTS.en } as AllTexts;
 const LANGUAGES = readdirSync(FOLDER).map((name) => name.replace(".ts", ""));
 
 /** The script that every text of a language is written in; a few words are the same everywhere. */
@@ -45,7 +46,7 @@ const all = new Map<string, AllTexts>([["en", ENGLISH]]);
 beforeAll(async () => {
   for (const language of LANGUAGES) {
     const module = await import(new URL(`${language}.ts`, FOLDER).href);
-    all.set(language, { ...module.default, ...CONTACT_TEXTS[language] });
+    all.set(language, { ...module.default, ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] });
   }
 });
 
@@ -101,10 +102,21 @@ test("traditional Chinese has no simplified characters, and the other way round 
   expect([...of("zh-CN")].filter((c) => TRADITIONAL.test(c) && !SIMPLIFIED.test(c))).toEqual([]);
 });
 
+test("the texts about a person have the place of the name where the English ones have it (H4)", () => {
+  const named = (texts: TalkTexts): string[] =>
+    Object.entries(texts).flatMap(([key, text]) =>
+      text.split("{name}").length === 2 ? [key] : [],
+    );
+  for (const texts of Object.values(TALK_TEXTS)) {
+    expect(named(texts)).toEqual(["joined", "ended", "answers", "wrote"]);
+  }
+});
+
 test("no dictionary holds markup or an address: it is text and nothing else (W13)", () => {
   for (const language of LANGUAGES) {
     const source = readFileSync(new URL(`${language}.ts`, FOLDER), "utf8");
-    expect(Object.values(CONTACT_TEXTS[language] ?? {}).join()).not.toMatch(/[<>]|https?:/);
+    const others = { ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] };
+    expect(Object.values(others).join()).not.toMatch(/[<>]|https?:/);
     expect(source).not.toMatch(/[<>]|https?:/);
   }
 });

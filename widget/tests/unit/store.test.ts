@@ -9,7 +9,7 @@ const API = new URL("https://api.example/api/chat");
 const NOW = 1_800_000_000_000;
 const ann = { user: "ann", expiresAt: NOW + 60_000 };
 const bob = { user: "bob", expiresAt: NOW + 60_000 };
-const EMPTY = { agreed: undefined, isOpen: false, turns: [] };
+const EMPTY = { agreed: undefined, isOpen: false, isWaiting: false, turns: [] };
 
 /** A storage like the browser's, with room for so many characters. */
 class Memory implements Area {
@@ -49,7 +49,12 @@ function holding(text: string): Store {
 
 test("store: written values are read again, also by another page (W1)", () => {
   const area = new Memory();
-  const stored = { agreed: "I agree.", isOpen: true, turns: [turn(1), turn(2, "")] };
+  const stored = {
+    agreed: "I agree.",
+    isOpen: true,
+    isWaiting: true,
+    turns: [turn(1), turn(2, "")],
+  };
   storeOn(area).write(stored);
   expect(storeOn(area).read()).toEqual(stored);
 });
@@ -60,7 +65,12 @@ test("store: a change keeps all other values, also another tab's messages (W1)",
   one.write({ agreed: "I agree.", turns: [turn(1)] });
   other.write({ turns: [turn(1), turn(2)] });
   one.write({ isOpen: true });
-  expect(other.read()).toEqual({ agreed: "I agree.", isOpen: true, turns: [turn(1), turn(2)] });
+  expect(other.read()).toEqual({
+    agreed: "I agree.",
+    isOpen: true,
+    isWaiting: false,
+    turns: [turn(1), turn(2)],
+  });
 });
 
 test("store: one key, with a version and the address of the service in it (W1)", () => {

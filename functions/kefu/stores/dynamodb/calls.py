@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from kefu.sessions.body_dedup import Content
 from kefu.sessions.model import CallRecord, Retention, SessionId, StoredMessage
 from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.attendance import DynamoAttendance
 from kefu.stores.dynamodb.table import Row, Table, value_of
-from kefu.stores.dynamodb.turns import DynamoTurns
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ REMEMBERED: Final = 4096
 """The number of texts that a process remembers as written, to avoid writing them again."""
 
 
-class DynamoCalls(DynamoTurns):
+class DynamoCalls(DynamoAttendance):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:

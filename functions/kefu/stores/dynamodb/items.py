@@ -26,6 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
 from kefu.sessions.model import Overview, Rating, Session, SessionId, Status
+from kefu.sessions.people import Attendance, State
 from kefu.stores.dynamodb.table import Row, number_in
 from kefu.stores.turns import StoredTurn, date_of, seen
 
@@ -110,7 +111,13 @@ def session_in(item: Item) -> Session:
         config_id=text_in(item, "config"),
         created_at=time_in(item, "created"),
         updated_at=time_in(item, "updated"),
+        attendance=attendance_in(item),
     )
+
+
+def attendance_in(session: Item) -> Attendance:
+    state = cast(State, text_in(session, "state") or "bot")
+    return Attendance(state, text_in(session, "operator"), time_in(session, "since"))
 
 
 def overview_in(item: Item, now: float) -> Overview:
@@ -137,6 +144,7 @@ def turn_in(item: Item) -> StoredTurn:
         answered_at=time_in(item, "answered"),
         rating=cast(Rating | None, text_in(item, "rating") or None),
         again=whole_in(item, "again"),
+        operator=text_in(item, "operator"),
     )
 
 

@@ -89,7 +89,6 @@ class DynamoUpkeep:
 
     async def _put_turn(self, turn: StoredTurn, *, replace: bool = True) -> bool:
         values: Values = {
-            "question": text(turn.question),
             "status": text(turn.status),
             "lease": value_of(turn.lease),
             "asked": value_of(turn.asked_at),
@@ -97,6 +96,14 @@ class DynamoUpkeep:
         }
         if turn.client_message_id is not None:
             values["client"] = text(turn.client_message_id)
+        if turn.operator:  # without the empty question
+            values |= {
+                "operator": text(turn.operator),
+                "answer": text(turn.answer),
+                "answered": value_of(turn.answered_at),
+            }
+        else:
+            values["question"] = text(turn.question)
         row = items.turn_row(turn.session_id, turn.question_id)
         done, _ = await self._table.run(
             lambda client: self._table.put(client, row, values, replace=replace)

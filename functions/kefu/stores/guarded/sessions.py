@@ -27,6 +27,7 @@ from kefu.sessions.model import (
     TurnOutcome,
     Wanted,
 )
+from kefu.sessions.people import Attendance, Line
 from kefu.stores.guarded.background import Background
 from kefu.stores.guarded.circuit import Circuit
 
@@ -147,6 +148,14 @@ class GuardedSessions:
 
     async def contacts(self, limit: int) -> Sequence[ContactRequest]:
         return await self._patiently("listing contact requests", self._store.contacts(limit))
+
+    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+        work = self._store.attend(session_id, change)
+        return await self._patiently("saving who answers a chat", work)
+
+    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+        work = self._store.add_line(session_id, line, now)
+        return await self._patiently("saving a line of an operator", work)
 
     async def used(self) -> int | None:
         return await self._soon("measuring the store", self._store.used())

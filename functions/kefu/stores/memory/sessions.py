@@ -23,6 +23,7 @@ from kefu.sessions.model import (
     TurnOutcome,
     Wanted,
 )
+from kefu.sessions.people import Attendance, Line
 from kefu.stores.memory.contacts import MemoryContacts
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.turns import (
@@ -30,6 +31,7 @@ from kefu.stores.turns import (
     cursor_after,
     date_of,
     is_error,
+    may_change,
     newest_messages,
     position,
     seen,
@@ -178,6 +180,27 @@ class MemorySessions(MemoryContacts):
         if chat := self._chat(session_id, self._clock()):
             self._grow(chat, getsizeof(state) - getsizeof(chat.session.trim_state))
             chat.session = chat.session._replace(trim_state=state)
+
+    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+        chat = self._chat(SessionId(session_id), self._clock())
+        if chat is None:
+            return None
+        if may_change(chat.session.attendance, change):
+            chat.session = chat.session._replace(attendance=change)
+        return chat.session.attendance
+
+    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+        chat = self._chat(SessionId(session_id), now)
+        if chat is None:
+            return None
+        number = chat.by_client_id.get(line.client_message_id)
+        if number is None:
+            if chat.session.attendance.state != "person":
+                return None
+            number = 2 * len(chat.turns) + 1
+            self._put(chat, StoredTurn.line(chat.session.id, number, line, now))
+            chat.by_client_id[line.client_message_id] = number
+        return number + 1
 
     async def delete(self, session_id: SessionId) -> None:
         self._drop(session_id)

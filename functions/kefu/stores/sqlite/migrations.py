@@ -137,6 +137,13 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX contacts_due ON contacts (due) WHERE delivered IS NULL;
     CREATE INDEX contacts_created ON contacts (created);
     """,
+    # 8: who answers a chat, and the lines of operators, which are turns without a question.
+    """
+    ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT 'bot';
+    ALTER TABLE sessions ADD COLUMN operator TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN since REAL NOT NULL DEFAULT 0.0;
+    ALTER TABLE turns ADD COLUMN operator TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 PAGE_SIZE = 1024

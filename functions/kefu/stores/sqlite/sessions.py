@@ -14,14 +14,13 @@ from kefu.sessions.model import (
     Overview,
     Page,
     Retention,
-    Session,
     SessionId,
     StoredMessage,
     Wanted,
 )
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.contacts import SqliteContacts
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.turns import (
     AT_ONCE,
@@ -29,12 +28,13 @@ from kefu.stores.sqlite.turns import (
     NEWEST,
     TURN,
     purge_part,
+    session_in,
 )
 from kefu.stores.turns import FAR, StoredTurn, cursor_after, position, seen, wants
 
 _OVERVIEW = (
-    "SELECT id, title, config, created, updated, turns, tokens, errors, status, lease"
-    " FROM sessions JOIN titles ON session = id"
+    "SELECT id, title, config, created, updated, state, operator, since,"
+    " turns, tokens, errors, status, lease FROM sessions JOIN titles ON session = id"
     " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ? ORDER BY updated DESC, id DESC"
 )
 _RECORD = (
@@ -55,7 +55,7 @@ _DELETE_TEXTS = (
 _DAYS = "SELECT * FROM days WHERE date BETWEEN ? AND ? ORDER BY date"
 
 
-class SqliteSessions(SqliteContacts):
+class SqliteSessions(SqliteAttendance):
     """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
 
     def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
@@ -141,4 +141,4 @@ class SqliteSessions(SqliteContacts):
 
 def _overview(row: tuple[Any, ...], now: float) -> Overview:
     *session, turns, tokens, errors, status, lease = row
-    return Overview(Session(*session), turns, tokens, errors, seen(status, lease, now))
+    return Overview(session_in(session), turns, tokens, errors, seen(status, lease, now))

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from math import inf
+from typing import Any
 
 from kefu.sessions.model import (
     LEASE,
@@ -18,6 +19,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
+from kefu.sessions.people import Attendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.turns import StoredTurn, date_of, is_error, newest_messages
@@ -41,11 +43,12 @@ FAR_ID = 1 << 62
 """A message id greater than every real one."""
 
 _SESSION = (
-    "SELECT id, title, config, created, updated FROM sessions JOIN titles ON session = id"
-    " WHERE id = ? AND updated > ?"
+    "SELECT id, title, config, created, updated, state, operator, since"
+    " FROM sessions JOIN titles ON session = id WHERE id = ? AND updated > ?"
 )
 _WITH_STATE = (
-    "SELECT id, title, config, created, updated, coalesce(state, '')"
+    "SELECT id, title, config, created, updated, sessions.state, operator, since,"
+    " coalesce(trim_states.state, '')"
     " FROM sessions JOIN titles ON titles.session = id"
     " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
@@ -54,14 +57,15 @@ _SAVE_STATE = (
     " SELECT id, ?2 FROM sessions WHERE id = ?1 AND updated > ?3"
 )
 TURN = (
-    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again"
-    " FROM turns WHERE session = ?"
+    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again,"
+    " operator FROM turns WHERE session = ?"
 )
 _BY_NUMBER = f"{TURN} AND question_id = ?"
 _BY_CLIENT = f"{TURN} AND client = ?"
 NEWEST = f"{TURN} AND question_id < ? ORDER BY question_id DESC LIMIT ?"
 _BEGIN = (
-    "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5)"
+    "INSERT INTO sessions (id, config, created, updated, turns, tokens, errors, status, lease)"
+    " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5)"
     " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = turns + 1, status = 'pending',"
     " lease = ?5 RETURNING turns"
 )
@@ -118,7 +122,7 @@ class SqliteTurns:
 
         def work(db: sqlite3.Connection) -> Session | None:
             row = db.execute(_WITH_STATE, wanted).fetchone()
-            return Session(*row) if row else None
+            return session_in(row) if row else None
 
         return await self._file.run(work)
 
@@ -239,7 +243,13 @@ class SqliteTurns:
     def _session(self, db: sqlite3.Connection, session_id: str, now: float) -> Session | None:
         oldest = now - self._retention.session
         row = db.execute(_SESSION, (session_id, oldest)).fetchone()
-        return Session(*row) if row else None
+        return session_in(row) if row else None
+
+
+def session_in(row: Sequence[Any]) -> Session:
+    """A session from its columns: id to `updated`, then those of its attendance, then the rest."""
+    id, title, config, created, updated, state, operator, since, *rest = row
+    return Session(id, title, config, created, updated, Attendance(state, operator, since), *rest)
 
 
 def turn_in(

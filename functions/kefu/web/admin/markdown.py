@@ -29,7 +29,7 @@ def markdown(
     parts.append(f"Began {moment(session.created_at)}, last message {moment(session.updated_at)}.")
     for one in messages:
         status = "" if one.status == "ok" else f" ({one.status})"
-        who = _WHO.get(one.role, one.role)
+        who = one.operator or _WHO.get(one.role, one.role)
         parts += [f"## {one.id}. {who}, {moment(one.created_at)}{status}"]
         parts += [_block(one.content, "text")]
         made = [call for call in calls if call.message_id == one.id]

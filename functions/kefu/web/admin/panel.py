@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.chat.addresses import network_of
 from kefu.chat.limits import LimitStore, Rate
-from kefu.errors import RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
+from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
@@ -65,6 +66,16 @@ class Panel:
         await self.ready()
         if not self.tokens.admits(bearer_of(request), self.clock.now()):
             await self._failed(address)
+
+    def stored_chats(self) -> Sessions:
+        """Raises NotFound on a server that stores no chats."""
+        if self.sessions is None:
+            raise NotFound("This server does not store chats: KEFU_SESSIONS is off.")
+        return self.sessions
+
+    def pass_of(self, request: Request) -> str:
+        """A fingerprint of the request's pass, by which audit lines tell sign-ins apart."""
+        return hashlib.sha256(bearer_of(request).encode()).hexdigest()[:12]
 
     async def enter(self, request: Request, address: str) -> str:
         """Return a new pass in exchange for the admin token or for a one-time ticket.

@@ -32,7 +32,7 @@ def session_facts(session: Session) -> Json:
     """Return a session as JSON, without its state of trimming: the calls show what was sent."""
     fields = session._asdict()
     del fields["trim_state"]
-    return fields
+    return {**fields, "attendance": session.attendance._asdict()}
 
 
 def message(stored: StoredMessage) -> Json:

@@ -11,7 +11,8 @@ from typing import get_args
 from fastapi import APIRouter, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.model import SessionId, Sessions, Status, StoredMessage, Wanted
+from kefu.sessions.model import SessionId, Status, StoredMessage, Wanted
+from kefu.sessions.people import State
 from kefu.web.admin.panel import Panel
 from kefu.web.admin.view import EXPORTS, Whole, day, key, page
 from kefu.web.caller import Gateway
@@ -36,7 +37,7 @@ def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRou
     _add_page(router)
     _add_entrance(router, panel, runtime, gateway)
     _add_lists(router, panel, gateway)
-    _add_contacts(router, panel, gateway)
+    _add_contacts(router, panel, runtime, gateway)
     _add_sessions(router, panel, runtime, gateway)
     return router
 
@@ -82,7 +83,7 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         today = datetime.fromtimestamp(panel.clock.now(), UTC)
         since = _date(request, "since", today - timedelta(days=_DAYS - 1))
         until = _date(request, "until", today)
-        days_in_range = await _sessions(panel).days(since, until)
+        days_in_range = await panel.stored_chats().days(since, until)
         return JsonResponse({"days": [day(one) for one in days_in_range]})
 
     @router.get("/api/sessions")
@@ -92,7 +93,7 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         limit = int(_number(query, "limit") or _ROWS)
         cursor = query.get("cursor") or None
         try:
-            newest = await _sessions(panel).newest(
+            newest = await panel.stored_chats().newest(
                 _filter(query), cursor, min(max(1, limit), _MOST_ROWS), now
             )
         except ValueError:
@@ -100,15 +101,16 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         return JsonResponse(page(newest))
 
 
-def _add_contacts(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
+def _add_contacts(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
     @router.get("/api/contacts")
     async def contacts(request: Request) -> Response:
         await panel.check(request, gateway.address(request))
-        requests = await _sessions(panel).contacts(_MOST_ROWS)
+        requests = await panel.stored_chats().contacts(_MOST_ROWS)
         key = ""
         if panel.contact and panel.contact.has_webhook:
             key = await panel.contact.signing_key()
         shown = [one._asdict() for one in requests]
+        runtime.log.audit("read requests", panel.pass_of(request))
         return JsonResponse({"requests": shown, "signing_key": key})
 
 
@@ -118,6 +120,7 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         await panel.check(request, gateway.address(request))
         before = _number(request.query_params, "before")
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
+        runtime.log.audit("read", panel.pass_of(request), shown.session.id)
         more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
         return JsonResponse({**shown.json(), "before": shown.messages[0].id if more else None})
 
@@ -128,6 +131,7 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         if name not in EXPORTS:
             raise InvalidRequest("format: must be json, jsonl or md.", param="format")
         export, exported = EXPORTS[name], await _with_messages(panel, request)
+        runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
         body = encoded(export.write(exported))
@@ -138,7 +142,8 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         await panel.check(request, gateway.address(request))
         name = SessionId(request.path_params["session_id"])
         runtime.running.cancel_session(name)
-        await _sessions(panel).delete(name)
+        await panel.stored_chats().delete(name)
+        runtime.log.audit("delete", panel.pass_of(request), name)
         return Response(status_code=204)
 
 
@@ -151,12 +156,6 @@ async def _room(panel: Panel) -> dict[str, object] | None:
     return room._asdict() if room and room.limit else None
 
 
-def _sessions(panel: Panel) -> Sessions:
-    if panel.sessions is None:
-        raise NotFound("This server does not store chats: KEFU_SESSIONS is off.")
-    return panel.sessions
-
-
 async def _with_messages(
     panel: Panel, request: Request, before: int | None = None, pages: int | None = None
 ) -> Whole:
@@ -164,7 +163,7 @@ async def _with_messages(
 
     `before`: only messages with a smaller id. `pages`: the number of pages of 200; None: all.
     """
-    store, now = _sessions(panel), panel.clock.now()
+    store, now = panel.stored_chats(), panel.clock.now()
     name = SessionId(request.path_params["session_id"])
     session = await store.session(name)
     if session is None:
@@ -187,11 +186,15 @@ def _filter(query: Mapping[str, str]) -> Wanted:
         raise InvalidRequest(f"status: one of {', '.join(get_args(Status))}.", param="status")
     if error not in (None, "true", "false"):
         raise InvalidRequest("has_error: true or false.", param="has_error")
+    state = query.get("state") or None
+    if state is not None and state not in get_args(State):
+        raise InvalidRequest(f"state: one of {', '.join(get_args(State))}.", param="state")
     return Wanted(
         since=_number(query, "since"),
         until=_number(query, "until"),
         status=status,  # type: ignore[arg-type]  # the check above ensures a valid status
         has_error=None if error is None else error == "true",
+        state=state,  # type: ignore[arg-type]  # the same
     )
 
 

@@ -13,7 +13,7 @@ from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
 PAGE, LONGEST_PAGE = 20, 100
-_FAR = 2**53
+FAR = 2**53
 """Greater than every message id. It is the largest integer that JSON parsers read exactly."""
 
 
@@ -34,8 +34,8 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
         openapi_extra=session_parameters("limit", "before"),
     )
     async def messages(request: Request) -> Response:
-        limit = _integer(request, "limit", PAGE, LONGEST_PAGE)
-        before = _integer(request, "before", 0, _FAR) or None
+        limit = integer(request, "limit", PAGE, LONGEST_PAGE)
+        before = integer(request, "before", 0, FAR) or None
         session = await _owned(request, kept)
         page = await kept.turns.page(session, before, limit)
         shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
@@ -85,7 +85,7 @@ async def _owned(request: Request, kept: KeptChats) -> Session:
     return await kept.session(request, request.path_params["session_id"])
 
 
-def _integer(request: Request, name: str, default: int, largest: int) -> int:
+def integer(request: Request, name: str, default: int, largest: int) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default

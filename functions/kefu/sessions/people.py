@@ -1,0 +1,60 @@
+"""Defines who answers a stored chat, the model or a person, and the port of its store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple, Protocol
+
+State = Literal["bot", "waiting", "person", "closed"]
+"""- `bot`: the model answers, as in every new chat.
+- `waiting`: the visitor has asked for a person; until one comes, the model answers.
+- `person`: an operator answers, and the model is not called.
+- `closed`: a person has dealt with the chat; the model answers further messages.
+"""
+
+BEFORE: Mapping[State, Collection[State]] = {
+    "bot": ("waiting", "person"),
+    "waiting": ("bot", "closed"),
+    "person": ("bot", "waiting", "closed"),
+    "closed": ("waiting", "person"),
+}
+"""The states from which a chat may change to a state."""
+
+
+class Attendance(NamedTuple):
+    """Who answers a chat."""
+
+    state: State = "bot"
+    operator: str = ""
+    """The name of the operator who caused the state; empty if none did."""
+    since: float = 0.0
+    """When the state began, in Unix time; 0.0 for a chat that never changed its state."""
+
+
+class Line(NamedTuple):
+    """A message of an operator that is not saved yet."""
+
+    text: str
+    operator: str
+    client_message_id: str
+    """The panel's id of the line, by which a retry is recognized."""
+
+
+class AttendanceStore(Protocol):
+    """Stores who answers a chat. Every method raises StoreUnavailable on failure."""
+
+    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+        """Save `change` if the chat is in a state from which it may change to that state.
+
+        Atomic. Returns the state of the chat afterwards, changed or not; None for a chat that is
+        absent, deleted or expired.
+        """
+        ...
+
+    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+        """Save a line as a message of the chat, if a person has the chat.
+
+        Atomic. Returns the id of the message; for a line that was saved before, its first id.
+        None for a chat that is absent or deleted, and for one that no person has.
+        """
+        ...

@@ -1,0 +1,45 @@
+"""Lets an operator take over a stored chat, write in it, and hand it back."""
+
+from __future__ import annotations
+
+from kefu.errors import InvalidRequest, SessionNotFound, WrongState
+from kefu.sessions.model import SessionId, Sessions
+from kefu.sessions.people import Attendance, Line
+
+
+async def change_state(store: Sessions, session_id: str, wanted: Attendance) -> Attendance:
+    """Change who answers a chat. A change that is repeated has no effect.
+
+    Raises SessionNotFound, StoreUnavailable, and WrongState if the state does not allow it, such as
+    for a chat that another operator has.
+    """
+    found = await store.attend(session_id, wanted)
+    if found is None:
+        raise SessionNotFound("There is no such session.")
+    is_repeated = found.state == wanted.state
+    if is_repeated and (wanted.state != "person" or found.operator == wanted.operator):
+        return found
+    raise WrongState(_reason(found))
+
+
+async def say(store: Sessions, session_id: SessionId, line: Line, now: float) -> int:
+    """Save a line of an operator, once for each `client_message_id`; returns the message's id.
+
+    Raises InvalidRequest, SessionNotFound, StoreUnavailable, and WrongState if no person has the
+    chat.
+    """
+    if not line.text.strip():
+        raise InvalidRequest("text: must not be empty.", param="text")
+    saved = await store.add_line(session_id, line._replace(text=line.text.strip()), now)
+    if saved is not None:
+        return saved
+    session = await store.session(session_id)
+    if session is None:
+        raise SessionNotFound("There is no such session.")
+    raise WrongState(_reason(session.attendance))
+
+
+def _reason(found: Attendance) -> str:
+    if found.state == "person":
+        return f"{found.operator} has this chat."
+    return "No person has this chat. Take it over first."

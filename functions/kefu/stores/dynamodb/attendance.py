@@ -1,0 +1,74 @@
+"""Stores who answers a chat, and the lines of operators, in a DynamoDB table.
+
+The state is part of the session's item. A line is a turn without a question.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from kefu.sessions.model import SessionId
+from kefu.sessions.people import BEFORE, Attendance, Line
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.table import change as changing
+from kefu.stores.dynamodb.turns import DynamoTurns
+from kefu.stores.turns import StoredTurn
+
+
+class DynamoAttendance(DynamoTurns):
+    """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
+
+    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+        # A chat that never changed its state has no attribute for it.
+        allowed = [f"#state = :from_{state}" for state in BEFORE[change.state]]
+        if "bot" in BEFORE[change.state]:
+            allowed.append("attribute_not_exists(#state)")
+        update = changing(
+            "SET #state = :state, #operator = :operator, #since = :since",
+            f"#updated > :oldest AND ({' OR '.join(allowed)})",
+            state=change.state,
+            operator=change.operator,
+            since=change.since,
+            oldest=self._clock() - self._retention.session,
+            **{f"from_{state}": state for state in BEFORE[change.state]},
+        )
+        changed, _ = await self._update(items.session_row(session_id), update)
+        if changed:
+            return change
+        session = await self._session(SessionId(session_id), self._clock())
+        return items.attendance_in(session) if session else None
+
+    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+        name = SessionId(session_id)
+        if not await self._session(name, now):
+            return None
+        known = await self._read(items.client_row(name, line.client_message_id))
+        number = items.whole_in(known, "number") or await self._number(name, now)
+        if number is None:
+            return None
+        turn = StoredTurn.line(name, number, line, now)
+        if not known:
+            first = await self._claim(turn, uuid.uuid4().hex)
+            if first.question_id != number:
+                await self._release_number(name, number)
+                turn = turn._replace(question_id=first.question_id)
+        # Another attempt may have stopped between its claim and this write.
+        await self._put_turn(turn, replace=False)
+        if not await self._session(name, now):  # it was deleted in the meantime
+            item = await self._read(items.turn_row(name, turn.question_id))
+            await self._table.run(lambda client: self._remove(client, item) if item else None)
+            return None
+        return turn.question_id + 1
+
+    async def _number(self, session_id: SessionId, now: float) -> int | None:
+        """Reserve two message ids; None if no person has the chat."""
+        reserve = changing(
+            "ADD #seq :two, #turns :one",
+            "#updated > :oldest AND #state = :person",
+            two=2,
+            one=1,
+            person="person",
+            oldest=now - self._retention.session,
+        )
+        done, item = await self._update(items.session_row(session_id), reserve)
+        return items.whole_in(item, "seq") - 1 if done else None

@@ -1,0 +1,47 @@
+"""`/api/sessions/{id}/person`: who answers a chat, and the new lines of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import JSONResponse
+
+from kefu.sessions.model import StoredMessage
+from kefu.web.openapi import errors, json_response, session_parameters
+from kefu.web.routes.sessions import FAR, integer
+from kefu.web.schemas import ShownAttendance
+from kefu.web.session_chat import KeptChats
+
+NEWEST = 40
+"""Messages that are searched for lines of a person."""
+
+
+def person_routes(kept: KeptChats) -> APIRouter:
+    router = APIRouter(prefix="/api/sessions/{session_id}/person", tags=["sessions"])
+
+    @router.get(
+        "",
+        summary="Who answers a chat, and the new messages of a person",
+        responses={200: json_response(ShownAttendance), **errors(400, 403, 404, 429, 503)},
+        response_model=None,
+        openapi_extra=session_parameters("after"),
+    )
+    async def person(request: Request) -> Response:
+        after = integer(request, "after", 0, FAR)
+        session = await kept.polled(request, request.path_params["session_id"])
+        newest = await kept.turns.page(session, None, NEWEST)
+        lines = [message for message in newest if message.operator and message.id > after]
+        return JSONResponse(
+            {
+                "state": session.attendance.state,
+                "operator": session.attendance.operator,
+                "messages": _shown(kept, lines),
+            }
+        )
+
+    return router
+
+
+def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[dict[str, object]]:
+    return kept.turns.deps.persistence.processor.format_history_for_display(lines)

@@ -1,0 +1,159 @@
+"""The contract of every AttendanceStore (H4, H5): states, and lines that are stored once."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+
+import pytest
+
+from kefu.sessions.model import NewMessage, SessionId, Sessions, TurnOutcome, Wanted
+from kefu.sessions.people import BEFORE, Attendance, Line, State
+from tests.contract.chats import DAY, ONE, TWO, ask, chat_at, turn
+from tests.contract.engines import HandClock
+
+STATES: tuple[State, ...] = ("bot", "waiting", "person", "closed")
+PATHS: dict[State, tuple[State, ...]] = {
+    "bot": (),
+    "waiting": ("waiting",),
+    "person": ("person",),
+    "closed": ("waiting", "closed"),
+}
+
+
+def line(text: str = "Hello", id: str = "line-0001") -> Line:
+    return Line(text, "Ingrid 客", id)
+
+
+def taken(clock: HandClock, operator: str = "Ingrid 客") -> Attendance:
+    return Attendance("person", operator, clock.now)
+
+
+async def test_h5_a_new_chat_is_the_bots(sessions: Sessions, clock: HandClock) -> None:
+    await turn(sessions, clock, "one", "two")
+    session = await sessions.session(ONE)
+    assert session
+    assert session.attendance == Attendance("bot", "", 0.0)
+
+
+async def test_h5_a_state_follows_only_its_predecessors_with_who_and_when(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    for number, (before, after) in enumerate(product(STATES, STATES)):
+        name = SessionId(f"{number:032x}")
+        await chat_at(sessions, name, clock.now, TurnOutcome("ok", "hi"))
+        for state in PATHS[before]:
+            await sessions.attend(name, Attendance(state, "first", clock.now))
+        clock.now += 5
+        wanted = Attendance(after, "second", clock.now)
+        found = await sessions.attend(name, wanted)
+        assert found
+        if before in BEFORE[after]:
+            assert found == wanted
+        else:
+            assert (found.state, found.operator) == (before, "first" if PATHS[before] else "")
+        session = await sessions.session(name)
+        assert session
+        assert session.attendance == found
+        assert session.title == "新对话"
+
+
+async def test_h4_one_of_many_operators_takes_a_chat(sessions: Sessions, clock: HandClock) -> None:
+    await turn(sessions, clock, "one", "two")
+    names = [f"operator {number}" for number in range(6)]
+    found = await asyncio.gather(*(sessions.attend(ONE, taken(clock, name)) for name in names))
+    session = await sessions.session(ONE)
+    assert session
+    assert [one.operator for one in found if one] == [session.attendance.operator] * 6
+
+
+async def test_h4_a_line_is_stored_once_whatever_is_sent_again(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    await sessions.attend(ONE, taken(clock))
+    ids = await asyncio.gather(*(sessions.add_line(ONE, line(), clock.now) for _ in range(5)))
+    assert len(set(ids)) == 1
+    later = await sessions.add_line(ONE, line("other"), clock.now + 1)
+    assert later == ids[0]
+    stored = await sessions.messages(ONE, now=clock.now)
+    assert [one.content for one in stored] == ["one", "two", "Hello"]
+    assert (stored[-1].id, stored[-1].operator) == (ids[0], "Ingrid 客")
+    assert (stored[-1].role, stored[-1].status, stored[-1].reply_to) == ("assistant", "ok", None)
+    assert stored[-1].created_at == pytest.approx(clock.now)
+    await sessions.attend(ONE, Attendance("bot", "Ingrid 客", clock.now))
+    assert await sessions.add_line(ONE, line(), clock.now) == ids[0]  # a late retry
+
+
+async def test_h4_no_line_is_stored_unless_a_person_has_the_chat(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    assert await sessions.add_line(ONE, line(), clock.now) is None
+    assert await sessions.attend(ONE, taken(clock)) is None
+    await turn(sessions, clock, "one", "two")
+    for state in ("bot", "waiting"):
+        await sessions.attend(ONE, Attendance(state, "", clock.now))
+        assert await sessions.add_line(ONE, line(), clock.now) is None
+    assert len(await sessions.messages(ONE, now=clock.now)) == 2
+
+
+async def test_h4_lines_and_messages_keep_their_order_and_find_their_own_answers(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    asked = await ask(sessions, clock, "running")
+    await sessions.attend(ONE, taken(clock))
+    for number in range(3):
+        await sessions.add_line(ONE, line(f"line {number}", f"line-{number:04}"), clock.now)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late answer"), clock.now)
+    last = await ask(sessions, clock, "four", "visitor-0001")
+    await sessions.finish(ONE, last.id, TurnOutcome("ok", ""), clock.now)
+    stored = await sessions.messages(ONE, now=clock.now)
+    texts = [one.content for one in stored]
+    assert texts == ["one", "two", "running", "late answer", "line 0", "line 1", "line 2", "four"]
+    assert [one.id for one in stored] == sorted({one.id for one in stored})
+    newest = await sessions.messages(ONE, before=stored[-1].id, limit=2, now=clock.now)
+    assert [one.content for one in newest] == ["line 1", "line 2"]
+
+
+async def test_h4_a_message_to_a_person_is_known_when_it_is_sent_again(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    asked = await ask(sessions, clock, "for you", "visitor-0001")
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", ""), clock.now)
+    session = await sessions.session(ONE)
+    assert session
+    again = await sessions.begin(session, NewMessage("for you", "visitor-0001"), clock.now)
+    assert (again.message.id, again.message.status, again.busy_for) == (asked.id, "ok", 0.0)
+    assert again.answer is None
+
+
+async def test_h5_the_list_is_filtered_by_state(sessions: Sessions, clock: HandClock) -> None:
+    await chat_at(sessions, ONE, clock.now, TurnOutcome("ok", "hi"))
+    await chat_at(sessions, TWO, clock.now, TurnOutcome("ok", "hi"))
+    await sessions.attend(TWO, Attendance("waiting", "", clock.now))
+    listed: dict[State, list[SessionId]] = {"bot": [ONE], "waiting": [TWO], "person": []}
+    for state, expected in listed.items():
+        page = await sessions.newest(Wanted(state=state), None, 10, clock.now)
+        assert [row.session.id for row in page.rows] == expected
+    [row] = (await sessions.newest(Wanted(state="waiting"), None, 10, clock.now)).rows
+    assert row.session.attendance == Attendance("waiting", "", clock.now)
+
+
+async def test_h4_state_and_lines_end_with_their_chat(sessions: Sessions, clock: HandClock) -> None:
+    await turn(sessions, clock, "one", "two")
+    await sessions.attend(ONE, taken(clock))
+    await sessions.add_line(ONE, line(), clock.now)
+    await sessions.delete(ONE)
+    assert await sessions.add_line(ONE, line(), clock.now) is None
+    assert await sessions.attend(ONE, taken(clock)) is None
+    await turn(sessions, clock, "new", "chat")
+    assert [one.content for one in await sessions.messages(ONE, now=clock.now)] == ["new", "chat"]
+    session = await sessions.session(ONE)
+    assert session
+    assert session.attendance.state == "bot"
+    await sessions.attend(ONE, taken(clock))
+    clock.now += 31 * DAY
+    assert await sessions.attend(ONE, Attendance("bot", "", clock.now)) is None
+    assert await sessions.add_line(ONE, line(), clock.now) is None

@@ -1,0 +1,175 @@
+// A visitor and an operator in a real Chromium: a chat is taken over and handed back. Prints as JSON
+// what both saw. With SHOTS=folder it also takes pictures.
+// Usage: node take_over.mjs SERVICE TOKEN LANGUAGE light|dark desktop|phone
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { launchChromium } from "../../widget/tests/chromium.mjs";
+
+const [, , service, token, lang, theme, device] = process.argv;
+const require = createRequire(new URL("../../widget/package.json", import.meta.url));
+const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+const NAME = lang === "ar" ? "إنغريد" : "Ingrid";
+const LINE = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
+
+const html = `<!doctype html><html lang="${lang}"><title>A shop</title><link rel="icon" href="data:,">
+<meta name="viewport" content="width=device-width">
+<style>p,bdi,span,i{border:9px dotted red!important;font:30px serif!important;float:right}</style>
+<main><h1>A shop</h1></main>
+<script src="/chat-widget.js" data-api-url="${service}/api/chat" data-contact data-theme="${theme}"
+data-lang="${lang}" data-title="Nordlys" data-persist="local" defer></script>`;
+
+const browser = await launchChromium();
+const seen = { errors: [], wrong: [], polls: [] };
+const watched = (page) => {
+  page.on("console", (message) => {
+    if (message.type() === "error") seen.errors.push(message.text());
+  });
+  page.on("pageerror", (error) => seen.errors.push(String(error)));
+  return page;
+};
+try {
+  const viewport = device === "phone" ? { width: 390, height: 844 } : { width: 560, height: 780 };
+  const visitors = await browser.newContext({ locale: "en-US", viewport, hasTouch: device === "phone" });
+  const visit = async () => {
+    const page = watched(await visitors.newPage());
+    await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+    page.on("request", (request) => {
+      const path = new URL(request.url()).pathname;
+      if (path.endsWith("/person")) seen.polls.push(path);
+    });
+    await page.goto(`${service}/shop`);
+    return page;
+  };
+  const page = await visit();
+  const operators = await browser.newContext({
+    locale: "en-US",
+    colorScheme: theme,
+    viewport: { width: 1360, height: 900 },
+  });
+  const panel = watched(await operators.newPage());
+  const shoot = (target, name) =>
+    process.env.SHOTS &&
+    target.screenshot({ path: `${process.env.SHOTS}/${lang}-${theme}-${device}-${name}.png` });
+  const inWidget = async () => {
+    await page.evaluate(axe);
+    const found = await page.evaluate(() => globalThis.axe.run("kefu-chat"));
+    seen.wrong.push(...found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`));
+  };
+  const inPanel = async () => {
+    // Through the DevTools protocol, because the page's policy forbids other scripts.
+    const session = await operators.newCDPSession(panel);
+    const run = async (expression) => {
+      const options = { expression, awaitPromise: true, returnByValue: true };
+      return (await session.send("Runtime.evaluate", options)).result.value;
+    };
+    await run(axe);
+    const { violations } = await run("axe.run()");
+    seen.wrong.push(...violations.map(({ id, nodes }) => `panel ${id}: ${nodes[0].html}`));
+  };
+  const chat = page.locator("kefu-chat");
+  const log = chat.locator(".log");
+  const send = async (text) => {
+    await chat.locator(".composer textarea").fill(text);
+    await chat.locator(".composer textarea").press("Enter");
+  };
+  const ask = async (text) => {
+    await send(text);
+    await log.locator(".turn", { hasText: text }).locator(".actions:not([hidden])").waitFor();
+  };
+  const heading = () => chat.locator(".line:visible").innerText();
+
+  await chat.locator(".launcher").click();
+  await ask("Svalbard?");
+  seen.pollsBefore = seen.polls.length;
+  await chat.locator(".disclaimer button").first().click();
+  await chat.locator(".contact input[type=email]").fill("kari@example.no");
+  await chat.locator(".contact textarea").fill("Svalbard?");
+  await chat.locator(".check input").check();
+  await chat.locator(".submit").click();
+  await chat.locator(".talks .line.talk").waitFor();
+  seen.waiting = await heading();
+  await shoot(page, "waiting");
+
+  // The operator finds the chat by its state, and takes it over.
+  await panel.goto(`${service}/admin`);
+  await panel.locator("input[name=token]").fill(token);
+  await panel.locator(".entrance button").click();
+  await panel.locator(".rows a").first().waitFor();
+  await panel.locator("select[name=state]").selectOption("waiting");
+  await panel.locator(".filters button").click();
+  await panel.locator(".rows .status.waiting").waitFor();
+  await panel.locator(".rows a").first().click();
+  const bar = panel.locator(".talk");
+  await bar.locator("input[name=operator]").waitFor();
+  seen.waits = await bar.locator("[role=status]").innerText();
+  await bar.scrollIntoViewIfNeeded();
+  await inPanel();
+  await shoot(panel, "panel-waiting");
+  await bar.locator("input[name=operator]").fill(NAME);
+  await bar.locator("button[type=submit]").click();
+  await bar.locator("textarea").waitFor();
+
+  // The line is in the open widget.
+  await log.locator(".joined", { hasText: NAME }).waitFor();
+  await bar.locator("textarea").fill(LINE);
+  await bar.locator("textarea").press("Enter");
+  await panel.locator(".bubble", { hasText: LINE }).waitFor();
+  await log.locator(".answer", { hasText: LINE }).waitFor();
+  seen.heading = await heading();
+  seen.by = await log.locator(".by").allInnerTexts();
+  seen.footer = await chat.locator(".disclaimer").innerText();
+  seen.spoken = await chat.locator("[role=status]").innerText();
+  seen.badge = await chat.locator(".launcher.unread").count();
+  await inWidget();
+  await shoot(page, "line");
+
+  // The model is quiet; the visitor's message is in the panel.
+  await send("How much?");
+  await panel.locator(".bubble.user", { hasText: "How much?" }).waitFor();
+  await bar.locator("textarea").fill("49 kroner.");
+  await bar.locator("button[type=submit]").click();
+  await log.locator(".answer", { hasText: "49 kroner." }).waitFor();
+  seen.quiet = await log.locator(".turn", { hasText: "How much?" }).locator(".answer").innerText();
+  await shoot(page, "talk");
+  await inPanel();
+  await shoot(panel, "panel-talk");
+
+  // A closed page: the line waits as a badge.
+  await chat.locator(".close").click();
+  await page.close();
+  await bar.locator("textarea").fill("Anything else?");
+  await bar.locator("button[type=submit]").click();
+  await panel.locator(".bubble", { hasText: "Anything else?" }).waitFor();
+  const next = await visit();
+  const again = next.locator("kefu-chat");
+  await again.locator(".launcher.unread").waitFor();
+  seen.label = await again.locator(".launcher").getAttribute("aria-label");
+  await shoot(next, "badge");
+  await again.locator(".launcher").click();
+  await again.locator(".answer", { hasText: "Anything else?" }).waitFor();
+  seen.lines = await again.locator(".turn:has(.by) .answer").allInnerTexts();
+  await again.locator(".talks .line.talk").waitFor();
+
+  // Handed back: the model answers.
+  await bar.locator(".tools button").first().click();
+  await bar.locator("input[name=operator]").waitFor();
+  await again.locator(".joined").last().waitFor();
+  await again.locator(".panel:not(.talks)").waitFor();
+  seen.left = await again.locator(".joined").last().innerText();
+  await again.locator(".composer textarea").fill("Thank you!");
+  await again.locator(".composer textarea").press("Enter");
+  await again
+    .locator(".turn", { hasText: "Thank you!" })
+    .locator(".actions:not([hidden])")
+    .waitFor();
+  seen.last = await again.locator(".turn .answer").last().innerText();
+  seen.order = await again.locator(".turn").allInnerTexts();
+  await shoot(next, "back");
+  console.log(JSON.stringify(seen));
+} catch (error) {
+  console.error(String(error), JSON.stringify(seen));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,228 @@
+"""H4, H5 of the real service: a person takes a chat over, writes, and hands it back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.fakes.chatting import Visitor, new_id
+from tests.fakes.fixtures import Staged
+from tests.fakes.stage import Stage
+from tests.web.test_contact import EMAIL, TOKEN, in_panel, send, settings
+
+NAME = "Ingrid"
+LINE = "Yes, we ship to Svalbard: 7 to 10 days."
+
+
+class Operator:
+    """An operator of the panel who may take chats over."""
+
+    def __init__(self, running: Stage, name: str = NAME) -> None:
+        self.running = running
+        self.name = name
+
+    def ask(
+        self, visitor: Visitor, rest: str, body: dict[str, Any] | None = None, method: str = ""
+    ) -> httpx.Response:
+        return httpx.request(
+            method or ("POST" if body else "GET"),
+            f"{self.running.url}/admin/api/sessions/{visitor.session_id}{rest}",
+            json=body,
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            timeout=30,
+        )
+
+    def turn(self, visitor: Visitor, state: str) -> httpx.Response:
+        return self.ask(visitor, "/state", {"state": state, "operator": self.name})
+
+    def say(self, visitor: Visitor, text: str, id: str = "") -> httpx.Response:
+        body = {"client_message_id": id or new_id(), "operator": self.name, "text": text}
+        return self.ask(visitor, "/lines", body)
+
+    def listed(self, state: str) -> list[str]:
+        answer = httpx.get(
+            f"{self.running.url}/admin/api/sessions?state={state}",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            timeout=30,
+        )
+        return [row["id"] for row in answer.raise_for_status().json()["rows"]]
+
+
+async def polled(visitor: Visitor, after: int = 0) -> Any:
+    return (await visitor.look(f"/person?after={after}" if after else "/person")).json()
+
+
+def audited(running: Stage) -> list[str]:
+    return [record["action"] for record in running.service.logs() if "action" in record]
+
+
+def sent_to_model(running: Stage) -> list[list[tuple[str, str]]]:
+    return [
+        [(one["role"], one["content"]) for one in call.body["messages"] if one["role"] != "system"]
+        for call in running.upstream.calls()
+    ]
+
+
+async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_knows_the_talk(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    first = await visitor.say("Do you ship to Norway?")
+    assert (await polled(visitor)) == {"state": "bot", "operator": "", "messages": []}
+    assert (await send(visitor, new_id())).status_code == 204
+    assert (await polled(visitor))["state"] == "waiting"
+    assert operator.listed("waiting") == [visitor.session_id]
+    waited = await visitor.say("And to Svalbard?")
+    assert waited.text  # a visitor who waits is answered by the model
+
+    assert operator.turn(visitor, "person").json()["operator"] == NAME
+    assert operator.listed("waiting") == []
+    assert operator.say(visitor, f"  {LINE}\n").status_code == 200
+    found = await polled(visitor)
+    assert (found["state"], found["operator"]) == ("person", NAME)
+    [line] = found["messages"]
+    assert (line["content"], line["operator"], line["role"]) == (LINE, NAME, "assistant")
+    assert (await polled(visitor, line["id"]))["messages"] == []
+
+    calls = len(running.upstream.calls())
+    quiet = await visitor.say("How much is it?")
+    assert (quiet.status, quiet.text, quiet.complete) == (200, "", True)
+    assert len(running.upstream.calls()) == calls
+    operator.say(visitor, "49 kroner.")
+
+    assert operator.turn(visitor, "bot").json()["state"] == "bot"
+    assert (await polled(visitor))["state"] == "bot"
+    assert (await visitor.say("Thank you!")).text
+    assert sent_to_model(running)[-1] == [
+        ("user", "Do you ship to Norway?"),
+        ("assistant", first.text),
+        ("user", "And to Svalbard?"),
+        ("assistant", f"{waited.text}\n\n{LINE}"),
+        ("user", "How much is it?"),
+        ("assistant", "49 kroner."),
+        ("user", "Thank you!"),
+    ]
+    exported = (await visitor.look("/export?format=md")).text
+    assert f"## {NAME}, " in exported
+    transcript = operator.ask(visitor, "/export?format=json").json()
+    assert [one["operator"] for one in transcript["messages"] if one["operator"]] == [NAME, NAME]
+
+
+async def test_h4_posts_of_the_panel_have_an_effect_once_however_often_they_are_sent(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, operator, other = Visitor(running), Operator(running), Operator(running, "Olav")
+    await visitor.say("hello")
+    early = operator.say(visitor, LINE)
+    assert (early.status_code, early.json()["error"]["code"]) == (409, "wrong_state")
+    taken = operator.turn(visitor, "person").json()
+    assert operator.turn(visitor, "person").json() == taken
+    refused = other.turn(visitor, "person")
+    assert (refused.status_code, refused.json()["error"]["message"]) == (
+        409,
+        "Ingrid has this chat.",
+    )
+    id = new_id()
+    assert operator.say(visitor, LINE, id).json() == operator.say(visitor, LINE, id).json()
+    quiet = new_id()
+    for _ in range(2):
+        assert (await visitor.say("for you", client_message_id=quiet)).complete
+    shown = [content for _, content, _ in await visitor.shown()]
+    assert shown[0] == "hello"
+    assert shown[2:] == [LINE, "for you"]
+    closed = operator.turn(visitor, "closed").json()
+    assert operator.turn(visitor, "closed").json() == closed
+    assert (await visitor.say("and now?")).text
+
+
+@pytest.mark.parametrize(
+    ("rest", "body", "param"),
+    [
+        ("/state", {"state": "waiting", "operator": NAME}, "state"),
+        ("/state", {"state": "person", "operator": " "}, "operator"),
+        ("/state", {"state": "person", "operator": "a\nb"}, "operator"),
+        ("/state", {"state": "person", "operator": "x" * 65}, "operator"),
+        ("/lines", {"client_message_id": "a" * 8, "operator": NAME, "text": "x" * 4001}, "text"),
+        ("/lines", {"client_message_id": "a" * 8, "operator": NAME, "text": " \n"}, "text"),
+        ("/lines", {"client_message_id": "a", "operator": NAME, "text": "x"}, "client_message_id"),
+    ],
+)
+async def test_h4_an_invalid_post_of_the_panel_names_its_field(
+    staged: Staged, rest: str, body: dict[str, Any], param: str
+) -> None:
+    running = staged(1, **settings())
+    visitor = Visitor(running)
+    await visitor.say("hello")
+    answer = Operator(running).ask(visitor, rest, body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+async def test_h4_only_operators_take_over_and_only_owners_read_lines(staged: Staged) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("hello")
+    operator.turn(visitor, "person")
+    url = f"{running.url}/admin/api/sessions/{visitor.session_id}"
+    body = {"state": "bot", "operator": NAME}
+    line = {"client_message_id": new_id(), "operator": NAME, "text": "x"}
+    async with httpx.AsyncClient(timeout=30) as stranger:
+        for rest, sent in (("/state", body), ("/lines", line)):
+            assert (await stranger.post(url + rest, json=sent)).status_code == 401
+            tokens = {"Authorization": f"Bearer {TOKEN}"}
+            wrong = await stranger.post(url + rest, content=json.dumps(sent), headers=tokens)
+            assert wrong.status_code == 415  # such as a form of another site would send
+        assert (await stranger.get(f"{url}/talk")).status_code == 401
+    thief = Visitor(running)
+    thief.session_id, thief.token = visitor.session_id, "1.x"
+    assert (await thief.look("/person")).status_code == 404
+    nobody = Visitor(running)
+    nobody.session_id = "f" * 32
+    assert operator.turn(nobody, "person").status_code == 404
+    assert operator.say(nobody, "x").status_code == 404
+    assert (await polled(visitor))["state"] == "person"
+
+
+async def test_h5_each_access_of_an_operator_writes_an_audit_line_without_texts(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running, EMAIL)
+    await visitor.say("my secret question")
+    assert (await send(visitor, new_id())).status_code == 204
+    in_panel(running)
+    assert operator.ask(visitor, "").status_code == 200
+    operator.ask(visitor, "/export?format=md")
+    operator.turn(visitor, "person")
+    operator.say(visitor, "my secret line")
+    assert operator.ask(visitor, "/talk").status_code == 200  # repeated every few seconds
+    operator.turn(visitor, "bot")
+    assert operator.ask(visitor, "", method="DELETE").status_code == 204
+    running.service.stop()
+    expected = ["read requests", "read", "export", "state person", "reply", "state bot", "delete"]
+    assert audited(running) == expected
+    lines = [record for record in running.service.logs() if "action" in record]
+    assert {len(record["operator"]) for record in lines} == {12}
+    assert {record.get("session_id") for record in lines[1:]} == {visitor.session_id}
+    for secret in ("secret question", "secret line", EMAIL, TOKEN):
+        assert secret not in running.service.stderr
+
+
+async def test_h4_a_person_keeps_the_chat_over_a_restart_and_a_new_request(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, operator = Visitor(running), Operator(running)
+    await visitor.say("hello")
+    operator.turn(visitor, "person")
+    assert (await send(visitor, new_id())).status_code == 204
+    running.service.restart(kill=True)
+    assert (await polled(visitor))["state"] == "person"
+    calls = len(running.upstream.calls())
+    assert (await visitor.say("still there?")).complete
+    assert len(running.upstream.calls()) == calls
+    assert operator.say(visitor, "Yes.").status_code == 200

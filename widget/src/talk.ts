@@ -1,0 +1,160 @@
+/**
+ * The talk with a person, in a file of its own: few visitors have one. It asks the service for new
+ * lines while the panel is open, and shows who answers.
+ */
+
+import type { ExtraTexts } from "./extra-texts.ts";
+import { own } from "./own.ts";
+import { talkTextsOf } from "./talk-texts.ts";
+import type { Texts } from "./texts.ts";
+import type { Turn } from "./turn.ts";
+import type { MenuActs } from "./view/menu.ts";
+import stylesheet from "./view/talk.css";
+import { faceOf, Head, notice } from "./view/talk.ts";
+
+/** With the duration of the request, a line is shown within 5 seconds. */
+const POLL_MS = 3_500;
+/** After this time without a word, the service is asked less often. */
+const ACTIVE_MS = 600_000;
+const IDLE_POLL_MS = 20_000;
+/** The longest pause after failures; each one is twice the one before. */
+const LONGEST_PAUSE_MS = 60_000;
+
+const ID = /^person-(\d+)$/;
+
+/** The talk for the widget in `root`. `speak` announces a text to screen readers. */
+export default function talk(
+  root: ShadowRoot | null,
+  texts: Texts & ExtraTexts,
+  speak: (text: string) => void,
+) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(stylesheet);
+  root?.adoptedStyleSheets.push(sheet);
+  const words = talkTextsOf(texts.lang);
+  const panel = root?.querySelector<HTMLElement>(".panel");
+  const log = root?.querySelector<HTMLElement>(".log");
+  const head = new Head(root, words, texts.disclaimer);
+  let chat: MenuActs | undefined;
+  let state: unknown = "";
+  let newest = 0;
+  let failures = 0;
+  let activeAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isAsking = false;
+  /** Changes when the chat does: answers to requests of the former one are ignored. */
+  let round = 0;
+
+  const isTalking = (): boolean => state === "waiting" || state === "person";
+  const isSeen = (): boolean => !!panel && !panel.hidden && !document.hidden;
+
+  const schedule = (): void => {
+    clearTimeout(timer);
+    if (!isTalking() || !isSeen() || !panel?.isConnected) return;
+    const isActive = Date.now() - activeAt < ACTIVE_MS;
+    const pause = failures
+      ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS)
+      : isActive
+        ? POLL_MS
+        : IDLE_POLL_MS;
+    timer = setTimeout(poll, pause);
+  };
+
+  const enter = (next: unknown, name: string): void => {
+    if (next === state) return;
+    // After a change of the page, the visitor knows the person from the lines above.
+    if (log && next === "person" && (state !== "" || !newest)) notice(log, words.joined, name);
+    if (log && state === "person" && next === "bot") notice(log, words.left, name);
+    if (log && state === "person" && next === "closed") notice(log, words.ended, name);
+    state = next;
+    head.show(next, name);
+    chat?.waits(isTalking());
+  };
+
+  /** Shows the new lines. The next request repeats those that an answer in progress delays. */
+  const take = (lines: unknown): void => {
+    for (const line of Array.isArray(lines) ? lines : []) {
+      const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
+      if (typeof id !== "number" || id <= newest) continue;
+      if (typeof answer !== "string" || typeof person !== "string") continue;
+      const turn: Turn = { id: `person-${id}`, question: "", answer, ending: "whole", person };
+      if (!chat?.said(turn)) return;
+      newest = id;
+      activeAt = Date.now();
+      speak(`${person}: ${answer}`);
+    }
+  };
+
+  async function poll(): Promise<void> {
+    clearTimeout(timer);
+    if (isAsking) return;
+    isAsking = true;
+    const asked = round;
+    const response = await chat?.request(`/person${newest ? `?after=${newest}` : ""}`);
+    const body = response?.ok ? await response.json().catch(() => undefined) : undefined;
+    isAsking = false;
+    if (asked !== round) return;
+    const next = own(body, "state");
+    if (next) {
+      failures = 0;
+      const name = `${own(body, "operator") ?? ""}`;
+      if (next === "person") enter(next, name);
+      take(own(body, "messages"));
+      enter(next, name);
+    } else failures += 1;
+    schedule();
+  }
+
+  const woken = (): void => {
+    if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
+    else if (isTalking() && isSeen()) void poll();
+  };
+  document.addEventListener("visibilitychange", woken);
+  if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
+  // A new conversation, or another user.
+  if (log) {
+    new MutationObserver(() => {
+      if (log.querySelector(".turn")) return;
+      newest = 0;
+      round += 1;
+      enter("bot", "");
+    }).observe(log, { childList: true });
+  }
+
+  return {
+    /** The visitor has asked for a person, or has written to one. */
+    start: (acts: MenuActs) => {
+      chat = acts;
+      activeAt = Date.now();
+      // After the chat has announced the end of an answer.
+      if (state === "person") queueMicrotask(() => speak(words.delivered));
+      void poll();
+    },
+    /** Shows who wrote a line; `row` is the row below it. */
+    shown: (row: HTMLElement, { id, person }: Turn) => {
+      newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
+      // By then the row has been added below its line.
+      if (person) queueMicrotask(() => label(row.parentElement, person));
+    },
+    /** Marks the launcher: a person wrote while the visitor was away. */
+    missed: (name: string) => {
+      const launcher = root?.querySelector<HTMLElement>(".launcher");
+      if (!launcher || !panel?.hidden) return;
+      launcher.classList.add("unread");
+      launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
+    },
+  };
+}
+
+/** Adds the name to a line. Only screen readers need it again below another line of this person. */
+function label(turn: Element | null, person: string): void {
+  if (!turn || turn.querySelector(".by")) return;
+  const before = turn.previousElementSibling?.querySelector(".by");
+  const by = faceOf(person);
+  by.classList.toggle("spoken", before?.textContent === by.textContent);
+  turn.querySelector(".answer")?.before(by);
+}
+
+export type TalkModule = { readonly default: typeof talk };
+
+export type Talk = ReturnType<typeof talk>;

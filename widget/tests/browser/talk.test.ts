@@ -1,0 +1,138 @@
+/** The talk with a person: when the widget asks for new lines, and what it shows. */
+
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer, inSession } from "../scripted-service.ts";
+import { eventually, stage } from "./harness.ts";
+
+const it = stage();
+
+interface Operator {
+  /** The answers of the service, from the next request on; undefined: it fails. */
+  says: object | undefined;
+  readonly asked: string[];
+}
+
+/** A chat that a person has, and a clock that only the test advances. */
+async function talking(): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
+  it.service.script(
+    inSession(answer(["one"]), "s1", "t1"),
+    inSession(answer([]), "s1", "t1"),
+    inSession(answer([]), "s1", "t1"),
+  );
+  it.service.kept = [];
+  const operator: Operator = { says: state("person"), asked: [] };
+  const visit = await it.visit();
+  await visit.page.route("**/person*", (route) => {
+    operator.asked.push(new URL(route.request().url()).search);
+    return operator.says
+      ? route.fulfill({ json: operator.says, headers: { "Access-Control-Allow-Origin": "*" } })
+      : route.abort();
+  });
+  await visit.send("first");
+  await visit.page.locator("kefu-chat .actions").waitFor();
+  await visit.page.clock.install();
+  await visit.send("for a person");
+  await visit.page.locator("kefu-chat .talks").waitFor();
+  await visit.page.clock.pauseAt((await visit.page.evaluate(() => Date.now())) + 1_000);
+  // The pause before this request began while the clock was running.
+  await nextRequest(visit.page, operator.asked);
+  return Object.assign(operator, visit);
+}
+
+function state(name: string, ...lines: readonly (readonly [number, string])[]): object {
+  const messages = lines.map(([id, content]) => ({ id, content, operator: "Ingrid" }));
+  return { state: name, operator: "Ingrid", messages };
+}
+
+/** Advances the page's clock until the next request; returns the milliseconds that it took. */
+async function nextRequest(page: Page, asked: readonly string[]): Promise<number> {
+  const before = asked.length;
+  for (let ms = 0; ms < 120_000; ms += 250) {
+    if (asked.length > before) return ms;
+    await page.clock.runFor(250);
+  }
+  throw new Error("no request");
+}
+
+const lines = (page: Page) => page.locator("kefu-chat .turn:has(.by) .answer");
+
+test("an open chat asks for lines within seconds, a closed one does not ask (H4)", async () => {
+  const talk = await talking();
+  const { page, asked, panel } = talk;
+  expect(await nextRequest(page, asked)).toBeGreaterThanOrEqual(3_250);
+  await page.locator("kefu-chat .close").click();
+  await panel.waitFor({ state: "hidden" });
+  // A request that was under way may end after this, but begins no other one.
+  const before = asked.length;
+  await page.clock.runFor(300_000);
+  expect(asked.length).toBe(before);
+  talk.says = state("person", [4, "I am here."]);
+  await talk.launcher.click();
+  await eventually(() => lines(page).allInnerTexts(), ["I am here."]);
+  expect(asked.length).toBeGreaterThan(before);
+  await nextRequest(page, asked);
+  expect(asked.at(-1)).toBe("?after=4");
+  expect(talk.errors).toEqual([]);
+});
+
+test("a line that comes twice is shown once, and successive ones have one name (H4)", async () => {
+  const talk = await talking();
+  talk.says = state("person", [4, "Hello."], [6, "Hello."]);
+  await nextRequest(talk.page, talk.asked);
+  await eventually(() => lines(talk.page).allInnerTexts(), ["Hello.", "Hello."]);
+  await nextRequest(talk.page, talk.asked);
+  await nextRequest(talk.page, talk.asked);
+  expect(await lines(talk.page).count()).toBe(2);
+  expect(await talk.page.locator("kefu-chat .by:not(.spoken)").count()).toBe(1);
+});
+
+test("failures are followed by longer and longer pauses, and a talk goes on after them (H4)", async () => {
+  const talk = await talking();
+  talk.says = undefined;
+  await nextRequest(talk.page, talk.asked);
+  for (const atLeast of [6_500, 13_500, 27_500]) {
+    expect(await nextRequest(talk.page, talk.asked)).toBeGreaterThanOrEqual(atLeast);
+  }
+  talk.says = state("person", [4, "Sorry."]);
+  await nextRequest(talk.page, talk.asked);
+  await eventually(() => lines(talk.page).allInnerTexts(), ["Sorry."]);
+});
+
+for (const [what, end] of [
+  ["is handed back", (talk: Operator) => Object.assign(talk, { says: state("bot") })],
+  ["is closed", (talk: Operator) => Object.assign(talk, { says: state("closed") })],
+] as const) {
+  test(`after a talk ${what} nothing is asked any more (H4)`, async () => {
+    const talk = await talking();
+    end(talk);
+    await nextRequest(talk.page, talk.asked);
+    await talk.page.locator("kefu-chat .panel:not(.talks)").waitFor();
+    const before = talk.asked.length;
+    await talk.page.clock.runFor(300_000);
+    expect(talk.asked.length).toBe(before);
+    const footer = talk.page.locator("kefu-chat .disclaimer");
+    expect(await footer.innerText()).toMatch(/^Answers are generated by AI/);
+  });
+}
+
+test("a new chat ends the talk for this page (H4)", async () => {
+  const talk = await talking();
+  await talk.page.locator("kefu-chat .renew").click();
+  await talk.page.locator("kefu-chat .panel:not(.talks)").waitFor();
+  const before = talk.asked.length;
+  await talk.page.clock.runFor(300_000);
+  expect(talk.asked.length).toBe(before);
+});
+
+test("markup in a line or in a name is text (T9)", async () => {
+  const talk = await talking();
+  const hostile = "<img src=x onerror=alert(1)>";
+  talk.says = { state: "person", operator: hostile, messages: [] };
+  const line = { id: 4, content: hostile, operator: hostile };
+  talk.says = { state: "person", operator: hostile, messages: [line] };
+  await nextRequest(talk.page, talk.asked);
+  await eventually(() => lines(talk.page).allInnerTexts(), [hostile]);
+  expect(await talk.page.locator("kefu-chat img").count()).toBe(0);
+  expect(await talk.page.locator("kefu-chat .by bdi").innerText()).toBe(hostile);
+});
