@@ -110,6 +110,7 @@ def session_in(item: Item) -> Session:
         config_id=text_in(item, "config"),
         created_at=time_in(item, "created"),
         updated_at=time_in(item, "updated"),
+        user=text_in(item, "user"),
     )
 
 
@@ -121,6 +122,9 @@ def overview_in(item: Item, now: float) -> Overview:
         tokens=whole_in(item, "tokens"),
         errors=whole_in(item, "errors"),
         status=seen(status, time_in(item, "lease"), now),
+        unanswered=whole_in(item, "unanswered"),
+        ups=whole_in(item, "ups"),
+        downs=whole_in(item, "downs"),
     )
 
 
@@ -137,6 +141,7 @@ def turn_in(item: Item) -> StoredTurn:
         answered_at=time_in(item, "answered"),
         rating=cast(Rating | None, text_in(item, "rating") or None),
         again=whole_in(item, "again"),
+        unanswered=whole_in(item, "unanswered") > 0,
     )
 
 

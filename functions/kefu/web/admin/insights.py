@@ -1,0 +1,68 @@
+"""The panel's view of all chats together: sums of days, frequent questions and gaps (H6, G29)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kefu.sessions.model import AskedQuestion, Sessions
+from kefu.web.admin.view import Json, day
+
+if TYPE_CHECKING:
+    from kefu.knowledge.gaps import Gap
+
+READ = 2000
+"""The newest questions, and the newest gaps, that are read."""
+
+SHOWN = 20
+"""Groups of questions in each list."""
+
+
+async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
+    """The sums of these days, and the questions since the first one."""
+    days = await store.days(since, until)
+    began = datetime.strptime(since, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    asked = await store.questions(began, READ, now)
+    unanswered = await store.questions(began, READ, now, gaps=True)
+    # In a thread: the stems of 2,000 questions take some 50 ms, and chats must not wait for them.
+    grouped, gaps = await asyncio.to_thread(_grouped, asked, unanswered)
+    return {
+        "days": [day(one) for one in days],
+        "read": len(asked),
+        "questions": [_group(one) for one in grouped],
+        "gaps": [_group(one) for one in gaps],
+    }
+
+
+def _grouped(
+    asked: Sequence[AskedQuestion], unanswered: Sequence[AskedQuestion]
+) -> tuple[Sequence[Gap], Sequence[Gap]]:
+    # Not at the top: the stemmer is loaded when an operator looks, not when the service starts.
+    from kefu.knowledge.gaps import Asked, Gap, gaps
+
+    def grouped(questions: Sequence[AskedQuestion]) -> Sequence[Gap]:
+        return gaps(
+            Asked(
+                one.text,
+                one.session_id,
+                one.at,
+                "not answered"
+                if one.unanswered
+                else ("rated down" if one.rating == "down" else ""),
+            )
+            for one in questions
+        )[:SHOWN]
+
+    return grouped(asked), grouped(unanswered)
+
+
+def _group(group: Gap) -> Json:
+    return {
+        "question": group.question,
+        "times": group.times,
+        "session_id": group.last.session,
+        "at": group.last.at,
+        "reasons": list(group.reasons),
+    }
