@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kefu import __version__
 from kefu.bootstrap.secrets import SecretReader, admin_access
 from kefu.chat.limits import LimitStore
+from kefu.chat.presets import DEFAULT
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
@@ -60,6 +61,8 @@ def operator_panel(
             capture=settings.captured,
             keeps_chats=sessions is not None,
             has_contact_form=contact is not None,
+            has_pages=bool(settings.knowledge),
+            presets=[DEFAULT, *settings.presets] if settings.presets else [],
             price_input=settings.price_input,
             price_output=settings.price_output,
         ),

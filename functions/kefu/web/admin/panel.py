@@ -37,6 +37,10 @@ class PanelInfo:
     capture: str
     keeps_chats: bool
     has_contact_form: bool = False
+    has_pages: bool = False
+    """Whether answers come from learnt pages."""
+    presets: Sequence[str] = ()
+    """Names of the presets of chats; empty if there is only the default."""
     price_input: float | None = None
     price_output: float | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import get_args
 
 from fastapi import APIRouter, Request, Response
@@ -231,6 +231,9 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
 
 def _date(request: Request, name: str, default: datetime) -> str:
     text = request.query_params.get(name) or f"{default:%Y-%m-%d}"
-    if not _DATE.fullmatch(text):
-        raise InvalidRequest(f"{name}: must be a date such as 2026-01-31.", param=name)
-    return text
+    try:
+        # In this form alone: the dates of sums are compared as texts.
+        return f"{date.fromisoformat(text if _DATE.fullmatch(text) else '')}"
+    except ValueError:
+        text = f"{name}: must be a date such as 2026-01-31."
+        raise InvalidRequest(text, param=name) from None
