@@ -44,7 +44,7 @@ function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
   const facts = [
     moment(session.created_at),
     t.turns(turns),
-    t.tokensN(`${isEstimate ? "≈ " : ""}${whole(tokens)}`),
+    calls.length ? t.tokensN(`${isEstimate ? "≈ " : ""}${whole(tokens)}`) : "",
     spent ? `${t.cost} ${money(spent)}` : "",
   ];
   const node = el(

@@ -46,7 +46,7 @@ export function filters(): HTMLFormElement {
         el("label", { class: "id" }, t.byId, plain("id")),
       ),
     ),
-    el("button", { type: "submit", class: "accent" }, t.apply),
+    el("button", { type: "submit", class: "accent" }, it.apply),
   );
 }
 

@@ -4,7 +4,8 @@ import { isChinese } from "./texts.ts";
 
 const en = {
   search: "Search messages",
-  only: "Show",
+  apply: "Search",
+  only: "Only",
   all: "all chats",
   onlyOf: {
     unanswered: "not answered",
@@ -71,7 +72,8 @@ type Texts = typeof en;
 
 const zh: Texts = {
   search: "搜索消息",
-  only: "显示",
+  apply: "搜索",
+  only: "仅显示",
   all: "全部会话",
   onlyOf: { unanswered: "未回答", down: "差评", up: "好评", errors: "有错误" },
   moreFilters: "更多筛选",

@@ -47,7 +47,7 @@ export function since(days: number, now = Date.now()): string {
 }
 
 function periods(days: number): HTMLElement {
-  const node = el("nav", { class: "tools", "aria-label": it.period });
+  const node = el("nav", { class: "tools periods", "aria-label": it.period });
   for (const one of PERIODS) {
     const current = one === days ? "true" : null;
     node.append(el("a", { href: `#insights=${one}`, "aria-current": current }, it.lastDays(one)));

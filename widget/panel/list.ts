@@ -141,8 +141,7 @@ export class List {
     for (const [at, row] of rows.entries()) {
       const fresh = rowOf(row);
       const known = shown.get(fresh.id);
-      const isSame =
-        known instanceof HTMLElement && known.dataset["state"] === fresh.dataset["state"];
+      const isSame = known instanceof HTMLElement && known.dataset.state === fresh.dataset.state;
       const node = isSame ? known : fresh;
       if (known && !isSame) known.remove();
       const place = this.#rows.children[at] ?? null;
