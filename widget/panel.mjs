@@ -20,7 +20,11 @@ const { outputFiles } = await build({
   legalComments: "none",
 });
 const sheets = ["panel.css", "insights.css"].map((name) => readFile(new URL(name, SOURCE), "utf8"));
-const style = await transform((await Promise.all(sheets)).join(""), { loader: "css", minify: true, target: "es2022" });
+const style = await transform((await Promise.all(sheets)).join(""), {
+  loader: "css",
+  minify: true,
+  target: "es2022",
+});
 
 await rm(OUT, { recursive: true, force: true });
 await mkdir(OUT, { recursive: true });

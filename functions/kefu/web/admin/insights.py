@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 READ = 2000
 """The newest questions, and the newest gaps, that are read."""
 
-SHOWN = 20
+GAPS, FREQUENT = 20, 10
 """Groups of questions in each list."""
 
 
@@ -40,7 +40,7 @@ def _grouped(
     asked: Sequence[AskedQuestion], unanswered: Sequence[AskedQuestion]
 ) -> tuple[Sequence[Gap], Sequence[Gap]]:
     # Not at the top: the stemmer is loaded when an operator looks, not when the service starts.
-    from kefu.knowledge.gaps import Asked, Gap, gaps
+    from kefu.knowledge.gaps import Asked, gaps
 
     def grouped(questions: Sequence[AskedQuestion]) -> Sequence[Gap]:
         return gaps(
@@ -53,9 +53,9 @@ def _grouped(
                 else ("rated down" if one.rating == "down" else ""),
             )
             for one in questions
-        )[:SHOWN]
+        )
 
-    return grouped(asked), grouped(unanswered)
+    return grouped(asked)[:FREQUENT], grouped(unanswered)[:GAPS]
 
 
 def _group(group: Gap) -> Json:
