@@ -142,6 +142,10 @@ const steps = {
     });
     await answer.text();
   },
+  async marked(name) {
+    await page.waitForFunction(() => CSS.highlights.get("found")?.size);
+    seen[name] = await page.evaluate(() => [...CSS.highlights.get("found")].map(String));
+  },
   async letters(size) {
     await page.evaluate((size) => {
       document.body.style.fontSize = size;

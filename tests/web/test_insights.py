@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from kefu.stores.sqlite.knowledge.write import Run, write
+from kefu.stores.sqlite.knowledge.write import Problem, Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer
 from tests.fakes.chatting import STORE, Visitor, new_id
@@ -44,7 +44,7 @@ async def test_g29_questions_without_an_answer_are_gaps_of_the_panel(
 ) -> None:
     """Grouped by equal words; also without stored calls, which expire after seven days."""
     file = tmp_path / "a.kefu"
-    write(file, Run(PAGES, [], 1.0))
+    write(file, Run(PAGES, [Problem("/gone", "failed", "404")], 1.0))
     stage = staged(
         2, knowledge=str(file), store=STORE, capture="off", environment={"ADMIN_TOKEN": TOKEN}
     )
@@ -76,6 +76,8 @@ async def test_g29_questions_without_an_answer_are_gaps_of_the_panel(
     assert titles(stage, text="sold hats", rating="up") == []
     about = operator(stage, "about").json()
     assert (about["has_pages"], about["presets"]) == (True, [])
+    pages = {"count": len(PAGES), "made": 1.0, "old": True}
+    assert found["pages"] == {**pages, "problems": [{"page": "/gone", "reason": "404"}]}
     assert operator(stage, "insights", since="2026-02-30").status_code == 400
     assert operator(stage, "insights", until="x").status_code == 400
     for wrong in ({"rating": "good"}, {"unanswered": "1"}):

@@ -161,6 +161,10 @@ async def test_h7_words_are_found_in_two_languages_and_the_user_by_id(seeded: Se
         ("press", ["input[name=text]", "Enter"]),
         ("wait", ".loading:has-text('5 chats found')"),
         ("texts", ["zebras", ".rows strong"]),
+        ("click", ".rows a"),
+        ("wait", ".conversation .turn"),
+        ("marked", "marked"),
+        *shot("marked"),
         ("fill", ["input[name=text]", "退款"]),
         ("press", ["input[name=text]", "Enter"]),
         ("wait", ".loading:has-text('50 or more')"),
@@ -177,6 +181,7 @@ async def test_h7_words_are_found_in_two_languages_and_the_user_by_id(seeded: Se
         *shot("filters"),
     )
     assert len(seen["zebras"]) == 5
+    assert seen["marked"] == ["zebr"]
     assert len(seen["refunds"]) == 100
     assert all("退款" in title for title in seen["refunds"])
     assert seen["axe"] == []

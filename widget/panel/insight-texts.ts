@@ -58,6 +58,9 @@ const en = {
   plot: (days: number, sum: string, most: string, date: string, wrong: string) =>
     `Chats of ${days} days: ${sum} in total, most on ${date} with ${most}; ${wrong} questions not answered or failed. The table has all numbers.`,
   wrong: "not answered or failed",
+  learnt: (n: string) => `${n} pages, learnt `,
+  old: "The learnt pages are older than 3 days: please run `kefu learn`.",
+  problems: "Pages that failed in the last run of kefu learn",
   byDay: "All numbers by day",
   csv: "CSV",
   day: "Day (UTC)",
@@ -119,6 +122,9 @@ const zh: Texts = {
   plot: (days, sum, most, date, wrong) =>
     `${days} 天的会话：共 ${sum} 个，${date} 最多，为 ${most} 个；${wrong} 个问题未回答或失败。表格中有全部数字。`,
   wrong: "未回答或失败",
+  learnt: (n) => `${n} 个页面，学习于 `,
+  old: "已学习的页面超过 3 天：请运行 `kefu learn`。",
+  problems: "上次 kefu learn 失败的页面",
   byDay: "每日全部数字",
   csv: "CSV",
   day: "日期（UTC）",

@@ -7,6 +7,7 @@ import { costOf, hasPrices, type Sums } from "./prices.ts";
 import { gapsCard, questionsCard } from "./questions.ts";
 import { storeLines } from "./sums.ts";
 import { money, percent, seconds, whole } from "./texts.ts";
+import { time } from "./times.ts";
 import type { About, Day, Insights } from "./types.ts";
 
 export const PERIODS = [7, 30, 90] as const;
@@ -27,8 +28,11 @@ export function insightsView(
       { class: "head" },
       el("h2", { tabindex: -1 }, it.insights),
       el("p", { class: "muted" }, it.lastDays(days), ` · ${it.than(days)}`),
+      found.pages &&
+        el("p", { class: "muted" }, it.learnt(whole(found.pages.count)), time(found.pages.made)),
       periods(days),
     ),
+    found.pages?.old && el("p", { class: "trouble" }, it.old),
     tiles(sums, sumsOf(before), about),
     el(
       "div",
@@ -37,6 +41,7 @@ export function insightsView(
       questionsCard(found),
       chart(found.days, days),
     ),
+    problems(found),
     daysTable(found.days, about),
     ...storeLines(about),
   );
@@ -44,6 +49,16 @@ export function insightsView(
 
 export function since(days: number, now = Date.now()): string {
   return new Date(now - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+}
+
+function problems({ pages }: Insights): HTMLElement | false {
+  if (!pages?.problems.length) return false;
+  const list = el("ul", { class: "questions" });
+  for (const { page, reason } of pages.problems) {
+    const address = el("span", { class: "page-url" }, el("bdi", {}, page));
+    list.append(el("li", {}, address, el("span", { class: "row-facts" }, reason)));
+  }
+  return el("section", { class: "card" }, el("h3", {}, it.problems), list);
 }
 
 function periods(days: number): HTMLElement {

@@ -45,6 +45,11 @@ export class List {
     document.addEventListener("visibilitychange", () => void this.#refresh());
   }
 
+  /** The words of the search whose results are shown. */
+  get search(): string {
+    return this.#query.get("text") ?? "";
+  }
+
   offer(presets: readonly string[]): void {
     offerPresets(this.#form, presets);
   }

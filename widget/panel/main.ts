@@ -8,6 +8,7 @@ import { it } from "./insight-texts.ts";
 import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
 import { List } from "./list.ts";
 import { readLog } from "./log.ts";
+import { markFound } from "./marks.ts";
 import { keysView, storeLines } from "./sums.ts";
 import { isChinese, t } from "./texts.ts";
 import { keepTime } from "./times.ts";
@@ -62,7 +63,7 @@ function route(): void {
     else link.removeAttribute("aria-current");
   }
   list.mark(id);
-  if (id) void show(() => opened(id));
+  if (id) void show(() => opened(id)).then(() => markFound(content, list.search));
   else if (hash === "requests") void show(async () => contactsView(await api.contacts()));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
   else if (hash.startsWith("insights")) void show(() => insights(hash));

@@ -173,6 +173,17 @@ export interface Insights {
   readonly read: number;
   readonly questions: readonly Group[];
   readonly gaps: readonly Group[];
+  /** The learnt pages of the site; null without any. */
+  readonly pages: Learnt | null;
+}
+
+export interface Learnt {
+  readonly count: number;
+  readonly made: number;
+  /** Whether they are out of date. */
+  readonly old: boolean;
+  /** The pages that failed in the last run. */
+  readonly problems: readonly { readonly page: string; readonly reason: string }[];
 }
 
 export interface ContactRequest {

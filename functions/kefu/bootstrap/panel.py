@@ -15,7 +15,7 @@ from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
 from kefu.sessions.model import Sessions
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.web.admin.panel import Panel, PanelInfo
+from kefu.web.admin.panel import LearntPages, Panel, PanelInfo
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -45,6 +45,7 @@ def operator_panel(
     model: str,
     capacity: Capacity | None,
     contact: HandOff | None,
+    pages: LearntPages | None,
 ) -> OperatorPanel:
     """Build the panel; only for settings that enable it."""
     settings = reader.settings
@@ -61,7 +62,7 @@ def operator_panel(
             capture=settings.captured,
             keeps_chats=sessions is not None,
             has_contact_form=contact is not None,
-            has_pages=bool(settings.knowledge),
+            has_pages=pages is not None,
             presets=[DEFAULT, *settings.presets] if settings.presets else [],
             price_input=settings.price_input,
             price_output=settings.price_output,
@@ -70,6 +71,7 @@ def operator_panel(
         nonce=new_nonce,
         room=capacity.room if capacity else None,
         contact=contact,
+        pages=pages,
     )
     return OperatorPanel(panel, secret)
 

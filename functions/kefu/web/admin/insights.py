@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kefu.sessions.model import AskedQuestion, Sessions
+from kefu.web.admin.panel import LearntPages
 from kefu.web.admin.view import Json, day
 
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 READ = 2000
 """The newest questions, and the newest gaps, that are read."""
 
-GAPS, FREQUENT = 20, 10
-"""Groups of questions in each list."""
+GAPS, FREQUENT, PROBLEMS = 20, 10, 50
+"""Rows in each list."""
+
+OLD = 3 * 86400
+"""Seconds after which learnt pages count as out of date, as in `kefu gaps`."""
 
 
 async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
@@ -33,6 +37,19 @@ async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
         "read": len(asked),
         "questions": [_group(one) for one in grouped],
         "gaps": [_group(one) for one in gaps],
+    }
+
+
+async def learnt(pages: LearntPages | None, now: float) -> Json | None:
+    """The state of the learnt pages; None without any."""
+    if pages is None:
+        return None
+    problems = await pages.problems()
+    return {
+        "count": pages.facts.pages,
+        "made": pages.facts.made,
+        "old": now - pages.facts.made > OLD,
+        "problems": [{"page": page, "reason": reason} for page, reason in problems[:PROBLEMS]],
     }
 
 

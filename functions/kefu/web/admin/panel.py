@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
 
@@ -26,6 +26,27 @@ FAILURES = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
+
+
+class PageFacts(Protocol):
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def made(self) -> float:
+        """Unix time of the run of `kefu learn`."""
+        ...
+
+
+class LearntPages(Protocol):
+    """The file of the site's learnt pages."""
+
+    @property
+    def facts(self) -> PageFacts: ...
+
+    async def problems(self) -> Sequence[tuple[str, str]]:
+        """The pages that failed in the last run, each with the reason."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +81,8 @@ class Panel:
     """How full the store of chats is."""
     contact: HandOff | None = None
     """None without a contact form."""
+    pages: LearntPages | None = None
+    """None without learnt pages."""
 
     async def check(self, request: Request, address: str) -> None:
         """Check the bearer token of a request.

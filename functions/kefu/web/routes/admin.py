@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
 from kefu.sessions.model import Rating, SessionId, Sessions, Status, StoredMessage, Wanted
-from kefu.web.admin.insights import insights
+from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel
 from kefu.web.admin.view import EXPORTS, Whole, day, key, page
 from kefu.web.caller import Gateway
@@ -95,7 +95,8 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         today = datetime.fromtimestamp(now, UTC)
         since = _date(request, "since", today - timedelta(days=_DAYS - 1))
         until = _date(request, "until", today)
-        return JsonResponse(await insights(_sessions(panel), since, until, now))
+        found = await insights(_sessions(panel), since, until, now)
+        return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
 
     @router.get("/api/sessions")
     async def sessions(request: Request) -> Response:
