@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test, vi } from "vitest";
 import { csv } from "../../panel/csv.ts";
-import { beginnings } from "../../panel/marks.ts";
+import { formsOf } from "../../panel/marks.ts";
 import type { Day } from "../../panel/types.ts";
 
 type Times = typeof import("../../panel/times.ts");
@@ -61,13 +61,11 @@ test("the days are saved with plain names, and with a cost if there are prices (
   expect(days.daysCsv([{ ...DAY, first_words: 0 }], undefined)).toContain(",1,1,,1000000");
 });
 
-test("a searched word marks its other forms (H7)", () => {
-  expect(beginnings("Refunds, 退款 no. 17 заказы")).toEqual([
-    "refun",
-    "退款",
-    "no",
-    "17",
-    "заказ".slice(0, 4),
-  ]);
-  expect(beginnings(" ?! ")).toEqual([]);
+test("a searched word marks its other forms, and no parts of words (H7)", () => {
+  const marked = (search: string, text: string) => text.match(formsOf(search) ?? /(?!)/) ?? [];
+  expect(marked("refunds", "A Refund; refunding, prerefund")).toEqual(["Refund", "refunding"]);
+  expect(marked("退款 17", "我要退款 17, 170")).toEqual(["退款", "17"]);
+  expect(marked("заказы", "мой Заказ")).toEqual(["Заказ"]);
+  expect(marked("a.b", "a b ab")).toEqual(["a", "b"]);
+  expect(formsOf(" ?! ")).toBeUndefined();
 });
