@@ -23,6 +23,7 @@ from benchmarks.context import context
 from benchmarks.context import table as context_table
 from benchmarks.imports import PEER as IMPORT_PEER
 from benchmarks.imports import imports
+from benchmarks.insights import panel
 from benchmarks.knowledge import knowledge
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
 from benchmarks.report import save, table
@@ -44,6 +45,7 @@ NAMES = {
     "chats": "keeping a chat: SQLite's time, DynamoDB's units, the end of a long one",
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
+    "insights": "the panel's insights and search over 100,000 chats in SQLite",
     "knowledge": "learning and finding pages, beside FTS5's tokenizer and bm25s (make peers)",
     "widget": "the widget in Chromium, beside deep-chat after make peers (needs Chromium)",
     "soak": "kept chats under load: nothing lost, memory and descriptors flat (not by default)",
@@ -54,6 +56,7 @@ APART = {
     "cold",
     "context",
     "imports",
+    "insights",
     "knowledge",
     "soak",
     "terminal",
@@ -180,6 +183,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
     told: dict[str, Callable[[], str]] = {
         "units": units,
         "chats": lambda: chats(100 if effort is FULL else 20),
+        "insights": lambda: panel(100_000 if effort is FULL else 2_000),
         "tokens": lambda: tokens(effort.rounds),
         "knowledge": lambda: knowledge(50_000 if effort is FULL else 1_000),
     }

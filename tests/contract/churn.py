@@ -1,8 +1,9 @@
 """A process that creates and deletes chats in a file: `python -m tests.contract.churn FILE N`.
 
-Eight writers share N chats. Every second chat is deleted as soon as it is complete, while the other
-writers continue. Each line on stdout is the number of a chat whose deletion was confirmed; the last
-line is `done`. The process ends with its stdin. With N = 0 it only opens the file.
+Eight writers share N chats. Every second chat is searched for and deleted as soon as it is
+complete, while the other writers continue. Each line on stdout is the number of a chat whose
+deletion was confirmed; the last line is `done`. The process ends with its stdin. With N = 0 it only
+opens the file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, Sessions, TurnOutcome
+from kefu.sessions.model import (
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import body, call
 
@@ -63,6 +72,8 @@ async def work(chats: Sessions, numbers: Iterator[int]) -> None:
     for number in numbers:
         name = await fill(chats, number)
         if number % 2:
+            # A search adds the turns so far to its index, with those of this chat.
+            await chats.newest(Wanted(text=f"{number}"), None, 5, time.time())
             await chats.delete(name)
             print(number, flush=True)
 

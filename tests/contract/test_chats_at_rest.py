@@ -55,8 +55,8 @@ async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
-    """In every place: title, texts, client id, requests, responses, errors, summary, line."""
-    session = new(ONE, clock.now, f"title {CANARY}")
+    """In every place: title, user, texts, client id, requests, responses, errors, summary, line."""
+    session = new(ONE, clock.now, f"title {CANARY}")._replace(user=f"user {CANARY}")
     begun = await sessions.begin(
         session, NewMessage(f"{CANARY} {NOISE}", f"id {CANARY}"), clock.now
     )

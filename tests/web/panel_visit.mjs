@@ -85,6 +85,16 @@ const steps = {
   async fill([selector, text]) {
     await page.locator(selector).first().fill(text);
   },
+  async select([selector, value]) {
+    await page.locator(selector).first().selectOption(value);
+  },
+  async download([name, selector]) {
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator(selector).first().click(),
+    ]);
+    seen[name] = readFileSync(await saved.path(), "utf8");
+  },
   async gone(selector) {
     await page.locator(selector).first().waitFor({ state: "detached" });
   },
@@ -123,6 +133,28 @@ const steps = {
     seen[name] = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
+  },
+  async post([url, body]) {
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    await answer.text();
+  },
+  async marked(name) {
+    await page.waitForFunction(() => CSS.highlights.get("found")?.size);
+    seen[name] = await page.evaluate(() => [...CSS.highlights.get("found")].map(String));
+  },
+  async letters(size) {
+    await page.evaluate((size) => {
+      document.body.style.fontSize = size;
+      for (const node of document.querySelectorAll("label, input, select")) node.style.fontSize = size;
+    }, size);
+  },
+  async over([name, selector]) {
+    const box = page.locator(selector).first();
+    seen[name] = await box.evaluate((node) => node.scrollWidth - node.clientWidth);
   },
   async top(selector) {
     await page.locator(selector).first().evaluate((node) => node.scrollIntoView());

@@ -201,6 +201,9 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
         kept,
         ("wait", ".rows a"),
         ("session", kept.hostile),
+        ("count", ["made_rendered", bad]),
+        ("count", ["links_rendered", ".content a"]),
+        ("click", ".head button[aria-pressed]"),
         ("texts", ["texts", ".bubble .text"]),
         ("count", ["made", bad]),
         ("click", "section.turn:last-of-type [role=tab]:nth-child(4)"),
@@ -210,6 +213,7 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
     )
     assert seen["errors"] == []
     assert (seen["made"], seen["made_in_tabs"], seen["links"]) == (0, 0, 0)
+    assert (seen["made_rendered"], seen["links_rendered"]) == (0, 0)
     shown = "\n".join(seen["texts"])
     # The service collapses lines of white space (P5).
     plain = [p for p in kept.corpus if "\n" not in p and "\r" not in p and p == p.strip()]
@@ -217,7 +221,7 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
     assert [payload for payload in plain if shown.count(payload) < 2] == []
 
 
-def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
+def test_p30_p31_keys_insights_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
     """P16: also for a message that was sent again, with the outcome of its first attempt."""
     kept.stage.script(b.stall_after(3), b.answer("now"))
     once, twice = (said(kept.stage, "forget me", client_message_id=TWICE) for _ in range(2))
@@ -233,10 +237,10 @@ def test_p30_p31_keys_days_a_log_and_deletion(kept: Kept, tmp_path: Path) -> Non
         ("hash", "keys"),
         ("texts", ["keys", "tbody tr"]),
         ("axe", "keys"),
-        ("hash", "days"),
+        ("hash", "insights"),
         ("texts", ["days", "tbody tr"]),
         ("count", ["bars", ".plot rect"]),
-        ("axe", "days"),
+        ("axe", "insights"),
         ("file", str(ROOT / "tests/golden/session.jsonl")),
         ("wait", ".conversation .hint"),
         ("texts", ["log", ".bubble .text, .call h3, .tool summary"]),
@@ -318,7 +322,7 @@ def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     assert seen["errors"] == []
     assert seen["axe"] == []
     assert seen["overflow"] == 0
-    assert seen["nav"] == ["会话", "人工请求", "密钥", "统计"]
+    assert seen["nav"] == ["会话", "人工请求", "洞察", "密钥"]
 
 
 def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: Kept) -> None:
@@ -328,10 +332,10 @@ def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: 
         ("texts", ["rows", ".rows a"]),
         ("press", [".rows a", "ArrowDown"]),
         ("focused", "second"),
-        ("click", "input[name=has_error]"),
-        ("click", ".filters .accent"),
+        ("select", ["select[name=only]", "errors"]),
         ("wait", ".rows li:only-child"),
         ("texts", ["wrong", ".rows strong"]),
+        ("click", ".filters summary"),
         ("fill", ["input[name=since]", "2001-01-01"]),
         ("fill", ["input[name=until]", "2001-01-02"]),
         ("click", ".filters .accent"),
@@ -394,11 +398,11 @@ def test_totals_and_the_first_page_show_that_the_store_is_full() -> None:
             ("wait", ".pick .trouble"),
             ("texts", ["first", ".pick .trouble"]),
             ("axe", "first"),
-            ("hash", "days"),
+            ("hash", "insights"),
             ("wait", ".sums .trouble"),
             ("texts", ["use", ".sums .store"]),
             ("texts", ["off", ".sums .trouble"]),
-            ("axe", "days"),
+            ("axe", "insights"),
         )
     assert (seen["errors"], seen["axe"]) == ([], [])
     assert re.fullmatch(r"Store: [1-9] of 1 MB\.", seen["use"][0])

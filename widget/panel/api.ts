@@ -1,6 +1,16 @@
 /** Sends all requests of the panel. Only this tab stores the pass. */
 
-import type { About, Attendance, Contacts, Day, Key, Message, Row, Whole } from "./types.ts";
+import type {
+  About,
+  Attendance,
+  Contacts,
+  Day,
+  Insights,
+  Key,
+  Message,
+  SessionPage,
+  Whole,
+} from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
 
@@ -30,7 +40,7 @@ export class Api {
     return this.#get("about");
   }
 
-  sessions(query: URLSearchParams): Promise<{ rows: Row[]; cursor: string | null }> {
+  sessions(query: URLSearchParams): Promise<SessionPage> {
     return this.#get(`sessions?${query}`);
   }
 
@@ -42,8 +52,12 @@ export class Api {
     return (await this.#get<{ keys: Key[] }>("keys")).keys;
   }
 
-  async days(since: string): Promise<Day[]> {
-    return (await this.#get<{ days: Day[] }>(`days?since=${since}`)).days;
+  async days(since: string, until: string): Promise<Day[]> {
+    return (await this.#get<{ days: Day[] }>(`days?since=${since}&until=${until}`)).days;
+  }
+
+  insights(since: string): Promise<Insights> {
+    return this.#get(`insights?since=${since}`);
   }
 
   contacts(): Promise<Contacts> {

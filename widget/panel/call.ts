@@ -222,10 +222,17 @@ function cut(call: Call, around: Around): Child {
   return el("details", {}, summary, list);
 }
 
+/** Tokens by usage, or by own count where the upstream sends no usage. */
+export function tokensOf(call: Call): number {
+  const { local } = call.meta;
+  const prompt = call.prompt_tokens ?? local?.prompt ?? 0;
+  return prompt + (call.completion_tokens ?? local?.completion ?? 0);
+}
+
 export function cost(call: Call, about: About | undefined): string {
   if (!about || (about.price_input === null && about.price_output === null)) return "";
-  const used = call.prompt_tokens ?? 0;
-  const made = call.completion_tokens ?? 0;
+  const used = call.prompt_tokens ?? call.meta.local?.prompt ?? 0;
+  const made = call.completion_tokens ?? call.meta.local?.completion ?? 0;
   return money((used * (about.price_input ?? 0) + made * (about.price_output ?? 0)) / 1e6);
 }
 

@@ -1,10 +1,14 @@
 /** One conversation: its messages on one side, their calls on the other. */
 
-import { type Around, callCard, cost } from "./call.ts";
+import { answer as answerOf, sourceSwitch } from "./answer.ts";
+import { type Around, callCard, cost, tokensOf } from "./call.ts";
 import { copyButton } from "./copy.ts";
 import { button, el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+import { download } from "./save.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
+import { time } from "./times.ts";
 import type { About, Call, Message, Whole } from "./types.ts";
 
 export interface Acts {
@@ -18,7 +22,8 @@ export interface Acts {
 }
 
 export function conversation(kept: Whole, acts: Acts): HTMLElement {
-  const node = el("div", { class: "conversation" }, head(kept, acts));
+  const node = el("div", { class: "conversation" });
+  node.append(head(kept, acts, node));
   if (!acts.remove) node.append(el("p", { class: "hint" }, t.logTitle));
   if (kept.before && acts.earlier) {
     node.append(button({ class: "pill" }, () => void acts.earlier?.(), t.earlier));
@@ -39,19 +44,17 @@ function lone(message: Message): HTMLElement {
   return el("section", { class: "turn", "aria-label": `#${message.id}` }, bubble(message));
 }
 
-function head(kept: Whole, acts: Acts): HTMLElement {
+function head(kept: Whole, acts: Acts, within: HTMLElement): HTMLElement {
   const { session, messages, calls } = kept;
   const turns = messages.filter(({ role }) => role === "user").length;
-  const tokens = calls.reduce(
-    (sum, one) => sum + (one.prompt_tokens ?? 0) + (one.completion_tokens ?? 0),
-    0,
-  );
+  const tokens = calls.reduce((sum, one) => sum + tokensOf(one), 0);
+  const isEstimate = calls.some((one) => one.prompt_tokens === null);
   const prices = calls.map((one) => Number(cost(one, acts.about)) || 0);
   const spent = prices.reduce((sum, one) => sum + one, 0);
   const facts = [
     moment(session.created_at),
     t.turns(turns),
-    t.tokensN(whole(tokens)),
+    calls.length ? t.tokensN(`${isEstimate ? "≈ " : ""}${whole(tokens)}`) : "",
     spent ? `${t.cost} ${money(spent)}` : "",
   ];
   const node = el(
@@ -59,9 +62,16 @@ function head(kept: Whole, acts: Acts): HTMLElement {
     { class: "head" },
     el("h2", { tabindex: -1 }, session.title || session.id),
     el("p", { class: "muted" }, facts.filter(Boolean).join(" · ")),
-    el("p", { class: "muted" }, el("code", {}, session.id)),
+    el(
+      "p",
+      { class: "muted" },
+      el("code", {}, session.id),
+      session.user && el("span", {}, ` · ${it.user}: `, el("bdi", {}, session.user)),
+    ),
   );
-  if (acts.remove) node.append(tools(kept, acts));
+  const row = acts.remove ? tools(kept, acts) : el("div", { class: "tools" });
+  row.prepend(sourceSwitch(within));
+  node.append(row);
   return node;
 }
 
@@ -108,13 +118,6 @@ function linkTo(id: string): string {
   return `${location.href.split("#")[0]}#s=${id}`;
 }
 
-function download(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = el("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
   const said = el("div", { class: "said" }, bubble(message), answer && bubble(answer));
@@ -148,16 +151,17 @@ function bubble(message: Message): HTMLElement {
   const { id, role, content, status, created_at, rating, operator } = message;
   const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
-  const marks = [rating === "up" ? "👍" : rating === "down" ? "👎" : ""].filter(Boolean);
   return el(
     "div",
     { class: `bubble ${role === "user" ? "user" : "assistant"}` },
     // Isolated: direction marks in a text must not affect the text around it (T32).
-    el("bdi", { class: "text" }, content),
+    role === "user" ? el("bdi", { class: "text" }, content) : answerOf(content),
     el(
       "p",
       { class: "about" },
-      `#${id} ${who} · ${moment(created_at)} ${marks.join("")}`,
+      `#${id} ${who} · `,
+      time(created_at),
+      rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
       wrong && el("span", { class: "status" }, wrong),
     ),
   );

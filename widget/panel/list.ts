@@ -1,31 +1,57 @@
-/** The list of sessions, with its filters. */
+/** The list of sessions: page by page, found by words and filters, and refreshed while it is seen. */
 
 import type { Api } from "./api.ts";
 import { button, el } from "./dom.ts";
-import { moment, t, whole } from "./texts.ts";
-import type { Row } from "./types.ts";
+import { filters, offerPresets, queryOf } from "./filters.ts";
+import { it } from "./insight-texts.ts";
+import { t, whole } from "./texts.ts";
+import { time } from "./times.ts";
+import type { Row, SessionPage } from "./types.ts";
+
+/** Pause between two refreshes while the page is visible. */
+const REFRESH_MS = 10_000;
+/** A search without an index reads this many chats before it asks the operator whether to go on. */
+const READ_FIRST = 2_000;
 
 export class List {
   readonly node: HTMLElement;
   readonly #api: Api;
   readonly #rows = el("ul", { class: "rows" });
   readonly #more = button({ class: "pill", hidden: true }, () => void this.#load(), t.more);
-  readonly #form: HTMLFormElement;
+  readonly #form = filters();
   readonly #note = el("p", { class: "loading", role: "status" });
   readonly #fail: (error: unknown) => void;
+  #query = new URLSearchParams();
   #cursor: string | null = null;
   #current = "";
+  /** Of a search without an index: chats whose texts were read. */
+  #read = 0;
+  /** Counts the loads: the answers of earlier ones are dropped. */
+  #turn = 0;
 
   constructor(api: Api, fail: (error: unknown) => void) {
     this.#api = api;
     this.#fail = fail;
-    this.#form = form();
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.load();
     });
+    this.#form.addEventListener("change", (event) => {
+      if (event.target instanceof HTMLSelectElement) this.load();
+    });
     this.#rows.addEventListener("keydown", (event) => move(event, this.#rows));
-    this.node = el("div", { class: "list" }, this.#form, this.#rows, this.#note, this.#more);
+    this.node = el("div", { class: "list" }, this.#form, this.#note, this.#rows, this.#more);
+    setInterval(() => void this.#refresh(), REFRESH_MS);
+    document.addEventListener("visibilitychange", () => void this.#refresh());
+  }
+
+  /** The words of the search whose results are shown. */
+  get search(): string {
+    return this.#query.get("text") ?? "";
+  }
+
+  offer(presets: readonly string[]): void {
+    offerPresets(this.#form, presets);
   }
 
   /** Loads the list again, starting with the newest session. */
@@ -35,7 +61,9 @@ export class List {
       location.hash = `s=${encodeURIComponent(id)}`;
       return;
     }
+    this.#query = queryOf(this.#form);
     this.#cursor = null;
+    this.#read = 0;
     this.#rows.replaceChildren();
     void this.#load();
   }
@@ -48,58 +76,86 @@ export class List {
     }
   }
 
+  /** Loads the next page. A search goes on until it has rows, and has read enough. */
   async #load(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
+    const enough = this.#read + READ_FIRST;
+    this.#more.hidden = true;
     this.#note.textContent = t.loading;
     try {
-      const page = await this.#api.sessions(this.#query());
-      this.#rows.append(...page.rows.map(rowOf));
-      this.#cursor = page.cursor;
-      this.#more.hidden = page.cursor === null;
-      this.#note.textContent = this.#rows.childElementCount || page.cursor ? "" : t.none;
-      this.mark(this.#current);
+      for (;;) {
+        const page = await this.#api.sessions(this.#asked(this.#cursor));
+        if (turn !== this.#turn) return;
+        this.#rows.append(...page.rows.map(rowOf));
+        this.#cursor = page.cursor;
+        this.#read += page.read ?? 0;
+        this.mark(this.#current);
+        if (!this.#goesOn(page, enough)) break;
+        this.#note.textContent = page.waiting
+          ? it.indexing(whole(page.waiting))
+          : it.reading(whole(this.#read));
+      }
+      this.#more.textContent = this.#read ? it.older : t.more;
+      this.#more.hidden = this.#cursor === null;
+      this.#note.textContent = this.#state();
     } catch (error) {
+      if (turn !== this.#turn) return;
       this.#note.textContent = "";
       this.#fail(error);
     }
   }
 
-  #query(): URLSearchParams {
-    const given = new FormData(this.#form);
-    const query = new URLSearchParams();
-    const day = (name: string, after: number) => {
-      const at = Date.parse(`${given.get(name)}T00:00`);
-      if (!Number.isNaN(at)) query.set(name, String(at / 1000 + after));
-    };
-    day("since", 0);
-    day("until", 86_400);
-    if (given.get("status")) query.set("status", String(given.get("status")));
-    if (given.get("state")) query.set("state", String(given.get("state")));
-    if (given.get("has_error")) query.set("has_error", "true");
-    if (this.#cursor) query.set("cursor", this.#cursor);
+  #goesOn(page: SessionPage, enough: number): boolean {
+    if (page.cursor === null) return false;
+    return page.waiting > 0 || (page.read !== null && page.read > 0 && this.#read < enough);
+  }
+
+  #state(): string {
+    const count = this.#rows.childElementCount;
+    const parts = [
+      count || this.#cursor ? "" : t.none,
+      count && this.#query.size ? it.found(count, this.#cursor !== null) : "",
+      this.#read ? (this.#cursor ? it.readNewest : it.readAll)(whole(this.#read)) : "",
+    ];
+    return parts.filter(Boolean).join(" · ");
+  }
+
+  #asked(cursor: string | null): URLSearchParams {
+    const query = new URLSearchParams(this.#query);
+    if (cursor) query.set("cursor", cursor);
     return query;
   }
-}
 
-function form(): HTMLFormElement {
-  const status = el("select", { name: "status" }, el("option", { value: "" }, t.any));
-  for (const [value, name] of Object.entries(t.statusOf))
-    status.append(el("option", { value }, name));
-  return el(
-    "form",
-    { class: "filters" },
-    el("label", {}, t.from, el("input", { type: "date", name: "since" })),
-    el("label", {}, t.to, el("input", { type: "date", name: "until" })),
-    el("label", {}, t.status, status),
-    el("label", {}, t.answeredBy, states()),
-    el("label", { class: "check" }, el("input", { type: "checkbox", name: "has_error" }), t.errors),
-    el(
-      "label",
-      { class: "id" },
-      t.byId,
-      el("input", { name: "id", autocomplete: "off", spellcheck: "false" }),
-    ),
-    el("button", { type: "submit", class: "accent" }, t.apply),
-  );
+  /** Shows new and changed sessions. A search is not repeated: it may read many chats. */
+  async #refresh(): Promise<void> {
+    const isSeen = document.visibilityState === "visible" && this.node.isConnected;
+    if (!isSeen || this.#query.has("text") || this.#note.textContent === t.loading) return;
+    const turn = this.#turn;
+    try {
+      const { rows } = await this.#api.sessions(this.#asked(null));
+      if (turn === this.#turn) this.#merge(rows);
+    } catch {
+      // The next refresh tries again. An expired pass shows with the operator's next click.
+    }
+  }
+
+  #merge(rows: readonly Row[]): void {
+    const shown = new Map([...this.#rows.children].map((node) => [node.id, node]));
+    const focused = document.activeElement?.closest<HTMLElement>(".rows li")?.id;
+    for (const [at, row] of rows.entries()) {
+      const fresh = rowOf(row);
+      const known = shown.get(fresh.id);
+      const isSame = known instanceof HTMLElement && known.dataset.state === fresh.dataset.state;
+      const node = isSame ? known : fresh;
+      if (known && !isSame) known.remove();
+      const place = this.#rows.children[at] ?? null;
+      if (place !== node) this.#rows.insertBefore(node, place);
+    }
+    this.mark(this.#current);
+    if (focused) document.getElementById(focused)?.querySelector("a")?.focus();
+    if (rows.length && !this.#query.size) this.#note.textContent = "";
+  }
 }
 
 function states(): HTMLSelectElement {
@@ -112,25 +168,27 @@ function states(): HTMLSelectElement {
 function rowOf(row: Row): HTMLElement {
   const wrong = row.status !== "ok" && (t.statusOf[row.status] ?? row.status);
   const { state } = row.attendance;
+  const marks = [
+    row.errors > 0 && t.errorsN(row.errors),
+    wrong,
+    row.unanswered > 0 && it.unansweredN(row.unanswered),
+    row.downs > 0 && it.downN(row.downs),
+  ].filter((mark) => mark !== false);
+  const facts = ` · ${t.turns(row.turns)} · ${t.tokensN(whole(row.tokens))}`;
   return el(
     "li",
-    {},
+    { id: `row-${row.id}`, "data-state": JSON.stringify(row) },
     el(
       "a",
       { href: `#s=${row.id}` },
-      el("strong", {}, row.title),
-      el(
-        "span",
-        { class: "row-facts" },
-        `${moment(row.updated_at)} · ${t.turns(row.turns)} · ${t.tokensN(whole(row.tokens))}`,
-      ),
-      (row.errors > 0 || wrong || state !== "bot") &&
+      el("strong", {}, el("bdi", {}, row.title)),
+      el("span", { class: "row-facts" }, time(row.updated_at), facts),
+      (marks.length > 0 || state !== "bot") &&
         el(
           "span",
           { class: "marks" },
           state !== "bot" && el("span", { class: `status ${state}` }, t.stateOf[state] ?? state),
-          row.errors > 0 && el("span", { class: "status" }, t.errorsN(row.errors)),
-          wrong && el("span", { class: "status" }, wrong),
+          ...marks.map((mark) => el("span", { class: "status" }, mark)),
         ),
     ),
   );

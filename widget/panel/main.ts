@@ -1,13 +1,17 @@
-/** The panel: the sign-in, the layout, and the links into it (#s=…, #requests, #keys, #days). */
+/** The panel: the sign-in, the layout, and the links into it (#s=…, #insights, #requests, #keys). */
 
 import { Api, ShutOut } from "./api.ts";
 import { contactsView } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
 import { button, el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+import { insightsView, PERIOD, PERIODS, since } from "./insights.ts";
 import { List } from "./list.ts";
 import { readLog } from "./log.ts";
-import { daysView, keysView, storeLines } from "./sums.ts";
+import { markFound } from "./marks.ts";
+import { keysView, storeLines } from "./sums.ts";
 import { isChinese, t } from "./texts.ts";
+import { keepTime } from "./times.ts";
 import type { About, Whole } from "./types.ts";
 
 const TICKET = "#ticket=";
@@ -53,17 +57,16 @@ function route(): void {
   const hash = location.hash.slice(1);
   const id = new URLSearchParams(hash).get("s") ?? "";
   document.body.classList.toggle("one", hash !== "");
-  const here = id || hash === "" ? "#" : `#${hash}`;
+  const here = id || hash === "" ? "#" : `#${hash.split("=")[0]}`;
   for (const link of nav.querySelectorAll("a")) {
     if (link.getAttribute("href") === here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   list.mark(id);
-  if (id) void show(() => opened(id));
+  if (id) void show(() => opened(id)).then(() => markFound(content, list.search));
   else if (hash === "requests") void show(async () => contactsView(await api.contacts()));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
-  else if (hash === "days")
-    void show(async () => daysView(await api.days(monthAgo()), await api.about()));
+  else if (hash.startsWith("insights")) void show(() => insights(hash));
   else void show(async () => welcome());
 }
 
@@ -77,8 +80,16 @@ function welcome(): HTMLElement {
   );
 }
 
-function monthAgo(): string {
-  return new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
+/** The period is in the address: #insights=7. */
+async function insights(hash: string): Promise<HTMLElement> {
+  const wanted = Number(hash.split("=")[1]);
+  const days = PERIODS.find((one) => one === wanted) ?? PERIOD;
+  const [found, before, facts] = await Promise.all([
+    api.insights(since(days)),
+    api.days(since(2 * days), since(days + 1)),
+    api.about(),
+  ]);
+  return insightsView(found, before, days, facts);
 }
 
 async function opened(id: string): Promise<HTMLElement> {
@@ -175,6 +186,7 @@ async function start(): Promise<void> {
   document.body.classList.remove("locked");
   main.replaceChildren(aside, el("div", { class: "pane" }, alertLine, content));
   if (about.keeps_chats) {
+    list.offer(about.presets);
     aside.replaceChildren(list.node);
     list.load();
   }
@@ -197,8 +209,8 @@ function frame(): void {
   nav.append(
     el("a", { href: "#", class: "when-open" }, t.sessions),
     requests,
+    el("a", { href: "#insights", class: "when-open" }, it.insights),
     el("a", { href: "#keys", class: "when-open" }, t.keys),
-    el("a", { href: "#days", class: "when-open" }, t.totals),
     choose,
     leave,
     file,
@@ -221,6 +233,7 @@ async function logAnywhere(chosen: File | undefined): Promise<void> {
 
 async function begin(): Promise<void> {
   frame();
+  keepTime();
   if (location.hash.startsWith(TICKET)) return withTicket();
   if (!api.hasPass) return locked();
   try {

@@ -16,6 +16,17 @@ export interface Row {
   readonly tokens: number;
   readonly errors: number;
   readonly status: string;
+  readonly unanswered: number;
+  readonly downs: number;
+}
+
+export interface SessionPage {
+  readonly rows: readonly Row[];
+  readonly cursor: string | null;
+  /** Of a search without an index: the chats whose texts were read. */
+  readonly read: number | null;
+  /** Of a search with an index: the messages to be indexed before it. */
+  readonly waiting: number;
 }
 
 export interface Session {
@@ -26,6 +37,8 @@ export interface Session {
   readonly updated_at: number;
   /** Absent in a log. */
   readonly attendance?: Attendance;
+  /** The site's id of the visitor; empty for an anonymous one, absent in older logs. */
+  readonly user?: string;
 }
 
 export interface Message {
@@ -147,6 +160,42 @@ export interface Day {
   readonly errors: number;
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
+  readonly chats: number;
+  readonly unanswered: number;
+  readonly ups: number;
+  readonly downs: number;
+  readonly handoffs: number;
+  readonly first_words: number;
+  readonly first_word_ms: number;
+}
+
+/** A question with all that have equal words. */
+export interface Group {
+  readonly question: string;
+  readonly times: number;
+  /** The chat in which it was asked last. */
+  readonly session_id: string;
+  readonly at: number;
+  readonly reasons: readonly string[];
+}
+
+export interface Insights {
+  readonly days: readonly Day[];
+  /** The number of questions that were read for `questions`. */
+  readonly read: number;
+  readonly questions: readonly Group[];
+  readonly gaps: readonly Group[];
+  /** The learnt pages of the site; null without any. */
+  readonly pages: Learnt | null;
+}
+
+export interface Learnt {
+  readonly count: number;
+  readonly made: number;
+  /** Whether they are out of date. */
+  readonly old: boolean;
+  /** The pages that failed in the last run. */
+  readonly problems: readonly { readonly page: string; readonly reason: string }[];
 }
 
 export interface ContactRequest {
@@ -172,6 +221,8 @@ export interface About {
   readonly capture: string;
   readonly keeps_chats: boolean;
   readonly has_contact_form: boolean;
+  readonly has_pages: boolean;
+  readonly presets: readonly string[];
   readonly price_input: number | null;
   readonly price_output: number | null;
   /** The used and the maximum size of the store in bytes; null if there is no limit. */

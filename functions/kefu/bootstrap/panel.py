@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from kefu import __version__
 from kefu.bootstrap.secrets import SecretReader, admin_access
 from kefu.chat.limits import LimitStore
+from kefu.chat.presets import DEFAULT
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
 from kefu.sessions.model import Sessions
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.web.admin.panel import Panel, PanelInfo
+from kefu.web.admin.panel import LearntPages, Panel, PanelInfo
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -44,6 +45,7 @@ def operator_panel(
     model: str,
     capacity: Capacity | None,
     contact: HandOff | None,
+    pages: LearntPages | None,
 ) -> OperatorPanel:
     """Build the panel; only for settings that enable it."""
     settings = reader.settings
@@ -61,6 +63,8 @@ def operator_panel(
             capture=settings.capture,
             keeps_chats=sessions is not None,
             has_contact_form=contact is not None,
+            has_pages=pages is not None,
+            presets=[DEFAULT, *settings.presets] if settings.presets else [],
             price_input=price_input,
             price_output=price_output,
         ),
@@ -68,6 +72,7 @@ def operator_panel(
         nonce=new_nonce,
         room=capacity.room if capacity else None,
         contact=contact,
+        pages=pages,
     )
     return OperatorPanel(panel, secret)
 

@@ -185,6 +185,7 @@ def _panel(common: _Common, chats: _Chats) -> OperatorPanel | None:
         common.model.name,
         chats.turns.deps.capacity if chats.turns else None,
         chats.contact.handoff if chats.contact else None,
+        chats.pages.file if chats.pages else None,
     )
 
 

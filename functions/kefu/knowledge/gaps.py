@@ -1,20 +1,21 @@
-"""What visitors ask and the site's pages do not answer, and which pages nobody needed."""
+"""The questions that visitors ask most, and the gaps of the site's pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from kefu.knowledge.terms import question_terms
+from kefu.knowledge.terms import guessed_language, question_terms
 
 OLD = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
-Reason = Literal["not answered", "rated down"]
+Reason = Literal["", "not answered", "rated down"]
+"""Why a question is a gap; empty if it is none."""
 
 
 class Asked(NamedTuple):
-    """A question that a visitor asked in vain."""
+    """A question of a visitor."""
 
     question: str
     session: str
@@ -48,14 +49,15 @@ class Gaps(NamedTuple):
     """Seconds since the pages were learnt."""
 
 
-def gaps(asked: Iterable[Asked], languages: Sequence[str]) -> list[Gap]:
+def gaps(asked: Iterable[Asked], languages: Sequence[str] = ()) -> list[Gap]:
     """The questions, grouped by equal terms: the most frequent first, then the newest.
 
-    `languages` are those of the learnt pages.
+    `languages` are those of the learnt pages. Without them, each question's language is guessed.
     """
     groups = dict[frozenset[str], list[Asked]]()
     for one in asked:
-        terms = frozenset(question_terms(one.question, languages)) or frozenset((one.question,))
+        stems = languages or (guessed_language(one.question),)
+        terms = frozenset(question_terms(one.question, stems)) or frozenset((one.question,))
         groups.setdefault(terms, []).append(one)
     found = [_gap(group) for group in groups.values()]
     return sorted(found, key=lambda gap: (-gap.times, -gap.last.at))
@@ -63,4 +65,4 @@ def gaps(asked: Iterable[Asked], languages: Sequence[str]) -> list[Gap]:
 
 def _gap(group: Sequence[Asked]) -> Gap:
     last = max(group, key=lambda one: one.at)
-    return Gap(last.question, len(group), last, sorted({one.reason for one in group}))
+    return Gap(last.question, len(group), last, sorted({one.reason for one in group} - {""}))

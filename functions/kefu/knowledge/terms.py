@@ -86,6 +86,19 @@ def _terms(kind: str, run: str, languages: Sequence[str]) -> Iterator[str]:
         yield run[start : start + size]
 
 
+_CHARACTER = re.compile(f"[{_PAIRS}]")
+
+
+def characters(text: str) -> list[str]:
+    """The single Chinese, Japanese and Korean characters of a text."""
+    return _CHARACTER.findall(normal(text))
+
+
+def runs(text: str) -> Iterator[tuple[str, str]]:
+    """The words and runs of a text, each with its kind: `word`, `pairs` or `triples`."""
+    return _runs(normal(text))
+
+
 _PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]{1,2}")
 
 
@@ -110,6 +123,8 @@ _COMMON = {
     "tr": "ve bir bu için ile olarak da de çok daha olan gibi en",
     "vi": "và của là có không được cho trong các một những với để",
 }
+LANGUAGES = tuple(_COMMON)
+"""All results of `guessed_language`."""
 _COMMON_SETS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
 
 

@@ -52,6 +52,8 @@ class Session(NamedTuple):
     trim_state: str = ""
     """The state of trimming, as saved by `save_trim_state`. Only `SessionStore.session` reads it;
     elsewhere it is empty."""
+    user: str = ""
+    """The site's id of the visitor, from a checked user token; empty for an anonymous visitor."""
 
 
 class StoredMessage(NamedTuple):
@@ -104,6 +106,10 @@ class TurnOutcome(NamedTuple):
     text: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    unanswered: bool = False
+    """Whether the site's pages did not answer the question."""
+    first_word: float | None = None
+    """Seconds from the question to the first word of the answer; None without one."""
 
 
 class CallRecord(NamedTuple):
@@ -231,7 +237,7 @@ class CallStore(Protocol):
 
 
 class Wanted(NamedTuple):
-    """A filter for the operator's list of sessions; None matches all sessions."""
+    """A filter for the operator's list of sessions; None and "" match all sessions."""
 
     since: float | None = None
     until: float | None = None
@@ -242,6 +248,14 @@ class Wanted(NamedTuple):
     """Whether any turn ended as `failed` or `partial`."""
     state: State | None = None
     """Who answers the chat."""
+    rating: Rating | None = None
+    """A rating that an answer of the session has."""
+    unanswered: bool = False
+    """Only sessions with a question that the site's pages did not answer."""
+    config_id: str = ""
+    user: str = ""
+    text: str = ""
+    """Words. A session matches if one of its turns contains all of them."""
 
 
 class Overview(NamedTuple):
@@ -253,6 +267,11 @@ class Overview(NamedTuple):
     errors: int
     """Number of turns that ended as `failed` or `partial`; a retried turn may count twice."""
     status: Status
+    unanswered: int = 0
+    """Number of questions that the site's pages did not answer."""
+    ups: int = 0
+    downs: int = 0
+    """Numbers of answers with these ratings."""
 
 
 class Page(NamedTuple):
@@ -261,16 +280,46 @@ class Page(NamedTuple):
     rows: Sequence[Overview]
     cursor: str | None
     """Cursor of the next page; None on the last page."""
+    read: int | None = None
+    """Of a search without an index: the sessions whose texts were read for this page."""
+    waiting: int = 0
+    """Of a search with an index: the turns to be indexed before it can be searched. The page has no
+    rows then, and its cursor repeats the search."""
 
 
 class Day(NamedTuple):
-    """Sums over the turns that ended on one UTC day. `date` is like 2026-01-31."""
+    """Sums over one UTC day. `date` is like 2026-01-31. Deleted chats stay in the sums.
+
+    Turns count on the day on which they ended, ratings on the day of their answer.
+    """
 
     date: str
-    turns: int
-    errors: int
-    prompt_tokens: int
-    completion_tokens: int
+    turns: int = 0
+    errors: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    chats: int = 0
+    """New chats, by the end of their first turn."""
+    unanswered: int = 0
+    """Questions that the site's pages did not answer."""
+    ups: int = 0
+    downs: int = 0
+    handoffs: int = 0
+    """Requests for a person."""
+    first_words: int = 0
+    """Answers with a first word."""
+    first_word_ms: int = 0
+    """The sum of their times to the first word, in milliseconds."""
+
+
+class AskedQuestion(NamedTuple):
+    """A visitor's question whose turn has ended."""
+
+    text: str
+    session_id: SessionId
+    at: float
+    unanswered: bool
+    rating: Rating | None
 
 
 class SessionIndex(Protocol):
@@ -286,7 +335,17 @@ class SessionIndex(Protocol):
         ...
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
-        """The days from `since` to `until`, both included, on which a turn ended, in order."""
+        """The days from `since` to `until`, both included, on which anything happened, in order."""
+        ...
+
+    async def questions(
+        self, since: float, limit: int, now: float, *, gaps: bool = False
+    ) -> Sequence[AskedQuestion]:
+        """The newest questions since a time, newest first, at most `limit`.
+
+        `gaps`: only those that were not answered or whose answer was rated down. A store may look
+        at its newest sessions alone.
+        """
         ...
 
 

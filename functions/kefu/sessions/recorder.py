@@ -153,11 +153,15 @@ class TurnRecorder:
         self, dialogue: Dialogue | None, text: str, error: BaseException | None
     ) -> TurnOutcome:
         usage = dialogue.usage if dialogue else Usage(0, 0)
+        ended = TurnOutcome("ok", text, usage.prompt, usage.completion)
+        if dialogue and dialogue.call.first_event_at is not None:
+            ended = ended._replace(first_word=dialogue.call.first_event_at - self._received_at)
         if error is None and text:
-            return TurnOutcome("ok", text, usage.prompt, usage.completion)
+            facts = dialogue.sources.facts() if dialogue and dialogue.sources else {}
+            return ended._replace(unanswered=facts.get("answered") is False)
         # An error without any text is a failure. A visitor who disconnects early is not.
         failed = not text and not isinstance(error, LEFT)
-        return TurnOutcome("failed" if failed else "partial", text, usage.prompt, usage.completion)
+        return ended._replace(status="failed" if failed else "partial")
 
     def _save(
         self, ended: TurnOutcome, dialogue: Dialogue | None, error: BaseException | None

@@ -82,7 +82,8 @@ class OpenChat(NamedTuple):
         deps.capacity.admit(new=self.is_new)
         chat = self.chat
         if self.is_new:
-            chat = chat._replace(title=" ".join(text.split())[:TITLE_LENGTH])
+            title = " ".join(text.split())[:TITLE_LENGTH]
+            chat = chat._replace(title=title, user=incoming.owner)
             context = context._replace(session=chat)
         message = NewMessage(text, incoming.client_message_id)
         try:

@@ -6,13 +6,14 @@ The message has the id `question_id`, the answer the id `question_id + 1`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import inf
 from typing import NamedTuple
 
 from kefu.sessions.model import (
     LEASE,
+    AskedQuestion,
     BeginResult,
     NewMessage,
     Overview,
@@ -27,6 +28,9 @@ from kefu.sessions.people import BEFORE, Attendance, Line
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
+
+READ_AT_ONCE = 200
+"""Sessions whose texts are read for one page of a search, in a store without an index."""
 
 ERRORS: tuple[Status, ...] = ("failed", "partial")
 
@@ -48,6 +52,8 @@ class StoredTurn(NamedTuple):
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
     """The operator who wrote the answer. Such a turn has no question."""
+    unanswered: bool = False
+    """Whether the site's pages did not answer. SQLite stores it elsewhere."""
 
     @classmethod
     def line(cls, session_id: SessionId, question_id: int, line: Line, now: float) -> StoredTurn:
@@ -124,7 +130,20 @@ class StoredTurn(NamedTuple):
         return None
 
     def begun_again(self, now: float) -> StoredTurn:
-        return self._replace(status="pending", lease=now + LEASE, answer="", again=self.again + 1)
+        again = self.again + 1
+        return self._replace(
+            status="pending", lease=now + LEASE, answer="", again=again, unanswered=False
+        )
+
+    def asked(self) -> AskedQuestion:
+        return AskedQuestion(
+            self.question, self.session_id, self.answered_at, self.unanswered, self.rating
+        )
+
+    def is_asked(self, since: float, *, gaps: bool) -> bool:
+        """Whether `SessionIndex.questions` returns this turn's question."""
+        is_gap = self.unanswered or self.rating == "down"
+        return self.status != "pending" and self.answered_at >= since and (is_gap or not gaps)
 
     def runs_for(self, again: int) -> bool:
         """Whether the turn is `pending` and attempt `again` is the latest one."""
@@ -168,7 +187,43 @@ def wants(wanted: Wanted, row: Overview) -> bool:
         and wanted.status in (None, row.status)
         and wanted.has_error in (None, row.errors > 0)
         and wanted.state in (None, row.session.attendance.state)
+        and (not wanted.unanswered or row.unanswered > 0)
+        and (wanted.rating != "up" or row.ups > 0)
+        and (wanted.rating != "down" or row.downs > 0)
+        and wanted.config_id in ("", row.session.config_id)
+        and wanted.user in ("", row.session.user)
     )
+
+
+class DayChange(NamedTuple):
+    """An addition to the sums of a day; the fields of `Day`."""
+
+    date: str
+    by: Mapping[str, int]
+
+
+def ended_turn(turn: StoredTurn, ended: TurnOutcome, now: float) -> DayChange:
+    """What the end of this running turn adds. A chat counts when its first turn ends."""
+    counts = {
+        "chats": int(turn.question_id == 1 and turn.again == 0),
+        "turns": 1,
+        "errors": int(is_error(ended)),
+        "prompt_tokens": ended.prompt_tokens,
+        "completion_tokens": ended.completion_tokens,
+        "unanswered": int(ended.unanswered),
+    }
+    if ended.first_word is not None:
+        counts |= {"first_words": 1, "first_word_ms": round(1000 * ended.first_word)}
+    return DayChange(date_of(now), {name: by for name, by in counts.items() if by})
+
+
+def rated(before: Rating | None, after: Rating | None) -> dict[str, int]:
+    """The changes of `ups` and `downs`, without zeros."""
+    changes = {
+        "ups": (after == "up") - (before == "up"),
+        "downs": (after == "down") - (before == "down"),
+    }
+    return {name: by for name, by in changes.items() if by}
 
 
 def date_of(at: float) -> str:

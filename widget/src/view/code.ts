@@ -4,9 +4,12 @@ import type { UseExtras } from "../extras.ts";
 import type { Texts } from "../texts.ts";
 import { element } from "./dom.ts";
 
+/** The names of tables and code blocks. */
+export type ProseTexts = Pick<Texts, "table" | "code">;
+
 /** The block's element, and the element for its lines. */
 export function codeCard(
-  texts: Texts,
+  texts: ProseTexts,
   language: string,
   useExtras: UseExtras,
 ): { node: HTMLElement; inner: HTMLElement } {

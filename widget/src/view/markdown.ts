@@ -8,8 +8,7 @@ import type { UseExtras } from "../extras.ts";
 import { Markdown } from "../markdown/block.ts";
 import { inline } from "../markdown/inline.ts";
 import type { Node as Parsed } from "../markdown/node.ts";
-import type { Texts } from "../texts.ts";
-import { codeCard } from "./code.ts";
+import { codeCard, type ProseTexts } from "./code.ts";
 import { element } from "./dom.ts";
 
 /** A rendered node: its element, and the element for its children or its text. */
@@ -29,13 +28,13 @@ interface Shown extends Place {
 const PAGE_BITS = 4;
 
 export class Prose {
-  readonly #texts: Texts;
+  readonly #texts: ProseTexts;
   readonly #useExtras: UseExtras;
   readonly #markdown = new Markdown();
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  constructor(into: Element, texts: Texts, useExtras: UseExtras) {
+  constructor(into: Element, texts: ProseTexts, useExtras: UseExtras) {
     this.#texts = texts;
     this.#useExtras = useExtras;
     this.#shown = { parsed: this.#markdown.root, node: into, inner: into, kids: [], source: "" };

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from kefu.sessions.contacts import ContactRequest
 from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
 from kefu.stores.dynamodb.upkeep import DynamoUpkeep
+from kefu.stores.turns import DayChange, date_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -48,7 +50,9 @@ class DynamoContacts(DynamoUpkeep):
         def work(client: DynamoDBClient) -> None:
             queued = {"created": value_of(request.created_at), "expires": expires}
             self._table.put(client, Row(WAITING, request.id), queued)
-            self._table.put(client, Row(CONTACTS, request.id), values, replace=False)
+            new, _ = self._table.put(client, Row(CONTACTS, request.id), values, replace=False)
+            if new:
+                count(self._table, client, DayChange(date_of(request.created_at), {"handoffs": 1}))
 
         await self._table.run(work)
 

@@ -112,6 +112,7 @@ def session_in(item: Item) -> Session:
         created_at=time_in(item, "created"),
         updated_at=time_in(item, "updated"),
         attendance=attendance_in(item),
+        user=text_in(item, "user"),
     )
 
 
@@ -128,6 +129,9 @@ def overview_in(item: Item, now: float) -> Overview:
         tokens=whole_in(item, "tokens"),
         errors=whole_in(item, "errors"),
         status=seen(status, time_in(item, "lease"), now),
+        unanswered=whole_in(item, "unanswered"),
+        ups=whole_in(item, "ups"),
+        downs=whole_in(item, "downs"),
     )
 
 
@@ -145,6 +149,7 @@ def turn_in(item: Item) -> StoredTurn:
         rating=cast(Rating | None, text_in(item, "rating") or None),
         again=whole_in(item, "again"),
         operator=text_in(item, "operator"),
+        unanswered=whole_in(item, "unanswered") > 0,
     )
 
 

@@ -6,11 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import Day, Overview, Page, Wanted
+from kefu.sessions.model import AskedQuestion, Day, Overview, Page, SessionId, Wanted
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls
+from kefu.stores.dynamodb.days import days_between
 from kefu.stores.dynamodb.table import Row
-from kefu.stores.turns import FAR, cursor_after, date_of, position, wants
+from kefu.stores.search import page_of_matches, searched_words
+from kefu.stores.turns import (
+    FAR,
+    READ_AT_ONCE,
+    StoredTurn,
+    cursor_after,
+    date_of,
+    position,
+    wants,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 1000
 """The number of sessions that are read for one page of the list, with or without a filter."""
+
+NEWEST: Final = 200
+"""The number of sessions whose questions are read."""
 
 AHEAD: Final = 3600.0
 """Seconds by which the clock of another instance may be ahead of this instance's clock."""
@@ -34,7 +47,8 @@ class DynamoSessions(DynamoCalls):
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
-        return await self._table.run(lambda client: self._page(client, wanted, last, limit, now))
+        page = self._search if wanted.text else self._page
+        return await self._table.run(lambda client: page(client, wanted, last, limit, now))
 
     def _page(
         self,
@@ -59,6 +73,35 @@ class DynamoSessions(DynamoCalls):
             if overviews and scanned >= AT_ONCE:
                 return Page(rows, cursor_after(overviews[-1]))
         return Page(rows, None)
+
+    def _search(
+        self, client: DynamoDBClient, wanted: Wanted, last: Position, limit: int, now: float
+    ) -> Page:
+        """Like `_page`, with the words of the search, among the next `READ_AT_ONCE` sessions."""
+        searched = searched_words(wanted.text)
+        if not searched:
+            return Page([], None, read=0)
+        page = self._page(client, wanted, last, READ_AT_ONCE, now)
+        found = page_of_matches(page.rows, lambda name: self._turns(client, name), searched, limit)
+        return found if found.cursor else found._replace(cursor=page.cursor)
+
+    def _turns(self, client: DynamoDBClient, session_id: SessionId) -> Iterator[StoredTurn]:
+        bounds = (items.FIRST_TURN, items.LAST_TURN)
+        pk = items.session_pk(session_id)
+        return map(items.turn_in, self._table.query(client, pk, bounds))
+
+    async def questions(
+        self, since: float, limit: int, now: float, *, gaps: bool = False
+    ) -> Sequence[AskedQuestion]:
+        def work(client: DynamoDBClient) -> list[AskedQuestion]:
+            wanted = Wanted(since=since)
+            page = self._page(client, wanted, (FAR, ""), AT_ONCE if gaps else NEWEST, now)
+            rows = [row for row in page.rows if row.unanswered or row.downs or not gaps][:NEWEST]
+            turns = (turn for row in rows for turn in self._turns(client, row.session.id))
+            asked = [turn.asked() for turn in turns if turn.is_asked(since, gaps=gaps)]
+            return sorted(asked, key=lambda one: one.at, reverse=True)[:limit]
+
+        return await self._table.run(work)
 
     def _groups(self, client: DynamoDBClient, latest: float, oldest: float) -> Iterator[list[Item]]:
         """Yield the `active#` items of each ten-minute interval, the newest interval first."""
@@ -95,12 +138,7 @@ class DynamoSessions(DynamoCalls):
         return [items.overview_in(one, now) for one in current]
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
-        def work(client: DynamoDBClient) -> list[Day]:
-            if since > until:
-                return []
-            return [_day(item) for item in self._table.query(client, items.DAYS, (since, until))]
-
-        return await self._table.run(work)
+        return await self._table.run(lambda client: days_between(self._table, client, since, until))
 
     async def used(self) -> None:
         """Returns None: a table has no maximum size. Rate limits and TTL bound its growth."""
@@ -116,11 +154,6 @@ def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:
     """Whether the session is still listed under the `active#` item in `rows`."""
     session_id = items.session_in(session).id
     return items.active_row(items.text_in(session, "active"), session_id) == rows[session_id]
-
-
-def _day(item: Item) -> Day:
-    counts = (items.whole_in(item, name) for name in ("turns", "errors", "prompt", "completion"))
-    return Day(items.text_in(item, "sk"), *counts)
 
 
 def _position(row: Overview) -> Position:

@@ -26,9 +26,10 @@ from kefu.sessions.model import (
 )
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.contacts import DynamoContacts
+from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, text, value_of
 from kefu.stores.dynamodb.upkeep import again_value, runs_for
-from kefu.stores.turns import StoredTurn, newest_messages
+from kefu.stores.turns import DayChange, StoredTurn, date_of, newest_messages, rated
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -39,8 +40,9 @@ _BEGIN: Final = (
     "SET #title = if_not_exists(#title, :title), #config = if_not_exists(#config, :config),"
     " #created = if_not_exists(#created, :now), #renew = if_not_exists(#renew, :turns_expire),"
     " #updated = :now, #status = :pending, #lease = :lease, #active = :active, #expires = :expires"
-    " ADD #seq :two, #turns :one"
 )
+_SET_USER: Final = ", #user = if_not_exists(#user, :user)"
+_ADD_TURN: Final = " ADD #seq :two, #turns :one"
 _MAY_RETRY: Final = (
     "#status IN (:failed, :partial) OR (#status = :pending AND #lease <= :now) OR #by = :by"
 )
@@ -88,9 +90,10 @@ class DynamoTurns(DynamoContacts):
         may_create = session.created_at == now
         oldest = now - self._retention.session
         use = change(
-            _BEGIN,
+            _BEGIN + _SET_USER * bool(session.user) + _ADD_TURN,
             "#updated > :oldest" + (" OR attribute_not_exists(pk)" if may_create else ""),
             title=session.title,
+            **({"user": session.user} if session.user else {}),
             config=session.config_id,
             now=now,
             turns_expire=self._turns_expire(now),
@@ -165,7 +168,8 @@ class DynamoTurns(DynamoContacts):
         lease = now + LEASE
         if stored:
             reopen = change(
-                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer ADD #again :one",
+                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer, #unanswered"
+                " ADD #again :one",
                 _MAY_RETRY,
                 pending="pending",
                 failed="failed",
@@ -189,20 +193,23 @@ class DynamoTurns(DynamoContacts):
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
     ) -> StoredMessage | None:
         end = change(
-            "SET #status = :status, #answered = :now" + (", #answer = :text" * bool(ended.text)),
+            "SET #status = :status, #answered = :now"
+            + ", #answer = :text" * bool(ended.text)
+            + ", #unanswered = :one" * ended.unanswered,
             runs_for(again),
             status=ended.status,
             now=now,
             pending="pending",
             **again_value(again),
             **({"text": ended.text} if ended.text else {}),
+            **({"one": 1} if ended.unanswered else {}),
         )
         row = items.turn_row(session_id, message_id)
         done, stored = await self._update(row, end)
         if not done:
             session = await self._session(session_id, now)
             stored = (stored or await self._read(row)) if session else {}
-        elif not await self._count(session_id, ended, now):
+        elif not await self._count(items.turn_in(stored), ended, now):
             await self._table.run(lambda client: self._remove(client, stored))
             return None
         return items.turn_in(stored).answer_message(now) if stored else None
@@ -242,7 +249,17 @@ class DynamoTurns(DynamoContacts):
         else:
             rate = change("SET #rating = :rating", answered, rating=rating)
         row = items.turn_row(session_id, items.whole_in(pointer, "number"))
-        return (await self._update(row, rate))[0]
+        done, before = await self._update(row, rate, "ALL_OLD")
+        if done and (by := rated(items.turn_in(before).rating, rating)):
+            await self._count_rating(items.turn_in(before), by)
+        return done
+
+    async def _count_rating(self, turn: StoredTurn, by: dict[str, int]) -> None:
+        sums = ", ".join(f"#{name} :{name}" for name in by)
+        add = change(f"ADD {sums}", "attribute_exists(pk)", **by)
+        day = DayChange(date_of(turn.answered_at), by)
+        await self._update(items.session_row(turn.session_id), add)
+        await self._table.run(lambda client: count(self._table, client, day))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
         now, row = self._clock(), items.trim_state_row(session_id)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from kefu.errors import StoreUnavailable
 from kefu.sessions.model import LEASE, Retention, SessionId, TurnOutcome
 from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Change, Row, Table, change, text, value_of
-from kefu.stores.turns import StoredTurn, date_of, is_error
+from kefu.stores.turns import StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -59,30 +60,26 @@ class DynamoUpkeep:
             lambda client: self._table.update(client, row, change, returns=returns)
         )
 
-    async def _count(self, session_id: SessionId, ended: TurnOutcome, now: float) -> bool:
+    async def _count(self, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
         """Add an ended turn to the totals of its session and its day.
 
         Returns False if the session was deleted or has expired.
         """
-        error = int(is_error(ended))
+        session_id = turn.session_id
         session = change(
-            "SET #status = :status ADD #errors :error, #tokens :tokens",
+            "SET #status = :status ADD #errors :error, #tokens :tokens"
+            + ", #unanswered :one" * ended.unanswered,
             "#updated > :oldest",
             status=ended.status,
-            error=error,
+            error=int(is_error(ended)),
+            **({"one": 1} if ended.unanswered else {}),
             tokens=ended.prompt_tokens + ended.completion_tokens,
             oldest=now - self._retention.session,
         )
-        day = change(
-            "ADD #turns :one, #errors :error, #prompt :prompt, #completion :completion",
-            one=1,
-            error=error,
-            prompt=ended.prompt_tokens,
-            completion=ended.completion_tokens,
-        )
+        day = ended_turn(turn, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
-            await self._update(Row(items.DAYS, date_of(now)), day)
+            await self._table.run(lambda client: count(self._table, client, day))
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda client: self._renew(client, session_id, now))
         return exists

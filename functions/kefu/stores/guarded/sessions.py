@@ -14,6 +14,7 @@ from typing import TypeVar
 from kefu.errors import StoreUnavailable
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
+    AskedQuestion,
     BeginResult,
     CallRecord,
     Day,
@@ -132,6 +133,12 @@ class GuardedSessions:
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._patiently("reading days", self._store.days(since, until))
+
+    async def questions(
+        self, since: float, limit: int, now: float, *, gaps: bool = False
+    ) -> Sequence[AskedQuestion]:
+        found = self._store.questions(since, limit, now, gaps=gaps)
+        return await self._patiently("reading questions", found)
 
     async def add_contact(self, request: ContactRequest) -> None:
         await self._patiently("saving a contact request", self._store.add_contact(request))

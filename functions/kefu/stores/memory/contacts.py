@@ -6,21 +6,24 @@ from collections.abc import Callable, Sequence
 
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import Retention
+from kefu.stores.memory.days import MemoryDays
+from kefu.stores.turns import DayChange, date_of
 
 MOST_CONTACTS = 1000
 """The largest number of requests. The oldest ones are deleted to bound the memory."""
 
 
-class MemoryContacts:
+class MemoryContacts(MemoryDays):
     def __init__(self, clock: Callable[[], float], retention: Retention) -> None:
-        self._clock = clock
-        self._retention = retention
+        super().__init__(clock, retention)
         self._contacts: dict[str, ContactRequest] = {}
         """In the order of their creation."""
 
     async def add_contact(self, request: ContactRequest) -> None:
         self._expire()
-        self._contacts.setdefault(request.id, request)
+        if request.id not in self._contacts:
+            self._contacts[request.id] = request
+            self._count(DayChange(date_of(request.created_at), {"handoffs": 1}))
         if len(self._contacts) > MOST_CONTACTS:
             del self._contacts[next(iter(self._contacts))]
 

@@ -8,9 +8,9 @@ from sys import getsizeof
 
 from kefu.sessions.model import (
     LEASE,
+    AskedQuestion,
     BeginResult,
     CallRecord,
-    Day,
     NewMessage,
     Overview,
     Page,
@@ -26,14 +26,18 @@ from kefu.sessions.model import (
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.memory.contacts import MemoryContacts
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
+    DayChange,
     StoredTurn,
     cursor_after,
     date_of,
+    ended_turn,
     is_error,
     may_change,
     newest_messages,
     position,
+    rated,
     seen,
     wants,
 )
@@ -63,7 +67,17 @@ class _Chat:
     def overview(self, now: float) -> Overview:
         status = seen(self.status, self.lease, now)
         session = self.session._replace(trim_state="")
-        return Overview(session, len(self.turns), self.tokens, self.errors, status)
+        turns = self.turns.values()
+        return Overview(
+            session,
+            len(turns),
+            self.tokens,
+            self.errors,
+            status,
+            sum(turn.unanswered for turn in turns),
+            sum(turn.rating == "up" for turn in turns),
+            sum(turn.rating == "down" for turn in turns),
+        )
 
     def new_turn(self, asked: NewMessage, now: float) -> StoredTurn:
         number = 2 * len(self.turns) + 1
@@ -82,7 +96,6 @@ class MemorySessions(MemoryContacts):
         self._secret = ""
         self._chats: dict[SessionId, _Chat] = {}
         """Ordered by last use, the least recently used session first."""
-        self._days: dict[str, Day] = {}
         self._size = 0
         """Bytes of all chats."""
 
@@ -151,12 +164,13 @@ class MemorySessions(MemoryContacts):
         if chat is None or turn is None:
             return None
         if turn.runs_for(again):
+            self._count(ended_turn(turn, ended, now))
             turn = turn._replace(status=ended.status, answer=ended.text, answered_at=now)
+            turn = turn._replace(unanswered=ended.unanswered)
             self._put(chat, turn)
             chat.status = turn.status
             chat.errors += is_error(ended)
             chat.tokens += ended.prompt_tokens + ended.completion_tokens
-            self._count(ended, date_of(now))
         return turn.answer_message(now)
 
     async def messages(
@@ -173,7 +187,9 @@ class MemorySessions(MemoryContacts):
         number = chat.by_client_id.get(client_message_id) if chat else None
         if chat is None or number is None or not chat.turns[number].answer:
             return False
-        chat.turns[number] = chat.turns[number]._replace(rating=rating)
+        turn = chat.turns[number]
+        chat.turns[number] = turn._replace(rating=rating)
+        self._count(DayChange(date_of(turn.answered_at), rated(turn.rating, rating)))
         return True
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
@@ -236,11 +252,19 @@ class MemorySessions(MemoryContacts):
         if cursor is not None:
             last = position(cursor)
             rows = [row for row in rows if _place(row) < last]
+        if wanted.text:
+            searched = searched_words(wanted.text)
+            return page_of_matches(rows if searched else [], self._turns, searched, limit)
         page = rows[:limit]
         return Page(page, cursor_after(page[-1]) if len(rows) > limit else None)
 
-    async def days(self, since: str, until: str) -> Sequence[Day]:
-        return [self._days[date] for date in sorted(self._days) if since <= date <= until]
+    async def questions(
+        self, since: float, limit: int, now: float, *, gaps: bool = False
+    ) -> Sequence[AskedQuestion]:
+        self._forget(now)
+        turns = [turn for chat in self._chats.values() for turn in chat.turns.values()]
+        asked = [turn.asked() for turn in turns if turn.is_asked(since, gaps=gaps)]
+        return sorted(asked, key=lambda one: one.at, reverse=True)[:limit]
 
     async def used(self) -> int:
         self._forget(self._clock())
@@ -248,6 +272,9 @@ class MemorySessions(MemoryContacts):
 
     async def aclose(self) -> None:
         """Do nothing: there are no resources to release."""
+
+    def _turns(self, session_id: SessionId) -> Sequence[StoredTurn]:
+        return list(self._chats[session_id].turns.values())
 
     def _chat(self, session_id: SessionId, now: float) -> _Chat | None:
         chat = self._chats.get(session_id)
@@ -263,16 +290,6 @@ class MemorySessions(MemoryContacts):
             if self._is_kept(oldest, now) and len(self._chats) <= self._most:
                 return
             self._drop(oldest.session.id)
-
-    def _count(self, ended: TurnOutcome, date: str) -> None:
-        day = self._days.get(date, Day(date, 0, 0, 0, 0))
-        self._days[date] = Day(
-            date,
-            day.turns + 1,
-            day.errors + is_error(ended),
-            day.prompt_tokens + ended.prompt_tokens,
-            day.completion_tokens + ended.completion_tokens,
-        )
 
 
 def _place(row: Overview) -> tuple[float, str]:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import Retention
 from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.turns import AT_ONCE, SqliteTurns
+from kefu.stores.turns import DayChange, date_of
 
 _COLUMNS = "id, session, name, email, message, created, attempts, due, delivered"
 _ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
@@ -28,7 +30,14 @@ class SqliteContacts(SqliteTurns):
         file.tidying.append(self._forget_contacts)
 
     async def add_contact(self, request: ContactRequest) -> None:
-        await self._file.run(lambda db: db.execute(_ADD, request).rowcount)
+        change = DayChange(date_of(request.created_at), {"handoffs": 1})
+
+        def work(db: sqlite3.Connection) -> None:
+            with writing(db):
+                if db.execute(_ADD, request).rowcount == 1:
+                    count(db, change)
+
+        await self._file.run(work)
 
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
         oldest = self._oldest()

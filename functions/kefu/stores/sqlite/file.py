@@ -64,6 +64,9 @@ class SqliteFile:
         self.tidying: list[Callable[[sqlite3.Connection], bool]] = []
         """The clean-up functions of the stores. Each runs in the worker thread, in a transaction.
         It deletes some expired rows, and returns True if there are more."""
+        self.indexing: Callable[[sqlite3.Connection], bool] | None = None
+        """Work that runs in the worker thread, in transactions of its own, when a minute had few
+        calls. It returns True if there is more."""
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
@@ -154,8 +157,10 @@ class SqliteFile:
         """Start a clean-up or a checkpoint if one is due. Its errors do not reach the caller."""
         self._calls += 1
         now = self._clock()
-        if self._calls % TIDY_EVERY == 0 or abs(now - self._tidied_at) > TIDY_AFTER:
+        if self._calls % TIDY_EVERY == 0:
             self._begin_upkeep(self._tidy)
+        elif abs(now - self._tidied_at) > TIDY_AFTER:
+            self._begin_upkeep(self._tidy_and_index)
         elif self._calls % LOOK_EVERY == 0 and self._log_is_long():
             self._begin_upkeep(self._empty_log)
 
@@ -184,6 +189,17 @@ class SqliteFile:
             self._empty_log(db)
         if more and not self._closing:
             self._upkeep = self._submit(self._tidy)
+
+    def _tidy_and_index(self, db: sqlite3.Connection) -> None:
+        self._tidy(db)
+        if self.indexing is not None and not self._closing:
+            self._upkeep = self._submit(self._index)
+
+    def _index(self, db: sqlite3.Connection) -> None:
+        if self.indexing is not None and self.indexing(db) and not self._closing:
+            self._upkeep = self._submit(self._index)
+        elif self._log_size() > LONGEST_LOG:
+            self._empty_log(db)
 
     def _empty_log(self, db: sqlite3.Connection) -> None:
         """Checkpoint the write-ahead log into the file and truncate it.

@@ -144,6 +144,44 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE sessions ADD COLUMN since REAL NOT NULL DEFAULT 0.0;
     ALTER TABLE turns ADD COLUMN operator TEXT NOT NULL DEFAULT '';
     """,
+    # 9: insights and search. `word_index` has numbers instead of words: docs/decisions/0056.
+    # AUTOINCREMENT, because an id in the index must never belong to a second turn.
+    """
+    ALTER TABLE titles ADD COLUMN user TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN ups INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN downs INTEGER NOT NULL DEFAULT 0;
+    UPDATE sessions SET
+      ups = (SELECT count(*) FROM turns WHERE session = id AND rating = 'up'),
+      downs = (SELECT count(*) FROM turns WHERE session = id AND rating = 'down');
+    ALTER TABLE days ADD COLUMN chats INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN ups INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN downs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN handoffs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN first_words INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE days ADD COLUMN first_word_ms INTEGER NOT NULL DEFAULT 0;
+    INSERT INTO days (date, turns, errors, prompt_tokens, completion_tokens, chats)
+      SELECT date(created, 'unixepoch'), 0, 0, 0, 0, count(*) FROM sessions WHERE true GROUP BY 1
+      ON CONFLICT (date) DO UPDATE SET chats = excluded.chats;
+    INSERT INTO days (date, turns, errors, prompt_tokens, completion_tokens, ups, downs)
+      SELECT date(answered, 'unixepoch'), 0, 0, 0, 0, sum(rating = 'up'), sum(rating = 'down')
+      FROM turns WHERE rating IS NOT NULL GROUP BY 1
+      ON CONFLICT (date) DO UPDATE SET ups = excluded.ups, downs = excluded.downs;
+    CREATE TABLE asked (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, question_id INTEGER NOT NULL,
+      at REAL NOT NULL, unanswered INTEGER NOT NULL DEFAULT 0, down INTEGER NOT NULL DEFAULT 0,
+      indexed INTEGER NOT NULL DEFAULT 0
+    );
+    INSERT INTO asked (session, question_id, at, down)
+      SELECT session, question_id, answered, rating IS 'down' FROM turns
+      WHERE status <> 'pending' ORDER BY answered;
+    CREATE UNIQUE INDEX asked_turn ON asked (session, question_id);
+    CREATE INDEX asked_gaps ON asked (id) WHERE unanswered OR down;
+    CREATE INDEX asked_new ON asked (id) WHERE NOT indexed;
+    CREATE VIRTUAL TABLE word_index
+      USING fts5 (words, content = '', columnsize = 0, detail = none, tokenize = 'ascii');
+    """,
 )
 
 PAGE_SIZE = 1024

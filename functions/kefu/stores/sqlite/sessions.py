@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from kefu.sessions.model import (
+    AskedQuestion,
     CallRecord,
     Day,
     Overview,
@@ -19,8 +20,10 @@ from kefu.sessions.model import (
     Wanted,
 )
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.sqlite import words
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.turns import (
     AT_ONCE,
@@ -33,9 +36,16 @@ from kefu.stores.sqlite.turns import (
 from kefu.stores.turns import FAR, StoredTurn, cursor_after, position, seen, wants
 
 _OVERVIEW = (
-    "SELECT id, title, config, created, updated, state, operator, since,"
-    " turns, tokens, errors, status, lease FROM sessions JOIN titles ON session = id"
-    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ? ORDER BY updated DESC, id DESC"
+    "SELECT id, title, config, created, updated, state, operator, since, '', user,"
+    " turns, tokens, errors, unanswered, ups, downs, status, lease"
+    " FROM sessions JOIN titles ON session = id"
+    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?"
+)
+_NEWEST_FIRST = " ORDER BY updated DESC, id DESC"
+_QUESTIONS = (
+    "SELECT question, session, at, asked.unanswered, rating FROM asked"
+    " JOIN turns USING (session, question_id) JOIN sessions ON sessions.id = session"
+    " WHERE at >= ? AND updated > ?"
 )
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -52,7 +62,10 @@ _DELETE_CALL = "DELETE FROM calls WHERE session = ? AND message = ? AND number =
 _DELETE_TEXTS = (
     "DELETE FROM texts WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM calls WHERE session = ?1)"
 )
-_DAYS = "SELECT * FROM days WHERE date BETWEEN ? AND ? ORDER BY date"
+INDEXED_AT_ONCE = 25
+"""Parts of the index that one page of a search may wait for."""
+_START = f"{FAR - 1}~z"
+"""The cursor of the first page."""
 
 
 class SqliteSessions(SqliteAttendance):
@@ -61,6 +74,7 @@ class SqliteSessions(SqliteAttendance):
     def __init__(self, file: SqliteFile, clock: Callable[[], float], retention: Retention) -> None:
         super().__init__(file, clock, retention)
         file.tidying.append(self._forget)
+        file.indexing = words.add_some
 
     async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
         oldest = self._clock() - self._retention.session
@@ -102,14 +116,17 @@ class SqliteSessions(SqliteAttendance):
         return await self._file.run_in_thread(work)
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        if wanted.text and (left := await self._indexed()):
+            return Page([], cursor or _START, waiting=left)
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
         since = 0.0 if wanted.since is None else wanted.since
-        bounds = (*last, since, now - self._retention.session)
+        filters, values = _filters(wanted)
+        bounds = (*last, since, now - self._retention.session, *values)
 
         def work(db: sqlite3.Connection) -> list[Overview]:
-            with closing(db.execute(_OVERVIEW, bounds)) as rows:
+            with closing(db.execute(_OVERVIEW + filters + _NEWEST_FIRST, bounds)) as rows:
                 found = (_overview(row, now) for row in rows)
                 return list(islice((row for row in found if wants(wanted, row)), limit + 1))
 
@@ -118,9 +135,28 @@ class SqliteSessions(SqliteAttendance):
         return Page(rows[:limit], cursor_after(rows[limit - 1]) if more else None)
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
-        return await self._file.run(
-            lambda db: [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
-        )
+        return await self._file.run(lambda db: days_between(db, since, until))
+
+    async def questions(
+        self, since: float, limit: int, now: float, *, gaps: bool = False
+    ) -> Sequence[AskedQuestion]:
+        only = " AND (asked.unanswered OR down)" if gaps else ""
+        # Turns are added when they end, so the order by id is that by time.
+        sql = f"{_QUESTIONS}{only} ORDER BY asked.id DESC LIMIT ?"
+        values = (since, now - self._retention.session, limit)
+
+        def work(db: sqlite3.Connection) -> list[AskedQuestion]:
+            rows = db.execute(sql, values).fetchall()
+            return [AskedQuestion(*row)._replace(unanswered=bool(row[3])) for row in rows]
+
+        return await self._file.run_in_thread(work)
+
+    async def _indexed(self) -> int:
+        """Index the turns that wait for it, for a while. Returns the number of those left."""
+        for _ in range(INDEXED_AT_ONCE):
+            if not await self._file.run_in_thread(words.add_some):
+                return 0
+        return await self._file.run_in_thread(words.waiting)
 
     async def used(self) -> int:
         return await self._file.used()
@@ -140,5 +176,26 @@ class SqliteSessions(SqliteAttendance):
 
 
 def _overview(row: tuple[Any, ...], now: float) -> Overview:
-    *session, turns, tokens, errors, status, lease = row
-    return Overview(session_in(session), turns, tokens, errors, seen(status, lease, now))
+    session, (turns, tokens, errors, *marks, status, lease) = session_in(row[:10]), row[10:]
+    return Overview(session, turns, tokens, errors, seen(status, lease, now), *marks)
+
+
+def _filters(wanted: Wanted) -> tuple[str, list[str]]:
+    """The conditions that skip rows before their titles are read, and their parameters.
+
+    `wants` checks all but the text again.
+    """
+    conditions = [
+        ("errors > 0", wanted.has_error, None),
+        ("unanswered > 0", wanted.unanswered, None),
+        ("ups > 0", wanted.rating == "up", None),
+        ("downs > 0", wanted.rating == "down", None),
+        ("config = ?", wanted.config_id, wanted.config_id),
+        ("user = ?", wanted.user, wanted.user),
+        (words.FOUND, wanted.text, words.match(wanted.text) if wanted.text else None),
+    ]
+    chosen = [(sql, value) for sql, is_wanted, value in conditions if is_wanted]
+    if any(value == "" for _, value in chosen):  # a search without words
+        return " AND false", []
+    values = [value for _, value in chosen if value is not None]
+    return "".join(f" AND {sql}" for sql, _ in chosen), values

@@ -21,8 +21,18 @@ from kefu.sessions.model import (
 )
 from kefu.sessions.people import Attendance
 from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.turns import StoredTurn, date_of, is_error, newest_messages
+from kefu.stores.sqlite.words import remove_some
+from kefu.stores.turns import (
+    DayChange,
+    StoredTurn,
+    date_of,
+    ended_turn,
+    is_error,
+    newest_messages,
+    rated,
+)
 
 OWNED = {
     "calls": "(message, number)",
@@ -48,7 +58,7 @@ _SESSION = (
 )
 _WITH_STATE = (
     "SELECT id, title, config, created, updated, sessions.state, operator, since,"
-    " coalesce(trim_states.state, '')"
+    " coalesce(trim_states.state, ''), user"
     " FROM sessions JOIN titles ON titles.session = id"
     " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
@@ -69,7 +79,7 @@ _BEGIN = (
     " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = turns + 1, status = 'pending',"
     " lease = ?5 RETURNING turns"
 )
-_ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title) VALUES (?, ?)"
+_ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title, user) VALUES (?, ?, ?)"
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
 _ADD_TURN = (
     "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
@@ -87,18 +97,23 @@ _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = '
 _END_TURN = (
     "UPDATE turns SET status = ?, answer = ?, answered = ? WHERE session = ? AND question_id = ?"
 )
-_END = "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ? WHERE id = ?"
-_COUNT = (
-    "INSERT INTO days VALUES (?, 1, ?, ?, ?) ON CONFLICT (date) DO UPDATE SET turns = turns + 1,"
-    " errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,"
-    " completion_tokens = completion_tokens + excluded.completion_tokens"
+_END = (
+    "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
+    " unanswered = unanswered + ? WHERE id = ?"
 )
+_ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
     f" (SELECT {key.strip('()')} FROM {table} WHERE session = ?1 LIMIT ?2)"
     for table, key in OWNED.items()
 ]
-_RATE = "UPDATE turns SET rating = ? WHERE session = ? AND client = ? AND answer <> ''"
+_RATED = (
+    "SELECT question_id, rating, answered FROM turns"
+    " WHERE session = ? AND client = ? AND answer <> ''"
+)
+_RATE = "UPDATE turns SET rating = ? WHERE session = ? AND question_id = ?"
+_RATE_ASKED = "UPDATE asked SET down = ? WHERE session = ? AND question_id = ?"
+_COUNT_RATING = "UPDATE sessions SET ups = ups + ?, downs = downs + ? WHERE id = ?"
 
 
 class SqliteTurns:
@@ -148,13 +163,14 @@ class SqliteTurns:
                 db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
+            remove_some(db, session.id, turn.question_id, 1)
             db.execute(_REOPEN, (lease, session.id, turn.question_id))
             turn = turn.begun_again(now)
             return BeginResult(turn.message(now), again=turn.again)
         first = (session.id, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
         if turns == 1:
-            db.execute(_ADD_TITLE, (session.id, session.title))
+            db.execute(_ADD_TITLE, (session.id, session.title, session.user))
         turn = StoredTurn.begun(session.id, 2 * turns - 1, asked, now)
         db.execute(_ADD_TURN, (session.id, turn.question_id, turn.question, lease, now, client))
         return BeginResult(turn.message(now))
@@ -197,8 +213,9 @@ class SqliteTurns:
         tokens = ended.prompt_tokens, ended.completion_tokens
         place = (turn.session_id, turn.question_id)
         db.execute(_END_TURN, (ended.status, ended.text, now, *place))
-        db.execute(_END, (ended.status, error, sum(tokens), turn.session_id))
-        db.execute(_COUNT, (date_of(now), error, *tokens))
+        db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
+        db.execute(_ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
+        count(db, ended_turn(turn, ended, now))
         return turn._replace(status=ended.status, answer=ended.text, answered_at=now)
 
     async def messages(
@@ -221,9 +238,27 @@ class SqliteTurns:
         def work(db: sqlite3.Connection) -> bool:
             if self._session(db, session_id, self._clock()) is None:
                 return False
-            return db.execute(_RATE, (rating, session_id, client_message_id)).rowcount == 1
+            with writing(db):
+                found = db.execute(_RATED, (session_id, client_message_id)).fetchone()
+                if found:
+                    self._rate(db, session_id, found, rating)
+            return found is not None
 
         return await self._file.run(work)
+
+    def _rate(
+        self,
+        db: sqlite3.Connection,
+        session_id: SessionId,
+        found: tuple[int, Rating | None, float],
+        rating: Rating | None,
+    ) -> None:
+        question_id, before, answered = found
+        db.execute(_RATE, (rating, session_id, question_id))
+        db.execute(_RATE_ASKED, (rating == "down", session_id, question_id))
+        by = rated(before, rating)
+        db.execute(_COUNT_RATING, (by.get("ups", 0), by.get("downs", 0), session_id))
+        count(db, DayChange(date_of(answered), by))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
         row = session_id, state, self._clock() - self._retention.session
@@ -274,6 +309,8 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
         return False
+    if remove_some(db, session_id):  # first, because it reads the texts
+        return True
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:
         return True

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
 
@@ -29,6 +29,27 @@ FAILURES = Rate(10, 600)
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
 
 
+class PageFacts(Protocol):
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def made(self) -> float:
+        """Unix time of the run of `kefu learn`."""
+        ...
+
+
+class LearntPages(Protocol):
+    """The file of the site's learnt pages."""
+
+    @property
+    def facts(self) -> PageFacts: ...
+
+    async def problems(self) -> Sequence[tuple[str, str]]:
+        """The pages that failed in the last run, each with the reason."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PanelInfo:
     """Facts about the service that the panel shows. Prices are per million tokens."""
@@ -38,6 +59,10 @@ class PanelInfo:
     capture: str
     keeps_chats: bool
     has_contact_form: bool = False
+    has_pages: bool = False
+    """Whether answers come from learnt pages."""
+    presets: Sequence[str] = ()
+    """Names of the presets of chats; empty if there is only the default."""
     price_input: float | None = None
     price_output: float | None = None
 
@@ -57,6 +82,8 @@ class Panel:
     """How full the store of chats is."""
     contact: HandOff | None = None
     """None without a contact form."""
+    pages: LearntPages | None = None
+    """None without learnt pages."""
 
     async def check(self, request: Request, address: str) -> None:
         """Check the bearer token of a request.

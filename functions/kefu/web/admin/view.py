@@ -57,7 +57,8 @@ def _parsed(text: str | None) -> object:
 
 
 def page(found: Page) -> Json:
-    return {"rows": [row(one) for one in found.rows], "cursor": found.cursor}
+    rows = [row(one) for one in found.rows]
+    return {"rows": rows, "cursor": found.cursor, "read": found.read, "waiting": found.waiting}
 
 
 def row(overview: Overview) -> Json:

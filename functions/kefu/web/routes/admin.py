@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import get_args
 
 from fastapi import APIRouter, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.model import SessionId, Status, StoredMessage, Wanted
+from kefu.sessions.model import Rating, SessionId, Status, StoredMessage, Wanted
 from kefu.sessions.people import State
+from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel
 from kefu.web.admin.view import EXPORTS, Whole, day, key, page
 from kefu.web.caller import Gateway
@@ -28,6 +29,8 @@ _POLICY = (
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Resource-Policy": "same-origin"}
 _ROWS, _MOST_ROWS, _MESSAGES = 50, 200, 200
 _DAYS = 30
+_LONGEST_SEARCH = 200
+"""Characters. A word takes an expression of the index."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
@@ -85,6 +88,16 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         until = _date(request, "until", today)
         days_in_range = await panel.stored_chats().days(since, until)
         return JsonResponse({"days": [day(one) for one in days_in_range]})
+
+    @router.get("/api/insights")
+    async def all_chats(request: Request) -> Response:
+        await panel.check(request, gateway.address(request))
+        now = panel.clock.now()
+        today = datetime.fromtimestamp(now, UTC)
+        since = _date(request, "since", today - timedelta(days=_DAYS - 1))
+        until = _date(request, "until", today)
+        found = await insights(panel.stored_chats(), since, until, now)
+        return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
 
     @router.get("/api/sessions")
     async def sessions(request: Request) -> Response:
@@ -181,21 +194,31 @@ async def _with_messages(
 
 
 def _filter(query: Mapping[str, str]) -> Wanted:
-    status, error = query.get("status") or None, query.get("has_error") or None
-    if status is not None and status not in get_args(Status):
-        raise InvalidRequest(f"status: one of {', '.join(get_args(Status))}.", param="status")
-    if error not in (None, "true", "false"):
-        raise InvalidRequest("has_error: true or false.", param="has_error")
-    state = query.get("state") or None
-    if state is not None and state not in get_args(State):
-        raise InvalidRequest(f"state: one of {', '.join(get_args(State))}.", param="state")
+    status = _choice(query, "status", get_args(Status))
+    rating = _choice(query, "rating", get_args(Rating))
+    state = _choice(query, "state", get_args(State))
+    error = _choice(query, "has_error", ("true", "false"))
+    unanswered = _choice(query, "unanswered", ("true", "false"))
     return Wanted(
         since=_number(query, "since"),
         until=_number(query, "until"),
-        status=status,  # type: ignore[arg-type]  # the check above ensures a valid status
+        status=status,  # type: ignore[arg-type]  # `_choice` ensures a valid status
         has_error=None if error is None else error == "true",
         state=state,  # type: ignore[arg-type]  # the same
+        rating=rating,  # type: ignore[arg-type]  # the same
+        unanswered=unanswered == "true",
+        config_id=query.get("preset", ""),
+        user=query.get("user", ""),
+        text=query.get("text", "")[:_LONGEST_SEARCH],
     )
+
+
+def _choice(query: Mapping[str, str], name: str, choices: Sequence[str]) -> str | None:
+    """Return a query parameter that must be one of `choices`, or None if it is absent."""
+    text = query.get(name) or None
+    if text is not None and text not in choices:
+        raise InvalidRequest(f"{name}: one of {', '.join(choices)}.", param=name)
+    return text
 
 
 def _number(query: Mapping[str, str], name: str) -> float | None:
@@ -210,6 +233,9 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
 
 def _date(request: Request, name: str, default: datetime) -> str:
     text = request.query_params.get(name) or f"{default:%Y-%m-%d}"
-    if not _DATE.fullmatch(text):
-        raise InvalidRequest(f"{name}: must be a date such as 2026-01-31.", param=name)
-    return text
+    try:
+        # In this form alone: the dates of sums are compared as texts.
+        return f"{date.fromisoformat(text if _DATE.fullmatch(text) else '')}"
+    except ValueError:
+        text = f"{name}: must be a date such as 2026-01-31."
+        raise InvalidRequest(text, param=name) from None

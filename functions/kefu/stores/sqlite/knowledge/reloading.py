@@ -46,6 +46,19 @@ class ReloadingKnowledge:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._find, question, before, limit)
 
+    async def problems(self) -> Sequence[tuple[str, str]]:
+        """The pages that failed in the last run, each with the reason."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._problems)
+
+    def _problems(self) -> Sequence[tuple[str, str]]:
+        self._look()
+        try:
+            return self._file.problems()
+        except sqlite3.Error as error:
+            self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
+            return []
+
     def close(self) -> None:
         self._thread.shutdown()
         self._file.close()

@@ -1,0 +1,91 @@
+"""The index of the words of all turns, for the search of the operator's panel.
+
+It is an FTS5 table without content. It holds a number for each word and not the word itself: FTS5
+keeps entries of deleted rows until it merges them, and b-tree pages may keep copies for longer. The
+reason is in docs/decisions/0056-a-search-index-without-words.md.
+
+Turns are added in the worker thread while the file is hardly used, and before a search. A kept chat
+does not wait for it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from zlib import crc32
+
+from kefu.stores.sqlite.connection import writing
+
+AT_ONCE = 20
+"""Turns that one transaction adds or removes. Few, because it holds the write lock."""
+
+_NEW = (
+    "SELECT asked.id, question, answer FROM asked JOIN turns USING (session, question_id)"
+    " WHERE NOT indexed ORDER BY asked.id LIMIT ?"
+)
+_MARK = "UPDATE asked SET indexed = 1 WHERE id = ? AND NOT indexed"
+_ADD = "INSERT INTO word_index (rowid, words) VALUES (?, ?)"
+_OF_SESSION = (
+    "SELECT asked.id, indexed, question, answer FROM asked JOIN turns USING (session, question_id)"
+    " WHERE session = ? AND question_id >= ? ORDER BY question_id LIMIT ?"
+)
+_REMOVE = "INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?, ?)"
+_FORGET = "DELETE FROM asked WHERE id = ?"
+
+FOUND = (
+    "id IN (SELECT session FROM asked WHERE asked.id IN"
+    " (SELECT rowid FROM word_index WHERE word_index MATCH ?))"
+)
+"""A condition on `sessions`, with the result of `match` as its parameter."""
+
+
+def add_some(db: sqlite3.Connection) -> bool:
+    """Add some turns that have ended. Returns True if there may be more."""
+    rows = db.execute(_NEW, (AT_ONCE,)).fetchall()
+    # Outside the transaction: finding the words takes longer than adding them.
+    turns = [(id, _numbers(texts)) for id, *texts in rows]
+    if turns:
+        with writing(db):
+            for id, numbers in turns:
+                if db.execute(_MARK, (id,)).rowcount == 1:
+                    db.execute(_ADD, (id, numbers))
+    return len(turns) == AT_ONCE
+
+
+def waiting(db: sqlite3.Connection) -> int:
+    """The number of turns to be added."""
+    [count] = db.execute("SELECT count(*) FROM asked WHERE NOT indexed").fetchone()
+    return int(count)
+
+
+def remove_some(db: sqlite3.Connection, session: str, first: int = 0, limit: int = AT_ONCE) -> bool:
+    """Remove some turns of a session, beginning with the question `first`, while they exist.
+
+    Must run in a transaction. Returns True if there may be more.
+    """
+    rows = db.execute(_OF_SESSION, (session, first, limit)).fetchall()
+    for id, indexed, *texts in rows:
+        if indexed:
+            db.execute(_REMOVE, (id, _numbers(texts)))
+        db.execute(_FORGET, (id,))
+    return len(rows) == limit
+
+
+def match(query: str) -> str:
+    """The FTS5 expression of a search; empty for a query without words."""
+    from kefu.knowledge.message_words import searched_words
+
+    groups = (" OR ".join(sorted({_number(term) for term in one})) for one in searched_words(query))
+    return " AND ".join(f"({group})" for group in groups)
+
+
+def _numbers(texts: Iterable[str]) -> str:
+    # Not at the top: the stemmer is loaded when a chat is indexed, not when the service starts.
+    from kefu.knowledge.message_words import message_words
+
+    return " ".join(sorted({_number(term) for term in message_words(texts)}))
+
+
+def _number(term: str) -> str:
+    """The number of a term, as a bareword of FTS5."""
+    return f"w{crc32(term.encode('utf-8', 'replace')):08x}"

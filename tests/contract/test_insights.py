@@ -1,0 +1,327 @@
+"""The contract of the search and of the insights: H6, H7."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from kefu.knowledge import terms
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import (
+    Day,
+    NewMessage,
+    Overview,
+    Rating,
+    Retention,
+    Session,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
+from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
+from kefu.stores.sqlite.store import SqliteStore
+from tests.contract.chats import ONE, TWO
+from tests.contract.engines import HandClock, settled
+
+ENGLISH = ("refund", "shipping", "invoice", "password", "opening", "battery", "warranty", "colour")
+CHINESE = ("退款", "运费", "发票", "密码", "营业时间", "电池", "保修期", "颜色")
+FILLER = ("Thank you for asking, we are glad to help.", "您好，很高兴为您服务，请稍等。")
+
+
+def ids(number: int) -> SessionId:
+    return SessionId(f"{number:032x}")
+
+
+async def chat(
+    store: Sessions,
+    clock: HandClock,
+    number: int,
+    question: str,
+    ended: TurnOutcome,
+    *,
+    rating: Rating | None = None,
+    config: str = "default",
+    user: str = "",
+) -> None:
+    clock.now += 1
+    now = clock.now
+    session = Session(ids(number), question[:40], config, now, now, user=user)
+    begun = await store.begin(session, NewMessage(question, f"client {number}"), now)
+    await store.finish(session.id, begun.message.id, ended, now)
+    if rating:
+        assert await store.rate(session.id, f"client {number}", rating)
+
+
+async def found(store: Sessions, wanted: Wanted, now: float, limit: int = 50) -> list[Overview]:
+    """All rows, as an operator gets them who asks for the next page until the last one."""
+    rows: list[Overview] = []
+    cursor: str | None = None
+    for _ in range(100):
+        page = await store.newest(wanted, cursor, limit, now)
+        assert len(page.rows) <= limit
+        rows += page.rows
+        if (cursor := page.cursor) is None:
+            return rows
+    raise AssertionError("the search does not end")
+
+
+def numbers(rows: Sequence[Overview]) -> list[int]:
+    return [int(row.session.id, 16) for row in rows]
+
+
+async def test_h7_a_word_finds_all_its_chats_in_english_and_chinese(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """In questions and in answers, newest first, over several pages."""
+    for number in range(64):
+        english, chinese = ENGLISH[number % 8], CHINESE[number // 8]
+        question = f"Could you tell me about the {english.upper()}S, number {number}?"
+        answer = f"{FILLER[number % 2]}关于{chinese}的问题。"
+        await chat(sessions, clock, number, question, TurnOutcome("ok", answer))
+    for place, word in enumerate(ENGLISH):
+        rows = await found(sessions, Wanted(text=word), clock.now, limit=3)
+        assert numbers(rows) == [n for n in reversed(range(64)) if n % 8 == place], word
+    for word in CHINESE:
+        for query in (word, word[-1]):
+            rows = await found(sessions, Wanted(text=query), clock.now, limit=5)
+            expected = [n for n in reversed(range(64)) if query in CHINESE[n // 8]]
+            got = numbers(rows)
+            assert set(expected) <= set(got), query
+            assert got == sorted(got, reverse=True)
+            if query == word:
+                assert got == expected
+    both = await found(sessions, Wanted(text="refund 运费"), clock.now)
+    assert numbers(both) == [8]
+    assert await found(sessions, Wanted(text="refund 运费 nowhere"), clock.now) == []
+    assert await found(sessions, Wanted(text="?!"), clock.now) == []
+
+
+async def test_h7_a_word_is_found_in_its_other_forms_and_in_other_languages(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    texts = [
+        ("How do I return the goods?", "I am returning the chair", "returns"),
+        ("Wann kommt die Rechnung?", "Die Rechnungen und die Mahnung sind nicht da", "rechnung"),
+        ("Ya están las facturas de los pedidos", "la factura que pedí", "Factura"),
+        ("営業時間を教えてください", "営業は何時からですか", "営業"),
+        ("환불은 언제 되나요", "환불", "환불"),
+        ("Когда придут мои заказы", "где мой заказ", "заказ"),
+    ]
+    for number, (one, two, _) in enumerate(texts):
+        await chat(sessions, clock, 2 * number, one, TurnOutcome("ok", "…"))
+        await chat(sessions, clock, 2 * number + 1, two, TurnOutcome("ok", "…"))
+    for number, (*_, word) in enumerate(texts):
+        rows = await found(sessions, Wanted(text=word), clock.now)
+        assert numbers(rows) == [2 * number + 1, 2 * number], word
+
+
+async def test_h7_a_message_that_is_sent_again_is_found_by_its_last_answer_alone(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await chat(sessions, clock, 1, "Where is it?", TurnOutcome("partial", "in the cellar"))
+    assert numbers(await found(sessions, Wanted(text="cellar"), clock.now)) == [1]
+    session = await sessions.session(ids(1))
+    assert session
+    begun = await sessions.begin(session, NewMessage("Where is it?", "client 1"), clock.now)
+    attic = TurnOutcome("ok", "in the attic")
+    await sessions.finish(ids(1), begun.message.id, attic, clock.now, begun.again)
+    assert await found(sessions, Wanted(text="cellar"), clock.now) == []
+    assert numbers(await found(sessions, Wanted(text="attic"), clock.now)) == [1]
+
+
+async def test_h7_filters_find_ratings_unanswered_questions_presets_and_users(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Alone and together with words."""
+    ok, unknown = TurnOutcome("ok", "answer"), TurnOutcome("ok", "I cannot say", unanswered=True)
+    await chat(sessions, clock, 1, "plain", ok)
+    await chat(sessions, clock, 2, "the chair", ok, rating="down")
+    await chat(sessions, clock, 3, "the chair", ok, rating="up", config="sales")
+    await chat(sessions, clock, 4, "the table", unknown, rating="down", user="anna@example.org")
+    expected = [
+        (Wanted(rating="down"), [4, 2]),
+        (Wanted(rating="up"), [3]),
+        (Wanted(unanswered=True), [4]),
+        (Wanted(config_id="sales"), [3]),
+        (Wanted(user="anna@example.org"), [4]),
+        (Wanted(user="anna"), []),
+        (Wanted(text="chair", rating="down"), [2]),
+        (Wanted(text="chair", user="anna@example.org"), []),
+        (Wanted(rating="down", unanswered=True, until=clock.now + 1), [4]),
+    ]
+    for wanted, rows in expected:
+        assert numbers(await found(sessions, wanted, clock.now)) == rows, wanted
+    await sessions.rate(ids(4), "client 4", "up")
+    await sessions.rate(ids(2), "client 2", None)
+    assert numbers(await found(sessions, Wanted(rating="down"), clock.now)) == []
+    [row, _] = await found(sessions, Wanted(rating="up"), clock.now)
+    assert (row.ups, row.downs, row.unanswered) == (1, 0, 1)
+    assert row.session.user == "anna@example.org"
+
+
+async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """A rating counts once, also when it is changed or sent twice, on the day of its answer."""
+    await chat(sessions, clock, 1, "a", TurnOutcome("ok", "yes", 10, 2, first_word=0.25))
+    unknown = TurnOutcome("ok", "no", 20, 3, unanswered=True, first_word=1.5)
+    await chat(sessions, clock, 2, "b", unknown, rating="down")
+    await chat(sessions, clock, 3, "c", TurnOutcome("failed", ""))
+    request = ContactRequest("r", ids(1), "", "a@example.org", "", clock.now, due_at=clock.now)
+    await sessions.add_contact(request)
+    await sessions.add_contact(request)
+    clock.now += 86400
+    ratings: tuple[Rating | None, ...] = ("down", "up", "up", None, "up")
+    for rating in ratings:
+        await sessions.rate(ids(1), "client 1", rating)
+    session = await sessions.session(ids(1))
+    assert session
+    begun = await sessions.begin(session, NewMessage("again"), clock.now)
+    await sessions.finish(ids(1), begun.message.id, TurnOutcome("ok", "y", 1, 1), clock.now)
+    sums = {"unanswered": 1, "ups": 1, "downs": 1, "handoffs": 1}
+    times = {"first_words": 2, "first_word_ms": 1750}
+    assert await sessions.days("2096-10-01", "2096-10-31") == [
+        Day("2096-10-02", 3, 1, 30, 5, 3, **sums, **times),
+        Day("2096-10-03", 1, 0, 1, 1),
+    ]
+
+
+async def test_h6_questions_come_newest_first_and_gaps_alone_on_request(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """A deleted chat's questions are gone."""
+    ok, unknown = TurnOutcome("ok", "answer"), TurnOutcome("ok", "I cannot say", unanswered=True)
+    began = clock.now
+    await chat(sessions, clock, 1, "first", ok)
+    await chat(sessions, clock, 2, "second", ok, rating="down")
+    await chat(sessions, clock, 3, "third", unknown)
+    await chat(sessions, clock, 4, "fourth", unknown)
+    await sessions.delete(ids(4))
+    asked = await sessions.questions(began, 10, clock.now)
+    assert [one.text for one in asked] == ["third", "second", "first"]
+    assert [one.text for one in await sessions.questions(began, 2, clock.now)] == [
+        "third",
+        "second",
+    ]
+    assert [one.text for one in await sessions.questions(asked[1].at, 9, clock.now)] == [
+        "third",
+        "second",
+    ]
+    gaps = await sessions.questions(began, 10, clock.now, gaps=True)
+    assert [(one.text, one.unanswered, one.rating) for one in gaps] == [
+        ("third", True, None),
+        ("second", False, "down"),
+    ]
+    assert gaps[0].session_id == ids(3)
+
+
+def test_h7_the_index_belongs_to_this_version_of_the_terms() -> None:
+    """Another version needs a migration that empties `word_index` and `asked.indexed`."""
+    assert terms.VERSION == 1
+
+
+async def test_t29_a_deleted_chat_leaves_no_word_in_the_index(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    """The words of indexed chats; the other chats are still found."""
+    file = tmp_path / "kefu.sqlite3"
+    store = SqliteStore(file, clock)
+    sessions = store.sessions(Retention())
+    for number in range(60):
+        words = f"zyxwv{number}canary qponm{number % 7}canary 金丝雀{chr(0x4E00 + number)}"
+        await chat(sessions, clock, number, words, TurnOutcome("ok", f"stays {number}"))
+    assert len(await found(sessions, Wanted(text="金丝雀"), clock.now)) == 60
+    files = (file, file.with_name(f"{file.name}-wal"))
+    for number in range(0, 60, 2):
+        await sessions.delete(ids(number))
+    content = b"".join(one.read_bytes() for one in files)
+    gone = [n for n in range(0, 60, 2) if f"zyxwv{n}canary".encode() in content]
+    assert gone == []
+    rows = await found(sessions, Wanted(text="金丝雀"), clock.now)
+    assert numbers(rows) == list(range(59, 0, -2))
+    for number in range(1, 60, 2):
+        await sessions.delete(ids(number))
+    await store.aclose()
+    content = file.read_bytes()
+    assert b"canary" not in content
+    assert "金丝雀".encode() not in content
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        assert db.execute("SELECT count(*) FROM asked").fetchone() == (0,)
+        index = "SELECT count(*) FROM word_index WHERE word_index MATCH ?"
+        db.execute("INSERT INTO word_index (word_index) VALUES ('integrity-check')")
+        assert db.execute(index, ("w00000000 OR w1",)).fetchone() == (0,)
+
+
+async def test_h7_a_quiet_minute_indexes_what_was_asked_before(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    store = SqliteStore(tmp_path / "kefu.sqlite3", clock)
+    sessions = store.sessions(Retention())
+    for number in range(50):
+        await chat(sessions, clock, number, f"question {number}", TurnOutcome("ok", "answer"))
+    await settled(store._file)
+    clock.now += 61
+    await sessions.session(TWO)
+    await settled(store._file)
+    with contextlib.closing(sqlite3.connect(store._file.path)) as db:
+        assert db.execute("SELECT count(*) FROM asked WHERE NOT indexed").fetchone() == (0,)
+    await store.aclose()
+
+
+async def test_h7_a_long_backlog_is_indexed_page_by_page(tmp_path: Path, clock: HandClock) -> None:
+    """The pages before the search say how many turns wait."""
+    store = SqliteStore(tmp_path / "kefu.sqlite3", clock)
+    sessions = store.sessions(Retention())
+    session = Session(ONE, "title", "default", clock.now, clock.now)
+    for number in range(1100):
+        begun = await sessions.begin(session, NewMessage(f"needle {number}"), clock.now)
+        await sessions.finish(ONE, begun.message.id, TurnOutcome("ok", "yes"), clock.now)
+    waiting = list[int]()
+    page = await sessions.newest(Wanted(text="needle 1099"), None, 5, clock.now)
+    while page.waiting and len(waiting) < 9:
+        assert page.rows == []
+        assert page.cursor
+        waiting.append(page.waiting)
+        page = await sessions.newest(Wanted(text="needle 1099"), page.cursor, 5, clock.now)
+    assert waiting == sorted(waiting, reverse=True)
+    assert [row.session.id for row in page.rows] == [ONE]
+    await store.aclose()
+
+
+async def test_h6_an_older_file_gets_its_sums_and_its_search(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    version = next(n for n, step in enumerate(MIGRATIONS) if "word_index" in step)
+    file = tmp_path / "kefu.sqlite3"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        for migration in MIGRATIONS[:version]:
+            for statement in migration.split(";"):
+                db.execute(statement.replace("{fill}", str(most_in_tree(4096))))
+        db.execute(f"PRAGMA user_version = {version}")
+        now = clock.now
+        db.execute(
+            "INSERT INTO sessions (id, config, created, updated, turns, tokens, errors, status,"
+            " lease) VALUES (?, 'default', ?, ?, 1, 9, 0, 'ok', 0)",
+            (ONE, now, now),
+        )
+        db.execute("INSERT INTO titles (session, title) VALUES (?, 'old')", (ONE,))
+        db.execute(
+            "INSERT INTO turns (session, question_id, status, lease, asked, client, answered,"
+            " rating, again, question, answer)"
+            " VALUES (?, 1, 'ok', 0, ?, 'c', ?, 'down', 0, 'an old question', 'yes')",
+            (ONE, now, now),
+        )
+        db.execute("INSERT INTO days VALUES ('2096-10-02', 1, 0, 4, 5)")
+    store = SqliteStore(file, clock)
+    sessions = store.sessions(Retention())
+    [row] = (await sessions.newest(Wanted(text="questions"), None, 5, clock.now)).rows
+    assert (row.session.title, row.downs, row.session.user) == ("old", 1, "")
+    [gap] = await sessions.questions(0, 5, clock.now, gaps=True)
+    assert gap.text == "an old question"
+    assert await sessions.days("2096-10-01", "2096-10-09") == [
+        Day("2096-10-02", 1, 0, 4, 5, 1, downs=1)
+    ]
+    await store.aclose()

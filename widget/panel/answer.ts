@@ -1,0 +1,50 @@
+/** An answer as the widget renders it, or as the model wrote it. */
+
+import { Prose } from "../src/view/markdown.ts";
+import { el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+
+/** Whether answers are shown as written; for all chats, until it is switched back. */
+let isSource = false;
+
+export function answer(text: string): HTMLElement {
+  const node = el("div", { class: "text answer" });
+  const draw = () => {
+    node.classList.toggle("rendered", !isSource);
+    // Isolated: direction marks in a text must not affect the text around it (T32).
+    node.replaceChildren(isSource ? el("bdi", {}, text) : rendered(text));
+  };
+  node.addEventListener("redraw", draw);
+  draw();
+  return node;
+}
+
+/** The switch for all answers inside `node`. */
+export function sourceSwitch(node: HTMLElement): HTMLElement {
+  const control = el("button", { type: "button", class: "quiet", "aria-pressed": isSource });
+  const label = () => {
+    control.setAttribute("aria-pressed", String(isSource));
+    control.textContent = it.source;
+  };
+  control.addEventListener("click", () => {
+    isSource = !isSource;
+    label();
+    for (const one of node.querySelectorAll(".answer")) one.dispatchEvent(new Event("redraw"));
+  });
+  label();
+  return control;
+}
+
+function rendered(text: string): HTMLElement {
+  const node = el("div");
+  const prose = new Prose(node, it, () => {});
+  prose.feed(text);
+  prose.end();
+  // A model or a visitor chose the addresses: an operator reads them and does not follow them.
+  for (const link of node.querySelectorAll("a")) {
+    const shown = el("span", { class: "link", title: link.href });
+    shown.append(...link.childNodes);
+    link.replaceWith(shown);
+  }
+  return node;
+}

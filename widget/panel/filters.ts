@@ -1,0 +1,101 @@
+/** The search and the filters of the list of sessions. */
+
+import { el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+import { t } from "./texts.ts";
+
+/** The parameters of the API for each choice of the select "Show". */
+const ONLY: Readonly<Record<string, readonly [string, string]>> = {
+  unanswered: ["unanswered", "true"],
+  down: ["rating", "down"],
+  up: ["rating", "up"],
+  errors: ["has_error", "true"],
+};
+
+export function filters(): HTMLFormElement {
+  const only = choices("only", it.all, Object.entries(it.onlyOf));
+  const status = choices("status", t.any, Object.entries(t.statusOf));
+  const preset = el(
+    "label",
+    { class: "preset", hidden: true },
+    it.preset,
+    choices("preset", t.any),
+  );
+  return el(
+    "form",
+    { class: "filters", role: "search" },
+    el(
+      "label",
+      { class: "id" },
+      it.search,
+      el("input", { type: "search", name: "text", autocomplete: "off", maxlength: 200 }),
+    ),
+    el("label", { class: "id" }, it.only, only),
+    el(
+      "details",
+      { class: "id" },
+      el("summary", {}, it.moreFilters),
+      el(
+        "div",
+        { class: "more" },
+        el("label", {}, t.from, el("input", { type: "date", name: "since" })),
+        el("label", {}, t.to, el("input", { type: "date", name: "until" })),
+        el("label", {}, t.status, status),
+        el("label", {}, t.answeredBy, choices("state", t.any, Object.entries(t.stateOf))),
+        preset,
+        el("label", { class: "id" }, it.user, plain("user")),
+        el("label", { class: "id" }, t.byId, plain("id")),
+      ),
+    ),
+    el("button", { type: "submit", class: "accent" }, it.apply),
+  );
+}
+
+/** Offers the presets of the service; without any, there is nothing to choose. */
+export function offerPresets(form: HTMLFormElement, names: readonly string[]): void {
+  const label = form.querySelector<HTMLElement>(".preset");
+  const select = label?.querySelector("select");
+  if (!label || !select) return;
+  select.replaceChildren(option("", t.any), ...names.map((name) => option(name, name)));
+  label.hidden = names.length === 0;
+}
+
+/** The query of the API. */
+export function queryOf(form: HTMLFormElement): URLSearchParams {
+  const given = new FormData(form);
+  const query = new URLSearchParams();
+  const day = (name: string, after: number) => {
+    const at = Date.parse(`${given.get(name)}T00:00`);
+    if (!Number.isNaN(at)) query.set(name, String(at / 1000 + after));
+  };
+  day("since", 0);
+  day("until", 86_400);
+  for (const name of ["text", "status", "state", "preset", "user"]) {
+    const value = String(given.get(name) ?? "").trim();
+    if (value) query.set(name, value);
+  }
+  const only = ONLY[String(given.get("only"))];
+  if (only) query.set(...only);
+  return query;
+}
+
+function choices(
+  name: string,
+  all: string,
+  others: readonly (readonly [string, string])[] = [],
+): HTMLSelectElement {
+  return el(
+    "select",
+    { name },
+    option("", all),
+    ...others.map(([value, text]) => option(value, text)),
+  );
+}
+
+function option(value: string, text: string): HTMLOptionElement {
+  return el("option", { value }, text);
+}
+
+function plain(name: string): HTMLInputElement {
+  return el("input", { name, autocomplete: "off", spellcheck: "false" });
+}

@@ -1,0 +1,129 @@
+/** All chats together: the numbers of a period, the questions, and the days. */
+
+import { daysTable, plot } from "./days.ts";
+import { el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+import { costOf, hasPrices, type Sums } from "./prices.ts";
+import { gapsCard, questionsCard } from "./questions.ts";
+import { storeLines } from "./sums.ts";
+import { money, percent, seconds, whole } from "./texts.ts";
+import { time } from "./times.ts";
+import type { About, Day, Insights } from "./types.ts";
+
+export const PERIODS = [7, 30, 90] as const;
+export const PERIOD = 30;
+
+export function insightsView(
+  found: Insights,
+  before: readonly Day[],
+  days: number,
+  about: About | undefined,
+): HTMLElement {
+  const sums = sumsOf(found.days);
+  return el(
+    "div",
+    { class: "sums insights" },
+    el(
+      "header",
+      { class: "head" },
+      el("h2", { tabindex: -1 }, it.insights),
+      el("p", { class: "muted" }, it.lastDays(days), ` · ${it.than(days)}`),
+      found.pages &&
+        el("p", { class: "muted" }, it.learnt(whole(found.pages.count)), time(found.pages.made)),
+      periods(days),
+    ),
+    found.pages?.old && el("p", { class: "trouble" }, it.old),
+    tiles(sums, sumsOf(before), about),
+    el(
+      "div",
+      { class: "cards" },
+      gapsCard(found.gaps),
+      questionsCard(found),
+      chart(found.days, days),
+    ),
+    problems(found),
+    daysTable(found.days, about),
+    ...storeLines(about),
+  );
+}
+
+export function since(days: number, now = Date.now()): string {
+  return new Date(now - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+}
+
+function problems({ pages }: Insights): HTMLElement | false {
+  if (!pages?.problems.length) return false;
+  const list = el("ul", { class: "questions" });
+  for (const { page, reason } of pages.problems) {
+    const address = el("span", { class: "page-url" }, el("bdi", {}, page));
+    list.append(el("li", {}, address, el("span", { class: "row-facts" }, reason)));
+  }
+  return el("section", { class: "card" }, el("h3", {}, it.problems), list);
+}
+
+function periods(days: number): HTMLElement {
+  const node = el("nav", { class: "tools periods", "aria-label": it.period });
+  for (const one of PERIODS) {
+    const current = one === days ? "true" : null;
+    node.append(el("a", { href: `#insights=${one}`, "aria-current": current }, it.lastDays(one)));
+  }
+  return node;
+}
+
+function tiles(sums: Sums, before: Sums, about: About | undefined): HTMLElement {
+  const node = el("dl", { class: "tiles" });
+  const tile = (name: string, value: string, change?: Node | false) =>
+    node.append(el("div", {}, el("dt", {}, name), el("dd", {}, value, change)));
+  const share = (part: number, of: number) => (of ? percent(part / of) : "–");
+  const points = (part: keyof Sums, of: keyof Sums, isGood: boolean) =>
+    before[of] > 0 &&
+    sums[of] > 0 &&
+    changed(100 * (sums[part] / sums[of] - before[part] / before[of]), "", isGood);
+  tile(it.chats, whole(sums.chats), growth(sums.chats, before.chats));
+  tile(it.questions, whole(sums.turns), growth(sums.turns, before.turns));
+  if (about?.has_pages || sums.unanswered) {
+    const change = points("unanswered", "turns", false);
+    tile(it.unanswered, share(sums.unanswered, sums.turns), change);
+  }
+  tile(it.failed, share(sums.errors, sums.turns), points("errors", "turns", false));
+  if (about?.has_contact_form || sums.handoffs) tile(it.person, whole(sums.handoffs));
+  tile(it.helpful, share(sums.ups, sums.ups + sums.downs));
+  const mean = sums.first_words ? seconds(sums.first_word_ms / sums.first_words / 1000) : "–";
+  tile(it.firstWord, mean);
+  const cost = costOf(sums, about);
+  if (hasPrices(about)) tile(it.cost, money(cost));
+  else tile(it.tokens, whole(sums.prompt_tokens + sums.completion_tokens));
+  return node;
+}
+
+function growth(now: number, before: number): Node | false {
+  return before > 0 && changed((100 * (now - before)) / before, " %");
+}
+
+/** A change since the period before; `isGood`: whether more is better, if either is. */
+function changed(by: number, unit: string, isGood?: boolean): Node | false {
+  const rounded = Math.round(by);
+  if (!rounded) return false;
+  const kind = isGood === undefined ? "" : by > 0 === isGood ? "good" : "worse";
+  const sign = rounded > 0 ? "+" : "−";
+  return el("span", { class: `change-by ${kind}` }, `${sign}${whole(Math.abs(rounded))}${unit}`);
+}
+
+function chart(days: readonly Day[], period: number): HTMLElement {
+  const name = el("h3", {}, it.perDay);
+  const legend = el("p", { class: "legend" });
+  legend.append(
+    el("span", { class: "k-stream" }, it.chats),
+    el("span", { class: "k-bad" }, it.wrong),
+  );
+  return el("section", { class: "card wide-card" }, name, plot(days, period), legend);
+}
+
+function sumsOf(days: readonly Day[]): Sums {
+  const names = [
+    ...["turns", "errors", "prompt_tokens", "completion_tokens", "chats", "unanswered"],
+    ...["ups", "downs", "handoffs", "first_words", "first_word_ms"],
+  ] as (keyof Sums)[];
+  const sum = (name: keyof Sums) => days.reduce((all, day) => all + day[name], 0);
+  return Object.fromEntries(names.map((name) => [name, sum(name)])) as unknown as Sums;
+}

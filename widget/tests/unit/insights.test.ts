@@ -1,0 +1,71 @@
+/** The computations of the panel's insights: CSV, times, sums, and the marks of a search (H6, H7). */
+
+import { beforeAll, expect, test, vi } from "vitest";
+import { csv } from "../../panel/csv.ts";
+import { formsOf } from "../../panel/marks.ts";
+import type { Day } from "../../panel/types.ts";
+
+type Times = typeof import("../../panel/times.ts");
+type Days = typeof import("../../panel/days.ts");
+let times: Times;
+let days: Days;
+
+beforeAll(async () => {
+  vi.stubGlobal("navigator", { language: "en" });
+  times = await import("../../panel/times.ts");
+  days = await import("../../panel/days.ts");
+});
+
+const DAY: Day = {
+  date: "2026-01-31",
+  turns: 10,
+  errors: 1,
+  prompt_tokens: 1_000_000,
+  completion_tokens: 500_000,
+  chats: 7,
+  unanswered: 2,
+  ups: 3,
+  downs: 1,
+  handoffs: 1,
+  first_words: 4,
+  first_word_ms: 3000,
+};
+
+test("times are relative for a week, and dates after it (H7)", () => {
+  const at = 1_800_000_000;
+  const told = [0, -5, 59, 119, 120, 3600, 2 * 86_400].map((ago) => times.ago(at - ago, at));
+  expect(told.slice(0, 3)).toEqual(["now", "now", "now"]);
+  expect(told.slice(3)).toEqual(["1 min. ago", "2 min. ago", "1 hr. ago", "2 days ago"]);
+  expect(times.ago(at - 8 * 86_400, at)).toMatch(/2027/);
+});
+
+test("a spreadsheet runs no question as a formula", () => {
+  const rows = [
+    [1, '=HYPERLINK("http://x")'],
+    [2, "-1, or +1"],
+    [3, "a\r\nb"],
+  ];
+  expect(csv(["n", "question"], rows)).toBe(
+    'n,question\r\n1,"\'=HYPERLINK(""http://x"")"\r\n2,"\'-1, or +1"\r\n3,a b\r\n',
+  );
+});
+
+test("the days are saved with plain names, and with a cost if there are prices (H6)", () => {
+  const without = days.daysCsv([DAY], undefined).split("\r\n");
+  expect(without[0]).toBe(
+    "date,chats,questions,answered,not_answered,failed,rated_up,rated_down,asked_for_a_person,first_word_ms,prompt_tokens,completion_tokens",
+  );
+  expect(without[1]).toBe("2026-01-31,7,10,7,2,1,3,1,1,750,1000000,500000");
+  const about = { price_input: 1, price_output: 2 } as never;
+  expect(days.daysCsv([DAY], about).split("\r\n")[1]).toMatch(/,2$/);
+  expect(days.daysCsv([{ ...DAY, first_words: 0 }], undefined)).toContain(",1,1,,1000000");
+});
+
+test("a searched word marks its other forms, and no parts of words (H7)", () => {
+  const marked = (search: string, text: string) => text.match(formsOf(search) ?? /(?!)/) ?? [];
+  expect(marked("refunds", "A Refund; refunding, prerefund")).toEqual(["Refund", "refunding"]);
+  expect(marked("退款 17", "我要退款 17, 170")).toEqual(["退款", "17"]);
+  expect(marked("заказы", "мой Заказ")).toEqual(["Заказ"]);
+  expect(marked("a.b", "a b ab")).toEqual(["a", "b"]);
+  expect(formsOf(" ?! ")).toBeUndefined();
+});
