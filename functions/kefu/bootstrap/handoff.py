@@ -9,6 +9,7 @@ import secrets
 from kefu.bootstrap.clock import SystemClock
 from kefu.errors import StoreUnavailable
 from kefu.sessions.handoff import ContactForm, HandOff
+from kefu.sessions.hooks import Hooks
 from kefu.sessions.model import Sessions
 from kefu.settings import Settings
 from kefu.upstream.webhook import HttpWebhook
@@ -91,7 +92,7 @@ class Deliveries:
 
 
 def deliveries(
-    settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog
+    settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog, hooks: Hooks
 ) -> Deliveries:
     """Only for settings with a contact form."""
     webhook = HttpWebhook(settings.contact_webhook) if settings.contact_webhook else None
@@ -103,6 +104,7 @@ def deliveries(
         secret=secrets.token_hex(32),
         redact=log.secrets.hide,
         log=log.notice,
+        hooks=hooks,
     )
     made = Deliveries(handoff, clock, webhook)
     made.on_aws = settings.on_aws

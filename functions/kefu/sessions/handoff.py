@@ -18,6 +18,7 @@ from kefu.auth.signing import key_for, sign
 from kefu.errors import InvalidRequest
 from kefu.relay.completion_stream import Clock
 from kefu.sessions.contacts import ContactRequest, FilledForm
+from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Session, SessionId, Sessions, StoredMessage
 from kefu.sessions.service import in_time
 
@@ -62,6 +63,7 @@ class HandOff:
         secret: str,
         redact: Callable[[str], str],
         log: Callable[[str], None],
+        hooks: Hooks | None = None,
     ) -> None:
         """`secret` signs deliveries if the store has no secret yet. Without a `webhook`, requests
         are only listed in the panel. `log` receives messages without data of visitors.
@@ -74,6 +76,7 @@ class HandOff:
         self._secret = secret
         self._redact = redact
         self._log = log
+        self._hooks = hooks or Hooks((), log)
 
     async def submit(self, session: Session, filled: FilledForm) -> None:
         """Store a request. Raises InvalidRequest, UpstreamUnavailable."""
@@ -90,6 +93,11 @@ class HandOff:
             due_at=now,
         )
         await in_time(self._store.add_contact(request))
+
+        async def load() -> ContactRequest:
+            return request
+
+        await self._hooks.tell("contact", load)
 
     def _check(self, filled: FilledForm) -> None:
         for name in self.form.fields:

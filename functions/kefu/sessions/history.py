@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kefu.sessions.model import SessionStore, StoredMessage
+from kefu.sessions.hooks.hook import EndedTurn
+from kefu.sessions.model import Session, SessionStore, StoredMessage
 
 Pair = tuple[StoredMessage, StoredMessage]
 
 PAGES = 3
 """Maximum number of reads for one history. Failed turns in a page can make another read necessary.
 """
+
+RATED_PAGE = 100
+"""Messages of one read for an answer that was rated."""
 
 
 async def latest_pairs(
@@ -33,6 +37,34 @@ async def latest_pairs(
             break
         before = page[0].id
     return turns[-limit:]
+
+
+async def rated_turn(
+    store: SessionStore, session: Session, client_message_id: str, now: float
+) -> EndedTurn:
+    """The turn of the message with this id, for hooks. Raises StoreUnavailable.
+
+    Raises LookupError if it is not among the newest messages.
+    """
+    found = list[StoredMessage]()
+    before: int | None = None
+    while page := await store.messages(session.id, before=before, limit=RATED_PAGE, now=now):
+        found[:0] = page
+        for question, answer in pairs(found, page[-1].id + 1 if before is None else before):
+            if question.client_message_id == client_message_id:
+                return EndedTurn(
+                    session,
+                    question.id,
+                    question.content,
+                    answer.content,
+                    answer.status,
+                    now,
+                    rating=answer.rating,
+                )
+        before = page[0].id
+        if len(found) >= PAGES * RATED_PAGE:
+            break
+    raise LookupError("the rated answer")
 
 
 def from_stable_start(turns: list[Pair], limit: int, trim_step: float) -> list[Pair]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -12,7 +13,8 @@ from kefu.chat.summaries import OnCall
 from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
 from kefu.messages import Message
 from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.hooks.hook import Hook
+from kefu.sessions.history import rated_turn
+from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Rating, Session, SessionId, Sessions, SessionStore, StoredMessage
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
@@ -55,10 +57,8 @@ class SessionDeps(NamedTuple):
 
     persistence: PersistenceDeps
     configs: Configs
-    hooks: Sequence[Hook]
+    hooks: Hooks
     summarize: SummarizeForTurn
-    on_fault: Callable[[str], None]
-    """Receives a description when a hook raises an exception."""
     max_turns: int = 10
     """Maximum number of turns in the history."""
     capacity: Capacity = UNLIMITED
@@ -151,6 +151,9 @@ class SessionService:
         rated = self.store.rate(session.id, client_message_id, rating)
         if not await in_time(rated):
             raise SessionNotFound("There is no such answer in this chat.")
+        now = self.deps.persistence.clock.now()
+        load = partial(rated_turn, self.store, session, client_message_id, now)
+        await self.deps.hooks.tell("rated", load)
 
     async def page(
         self, session: Session, before: int | None, limit: int
@@ -176,6 +179,7 @@ class SessionService:
     async def aclose(self) -> None:
         """Wait for a short time for unfinished writes, then cancel them."""
         await self.deps.capacity.aclose()
+        await self.deps.hooks.aclose()
         await self.deps.persistence.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:

@@ -105,6 +105,11 @@ class RequestLog:
         """Log a warning for the operator."""
         self._log.warning(text)
 
+    def hook_failed(self, what: str) -> None:
+        """Log that a hook failed and that the chat went on without it."""
+        metrics = self._metrics_of({"hooks_failed": 1})
+        self._write(logging.WARNING, f"a hook failed: {what}", metrics)
+
     def degraded(self, what: str) -> None:
         """Log that the store failed and that Kefu continues without it."""
         metrics = self._metrics_of({"store_degraded": 1})
