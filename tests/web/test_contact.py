@@ -64,7 +64,7 @@ async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_re
         visitor = Visitor(running)
         assert (await visitor.say("Can I talk to a person?")).complete
         shown = await visitor.look("/contact")
-        assert shown.json() == {"fields": ["email", "message"], "consent": CONSENT}
+        assert shown.json() == {"fields": ["email", "message"], "consent": CONSENT, "link": ""}
         id = new_id()
         assert (await send(visitor, id, consent=False)).status_code == 400
         assert in_panel(running)["requests"] == []

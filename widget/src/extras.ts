@@ -27,13 +27,14 @@ export type ImportPart = <Module>(name: string, integrity: string) => Promise<Mo
 
 /**
  * The extras for the widget in `root`. `speak` announces a text to screen readers. With `part` they
- * fetch the contact form and offer it.
+ * fetch the contact form and offer it; `apiUrl` is the address of the chat.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
-  part?: ImportPart,
+  part: ImportPart | undefined,
+  apiUrl: URL,
 ) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
@@ -44,7 +45,7 @@ export default function extras(
     part &&
     new Lazy<Contact>(async () => {
       const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-      return module.default(root, words, speak, () => chat);
+      return module.default(root, words, speak, () => chat, apiUrl);
     });
   contact?.load();
   return {

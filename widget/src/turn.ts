@@ -32,6 +32,8 @@ export interface Turn {
   ending: "open" | Ending;
   /** The visitor's rating of the answer; undefined without one. */
   rating?: Rating;
+  /** Whether the service said that the site's pages do not answer the question. */
+  isUnanswered?: boolean;
 }
 
 /** Whether the answer is complete, or was stopped by the visitor. */

@@ -129,6 +129,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
         behind_cdn=settings.behind_cdn,
         openai_api=unless_aws(settings.openai_api),
         openai_tools=settings.openai_tools,
+        contact_link=settings.contact_link,
         demo=unless_aws(settings.demo),
     )
 

@@ -165,11 +165,11 @@ def _stored_chats(common: _Common, summaries: Summaries) -> SessionService | Non
 
 
 def _contact(common: _Common, turns: SessionService | None) -> Deliveries | None:
-    if not common.settings.contact_form or not turns:
+    if not common.store.contacts:
         return None
     from kefu.bootstrap.handoff import deliveries
 
-    store, hooks = turns.store, turns.deps.hooks
+    hooks, store = turns.deps.hooks if turns else None, common.store.contacts
     return deliveries(common.settings, store, common.clock, common.log, hooks)
 
 

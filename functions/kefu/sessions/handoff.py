@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kefu.auth.signing import key_for, sign
@@ -78,14 +78,17 @@ class HandOff:
         self._log = log
         self._hooks = hooks or Hooks((), log)
 
-    async def submit(self, session: Session, filled: FilledForm) -> None:
-        """Store a request. Raises InvalidRequest, UpstreamUnavailable."""
+    async def submit(self, session: Session | None, filled: FilledForm) -> None:
+        """Store a request, with the stored chat that it belongs to, if there is one.
+
+        Raises InvalidRequest, UpstreamUnavailable.
+        """
         self._check(filled)
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}
         request = ContactRequest(
             id=filled.id,
-            session_id=session.id,
+            session_id=session.id if session else "",
             name=texts.get("name", ""),
             email=texts.get("email", ""),
             message=texts.get("message", ""),
@@ -107,6 +110,10 @@ class HandOff:
             raise InvalidRequest("email: must be an e-mail address.", param="email")
         if self.form.consent and not filled.consent:
             raise InvalidRequest("consent: must be true.", param="consent")
+
+    async def newest(self, limit: int) -> Sequence[ContactRequest]:
+        """The newest requests, for the panel. Raises StoreUnavailable."""
+        return await self._store.contacts(limit)
 
     async def deliver_due(self) -> None:
         """Deliver the requests that are due. Raises StoreUnavailable."""
@@ -140,14 +147,15 @@ class HandOff:
             await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
 
     async def _body(self, request: ContactRequest) -> bytes:
-        messages = await self._store.messages(
-            SessionId(request.session_id), limit=TRANSCRIPT, now=self._clock.now()
-        )
+        messages: Sequence[StoredMessage] = ()
+        if request.session_id:
+            session, now = SessionId(request.session_id), self._clock.now()
+            messages = await self._store.messages(session, limit=TRANSCRIPT, now=now)
         content = {
             "type": "contact_request",
             "id": request.id,
             "created_at": request.created_at,
-            "session_id": request.session_id,
+            "session_id": request.session_id or None,
             **{name: getattr(request, name) for name in self.form.fields},
             "transcript": [_line(message) for message in messages],
         }

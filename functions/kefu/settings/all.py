@@ -99,11 +99,11 @@ class Settings(
         return self
 
     @model_validator(mode="after")
-    def _contact_form_has_chats(self) -> Self:
-        if self.contact_form and not self.keeps_chats:
+    def _contact_is_a_form_or_a_link(self) -> Self:
+        if self.contact_form and self.contact_link:
             raise ValueError(
-                "[contact] form (KEFU_CONTACT_FORM) needs stored chats: set enabled = true in "
-                "[sessions] (KEFU_SESSIONS=true)"
+                "[contact] has a form (KEFU_CONTACT_FORM) and a link (KEFU_CONTACT_LINK): "
+                "leave out one"
             )
         if self.contact_webhook and not self.contact_form:
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")

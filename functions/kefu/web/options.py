@@ -29,4 +29,6 @@ class WebOptions(NamedTuple):
     openai_api: bool = True
     openai_tools: bool = False
     """Whether `/v1` passes tools, tool calls and their results."""
+    contact_link: str = ""
+    """Where visitors reach a person; "": there is no link."""
     demo: bool = True

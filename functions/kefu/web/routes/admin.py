@@ -104,7 +104,8 @@ def _add_contacts(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
     @router.get("/api/contacts")
     async def contacts(request: Request) -> Response:
         await panel.check(request, gateway.address(request))
-        requests = await _sessions(panel).contacts(_MOST_ROWS)
+        source = panel.contact.newest if panel.contact else _sessions(panel).contacts
+        requests = await source(_MOST_ROWS)
         key = ""
         if panel.contact and panel.contact.has_webhook:
             key = await panel.contact.signing_key()
