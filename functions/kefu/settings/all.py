@@ -99,12 +99,7 @@ class Settings(
         return self
 
     @model_validator(mode="after")
-    def _contact_is_a_form_or_a_link(self) -> Self:
-        if self.contact_form and self.contact_link:
-            raise ValueError(
-                "[contact] has a form (KEFU_CONTACT_FORM) and a link (KEFU_CONTACT_LINK): "
-                "leave out one"
-            )
+    def _webhook_has_a_form(self) -> Self:
         if self.contact_webhook and not self.contact_form:
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
         return self
