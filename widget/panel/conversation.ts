@@ -2,7 +2,9 @@
 
 import { type Around, callCard, cost } from "./call.ts";
 import { copyButton } from "./copy.ts";
+import { correction } from "./correction.ts";
 import { button, el } from "./dom.ts";
+import { download } from "./save.ts";
 import { moment, money, t, whole } from "./texts.ts";
 import type { About, Call, Message, Whole } from "./types.ts";
 
@@ -98,16 +100,10 @@ function linkTo(id: string): string {
   return `${location.href.split("#")[0]}#s=${id}`;
 }
 
-function download(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = el("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
   const said = el("div", { class: "said" }, bubble(message), answer && bubble(answer));
+  if (answer && acts.remove) said.append(correction(kept, message));
   const took = el("div", { class: "took" });
   if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
   for (const call of calls) {
