@@ -15,6 +15,7 @@ KefuError
 ├── SessionBusy             409  the same message is being answered by another request
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
+├── MessageChanged          422  another message was sent with this `client_message_id`
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
 ├── HeadersTooLarge         431  the request line and headers are longer than accepted
 ├── UpstreamUnavailable     503  no answer can be given now
@@ -167,6 +168,12 @@ class BodyTimeout(KefuError):
 class UnsupportedMediaType(KefuError):
     status = 415
     code = "unsupported_media_type"
+    type = "invalid_request_error"
+
+
+class MessageChanged(KefuError):
+    status = 422
+    code = "message_changed"
     type = "invalid_request_error"
 
 

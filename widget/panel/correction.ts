@@ -78,6 +78,6 @@ export function correction(kept: Whole, question: Message): HTMLElement {
     },
     texts.correct,
   );
-  node.append(el("div", { class: "tools" }, opener), form);
+  node.append(opener, form);
   return node;
 }

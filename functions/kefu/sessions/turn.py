@@ -14,7 +14,7 @@ from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
 from kefu.chat.presets import Config
 from kefu.chat.stop import Stop
 from kefu.chat.summaries import SummaryCall
-from kefu.errors import ClientGone, SessionBusy, SessionNotFound
+from kefu.errors import ClientGone, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
 from kefu.relay.chunks import Chunk
 from kefu.sessions.chat_memory import ChatMemory
@@ -22,7 +22,7 @@ from kefu.sessions.history import from_stable_start, latest_pairs
 from kefu.sessions.hooks.hook import Visit
 from kefu.sessions.hooks.steps import BEFORE_MODEL
 from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT
-from kefu.sessions.model import NewMessage, Session, StoredMessage
+from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.recorder import TurnRecorder
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
 from kefu.sessions.turn_hooks import begin_after, preprocessed
@@ -92,6 +92,10 @@ class OpenChat(NamedTuple):
             result = await in_time(begin, self.timing.store_until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
+        if result.message.content != text and deps.hooks.repeats_messages:
+            await self._release(result)
+            said = "Another message was sent with this client_message_id."
+            raise MessageChanged(said, param="client_message_id")
         if result.busy_for > 0:
             wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
             raise SessionBusy("This message is being answered.", retry_after=wait)
@@ -110,6 +114,16 @@ class OpenChat(NamedTuple):
             return KnownAnswer(reply, deps.persistence.clock.now())
         config = deps.configs.of_session(chat.config_id)
         return KeptTurn(deps, incoming, config, visit, recorder, self.timing)
+
+    async def _release(self, begun: BeginResult) -> None:
+        """End a turn that this request has begun, but shall not answer."""
+        if begun.answer is None and begun.busy_for <= 0:
+            store, message = self.deps.persistence.store, begun.message
+            ended, now = TurnOutcome("failed"), self.deps.persistence.clock.now()
+            await in_time(
+                store.finish(message.session_id, message.id, ended, now, begun.again),
+                self.timing.store_until,
+            )
 
 
 class KeptTurn:

@@ -94,6 +94,11 @@ class Hooks:
     def has(self, step: str) -> bool:
         return any(one.name == step for one in self._steps)
 
+    @property
+    def repeats_messages(self) -> bool:
+        """Whether `user_message` returns the same text each time. A site's own hooks may not."""
+        return all(step.hook.is_ours for step in self._named("user_message"))
+
     async def user_message(
         self, text: str, visit: Visit, clean: Callable[[str], str]
     ) -> Preprocessed:
