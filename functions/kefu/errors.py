@@ -20,6 +20,7 @@ KefuError
 ├── HeadersTooLarge         431  the request line and headers are longer than accepted
 ├── UpstreamUnavailable     503  no answer can be given now
 ├── StoreFull               503  no space to keep the chat; `messages` are still answered
+├── StoreFailed             503  the store of chats fails; `messages` are still answered
 └── GatewayTimeout          504  the model did not respond in time
 
 UpstreamFault               raised by an `Upstream`; the relay maps it to a KefuError
@@ -202,6 +203,14 @@ class StoreFull(KefuError):
 
     status = 503
     code = "store_full"
+    retryable = True
+
+
+class StoreFailed(KefuError):
+    """The question can still be asked without a session, as `messages`: the site allows it."""
+
+    status = 503
+    code = "store_failed"
     retryable = True
 
 

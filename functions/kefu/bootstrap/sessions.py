@@ -63,6 +63,7 @@ def kept_chats(
         summarize=summarize,
         max_turns=settings.max_history_turns,
         capacity=capacity,
+        answers_unsaved=settings.without_store == "answer",
     )
     signer = Signer(
         store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days

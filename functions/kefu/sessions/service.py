@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
 from kefu.chat.presets import Configs
 from kefu.chat.summaries import OnCall
-from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
+from kefu.errors import SessionNotFound, StoreFailed, StoreUnavailable, UpstreamUnavailable
 from kefu.messages import Message
 from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.history import rated_turn
@@ -63,19 +64,38 @@ class SessionDeps(NamedTuple):
     """Maximum number of turns in the history."""
     capacity: Capacity = UNLIMITED
     """Space left in the store."""
+    answers_unsaved: bool = False
+    """Whether a message that cannot be saved may be asked again as `messages`."""
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Store operations before the request to the model.
+
+        A failing store then raises ChatUnsaved, or StoreFailed with `answers_unsaved`.
+        """
+        try:
+            yield
+        except ChatUnsaved as error:
+            if not self.answers_unsaved:
+                raise
+            raise StoreFailed(str(error), retry_after=error.retry_after) from error
+
+
+class ChatUnsaved(UpstreamUnavailable):
+    """The store failed before the request to the model."""
 
 
 async def in_time(work: Awaitable[T], until: float | None = None) -> T:
     """The result of a store operation that must succeed before the request to the model.
 
-    Raises UpstreamUnavailable when the store fails, or at `until`, a time of the event loop.
+    Raises ChatUnsaved when the store fails, or at `until`, a time of the event loop.
     """
     try:
         async with asyncio.timeout_at(until):
             return await work
     except (StoreUnavailable, TimeoutError) as error:
         message = "The chat cannot be saved right now. Please try again."
-        raise UpstreamUnavailable(message, retry_after=5) from error
+        raise ChatUnsaved(message, retry_after=5) from error
 
 
 class Signer:

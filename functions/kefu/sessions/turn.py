@@ -60,8 +60,9 @@ class KeptConversation:
     async def open(self) -> OpenChat:
         until = asyncio.get_running_loop().time() + STORE_PATIENCE
         service, incoming = self._service, self._incoming
-        session, is_new = await in_time(service.find(incoming), until)
-        access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
+        with service.deps.saving():
+            session, is_new = await in_time(service.find(incoming), until)
+            access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
         timing = Timing(self._received_at, until)
         return OpenChat(service.deps, incoming, session, access, is_new, timing)
 
@@ -89,7 +90,8 @@ class OpenChat(NamedTuple):
         message = NewMessage(text, incoming.client_message_id)
         try:
             begin = deps.persistence.store.begin(chat, message, asked_at)
-            result = await in_time(begin, self.timing.store_until)
+            with deps.saving():
+                result = await in_time(begin, self.timing.store_until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
         if result.message.content != text and deps.hooks.repeats_messages:
@@ -224,7 +226,8 @@ class KeptTurn:
             self._deps.persistence.store, message, self._deps.max_turns, self._visit.now
         )
         step = self._config.policy.trim.budget.trim_step
-        read = await in_time(found, self._timing.store_until)
+        with self._deps.saving():
+            read = await in_time(found, self._timing.store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
         recorder.known = (*(m for pair in read for m in pair), message)
         recorder.meta = {
