@@ -167,7 +167,7 @@ async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
     running.script(b.answer("one ", "two ", "three", delay=0.2))
     visitor = Visitor(running)
     asking = asyncio.create_task(visitor.say("question"))
-    await asyncio.sleep(0.4)
+    await running.upstream.asked("question")
     site.proxy.set(down=True)
     answer = await asking
     assert answer.complete
