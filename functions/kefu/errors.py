@@ -16,10 +16,12 @@ KefuError
 ├── WrongState              409  the state of a chat does not allow what an operator wants
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
+├── MessageChanged          422  another message was sent with this `client_message_id`
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
 ├── HeadersTooLarge         431  the request line and headers are longer than accepted
 ├── UpstreamUnavailable     503  no answer can be given now
 ├── StoreFull               503  no space to keep the chat; `messages` are still answered
+├── StoreFailed             503  the store of chats fails; `messages` are still answered
 └── GatewayTimeout          504  the model did not respond in time
 
 UpstreamFault               raised by an `Upstream`; the relay maps it to a KefuError
@@ -179,6 +181,12 @@ class UnsupportedMediaType(KefuError):
     type = "invalid_request_error"
 
 
+class MessageChanged(KefuError):
+    status = 422
+    code = "message_changed"
+    type = "invalid_request_error"
+
+
 class RateLimited(KefuError):
     status = 429
     code = "rate_limit_exceeded"
@@ -216,6 +224,14 @@ class StoreFull(KefuError):
 
     status = 503
     code = "store_full"
+    retryable = True
+
+
+class StoreFailed(KefuError):
+    """The question can still be asked without a session, as `messages`: the site allows it."""
+
+    status = 503
+    code = "store_failed"
     retryable = True
 
 

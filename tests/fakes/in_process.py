@@ -23,7 +23,7 @@ from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
-from kefu.sessions.hooks import HOOKS, HookConfig
+from kefu.sessions.hooks import HOOKS, HookConfig, Hooks, loaded
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.model import Sessions
 from kefu.sessions.recorder import PersistenceDeps
@@ -87,7 +87,7 @@ class Process:
         admission = Admission(MemoryStore(clock.now), clock, Allowance())
         self.clock = clock
         summaries = Summaries(relay, admission, "m", clock, SummaryPolicy(wait=10))
-        made = [HOOKS[name](HookConfig(options)) for name, options in hooks.items()]
+        made = [loaded(name, HOOKS[name](HookConfig(given))) for name, given in hooks.items()]
         chat = Chat(relay, policy, "m", clock, summaries)
         self.runtime = ChatRuntime(chat, admission, RequestLog(clock), prefetch=lambda: None)
         recording = Recording("all", redact, "h")
@@ -97,7 +97,7 @@ class Process:
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
         self.turns = SessionService(
-            SessionDeps(persistence, configs, made, summaries.write, pytest.fail),
+            SessionDeps(persistence, configs, Hooks(made, pytest.fail), summaries.write),
             Signer(store, ["secret"], "", 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )

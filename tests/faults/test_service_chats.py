@@ -13,6 +13,7 @@ from kefu.sessions.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
+from tests.fakes.asking import conversation
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
@@ -108,6 +109,24 @@ async def test_d5_d8_without_its_table_a_kept_chat_is_refused_in_time_and_nothin
     assert [content for _, content, _ in await visitor.shown()][-2] == "back"
 
 
+async def test_h16_without_its_table_the_widget_may_ask_again_without_a_stored_chat(
+    staged: Staged, site: Site
+) -> None:
+    """The first message of a chat and a later one. The widget then sends the conversation."""
+    running = staged(1, **site.settings, sessions_without_store="answer")
+    visitor = Visitor(running)
+    assert (await visitor.say("first")).complete
+    site.proxy.set(down=True)
+    for new in (False, True):
+        lost = await visitor.say("lost", new=new)
+        assert (lost.status, lost.error["code"]) == (503, "store_failed")
+        assert int(lost.headers["Retry-After"]) > 0
+    first = await running.ask(conversation("lost", store=True, client_message_id=new_id()))
+    assert (first.status, first.error["code"]) == (503, "store_failed")
+    assert len(running.upstream.journal) == 1
+    assert (await running.ask(conversation("first", "Hello.", "unkept"))).complete
+
+
 @pytest.mark.parametrize("asked_again", [True, False])
 @pytest.mark.parametrize("passing", [1, 3])
 async def test_t29_a_deletion_that_the_table_refused_is_completed(
@@ -148,7 +167,7 @@ async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
     running.script(b.answer("one ", "two ", "three", delay=0.2))
     visitor = Visitor(running)
     asking = asyncio.create_task(visitor.say("question"))
-    await asyncio.sleep(0.4)
+    await running.upstream.asked("question")
     site.proxy.set(down=True)
     answer = await asking
     assert answer.complete

@@ -106,7 +106,13 @@ def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> Non
         *("bootstrap.sessions", "chat.presets", "sessions", "sessions.background"),
         *("sessions.body_dedup", "sessions.call_log", "sessions.capacity", "sessions.history"),
         *("sessions.chat_memory", "sessions.contacts", "sessions.people"),
-        *("sessions.hooks", "sessions.message_processor", "sessions.model"),
+        *(
+            "bootstrap.hooks",
+            "sessions.turn_hooks",
+            "sessions.hooks",
+            "sessions.message_processor",
+            "sessions.model",
+        ),
         *("chat.output_filter", "sessions.recorder", "sessions.service", "sessions.tokens"),
         *("sessions.turn",),
     }

@@ -107,17 +107,17 @@ mark = "!!"
 """
 
 SITE_HOOKS = """
-from kefu.sessions.hooks import HookConfig, Hook, HookContext
+from kefu.sessions.hooks import HookConfig
 
-class Shout(Hook):
+class Shout:
     def __init__(self, mark):
         self.mark = mark
-    def user_message(self, text: str, context: HookContext) -> str:
+    def user_message(self, text: str, visit) -> str:
         return text + self.mark
-    async def history(self, history, context):
+    async def history(self, history, visit):
         raise RuntimeError("a mistake of the site's")
 
-def shout(config: HookConfig) -> Hook:
+def shout(config: HookConfig):
     return Shout(config.options["mark"])
 """
 
@@ -188,7 +188,10 @@ async def test_a_failing_hook_of_the_site_is_logged_and_the_chat_continues(
     await visitor.say("<one>")
     assert (await visitor.say("<two>")).complete
     assert len((await body(hooked, "<two>"))["messages"]) == 4
-    assert "a hook failed: Shout: RuntimeError" in hooked.service.stderr
+    assert (
+        "a hook failed: site_hooks:shout: history raised RuntimeError in line 10"
+        in hooked.service.stderr
+    )
 
 
 WRONG_HOOKS = {

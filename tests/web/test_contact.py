@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
+from pydantic import ValidationError
 
+from kefu.settings import Settings
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import ORIGIN, Stage
@@ -40,6 +43,21 @@ async def send(visitor: Visitor, id: str, **changed: Any) -> httpx.Response:
         )
 
 
+def described(running: Stage) -> httpx.Response:
+    return httpx.get(f"{running.url}/api/contact", headers={"Origin": ORIGIN}, timeout=30)
+
+
+def send_alone(running: Stage, id: str, **changed: Any) -> httpx.Response:
+    """Send the form without a stored chat."""
+    body = {"client_message_id": id, "email": EMAIL, "message": "Svalbard?", "consent": True}
+    return httpx.post(
+        f"{running.url}/api/contact",
+        json={**body, **changed},
+        headers={"Origin": ORIGIN},
+        timeout=30,
+    )
+
+
 def wait_until(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not holds():
@@ -64,7 +82,7 @@ async def test_h2_a_killed_server_delivers_after_its_restart_what_the_webhook_re
         visitor = Visitor(running)
         assert (await visitor.say("Can I talk to a person?")).complete
         shown = await visitor.look("/contact")
-        assert shown.json() == {"fields": ["email", "message"], "consent": CONSENT}
+        assert shown.json() == {"fields": ["email", "message"], "consent": CONSENT, "link": ""}
         id = new_id()
         assert (await send(visitor, id, consent=False)).status_code == 400
         assert in_panel(running)["requests"] == []
@@ -117,5 +135,71 @@ async def test_h1_a_server_without_a_form_says_so_and_takes_none(staged: Staged)
     running = staged(1, store=STORE)
     visitor = Visitor(running)
     assert (await visitor.say("hello")).complete
-    assert (await visitor.look("/contact")).json() == {"fields": [], "consent": ""}
+    empty = {"fields": [], "consent": "", "link": ""}
+    assert (await visitor.look("/contact")).json() == empty
+    assert described(running).json() == empty
     assert (await send(visitor, new_id())).status_code == 405
+    assert send_alone(running, new_id()).status_code == 405
+
+
+async def test_h2_where_chats_are_not_stored_a_request_is_delivered_alone(staged: Staged) -> None:
+    """It is stored before, so it outlives a server that is killed."""
+    with Webhook() as webhook:
+        webhook.refusals = 1
+        running = staged(1, **{**settings(webhook), "sessions": "false"})
+        assert described(running).json() == {
+            "fields": ["email", "message"],
+            "consent": CONSENT,
+            "link": "",
+        }
+        id = new_id()
+        for changed, param in (({"consent": False}, "consent"), ({"email": "kari"}, "email")):
+            refused = send_alone(running, id, **changed)
+            assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
+        assert send_alone(running, id).status_code == 204
+        webhook.wait_for(1)
+        wait_until(lambda: "the contact webhook failed: HTTP 500" in running.service.stderr)
+        running.service.restart(kill=True)
+        webhook.wait_for(2)
+        assert send_alone(running, id).status_code == 204  # the widget's retry
+        [listed] = in_panel(running)["requests"]
+        assert (listed["id"], listed["session_id"]) == (id, "")
+        wait_until(lambda: in_panel(running)["requests"][0]["delivered_at"] is not None)
+        assert [one.status for one in webhook.deliveries] == [500, 204]
+        content = webhook.deliveries[-1].content
+        assert (content["session_id"], content["transcript"]) == (None, [])
+        assert (content["email"], content["message"]) == (EMAIL, "Svalbard?")
+        # The other routes of stored chats do not exist.
+        assert (await Visitor(running).look("/contact")).status_code == 404
+        assert EMAIL not in running.service.stderr
+
+
+async def test_h2_requests_without_a_chat_have_a_limit_for_each_address(staged: Staged) -> None:
+    running = staged(1, **settings(), ip_requests_per_minute=3)
+    statuses = [send_alone(running, new_id()).status_code for _ in range(4)]
+    assert statuses == [204, 204, 204, 429]
+
+
+@pytest.mark.parametrize("sessions", ["true", "false"])
+def test_h1_a_link_takes_the_place_of_the_form(staged: Staged, sessions: str) -> None:
+    environment = {"KEFU_CONTACT_LINK": "mailto:help@example.com"}
+    running = staged(1, store=STORE, sessions=sessions, environment=environment)
+    shown = {"fields": [], "consent": "", "link": "mailto:help@example.com"}
+    assert described(running).json() == shown
+    assert send_alone(running, new_id()).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"KEFU_CONTACT_LINK": "javascript:alert(1)"}, "must begin with https:"),
+        ({"KEFU_CONTACT_LINK": "http://example.com"}, "must begin with https:"),
+        ({"KEFU_CONTACT_LINK": "mailto:"}, "must begin with https:"),
+        ({"KEFU_CONTACT_WEBHOOK": "https://a.example"}, "does nothing without form"),
+    ],
+)
+def test_h1_a_way_to_a_person_that_cannot_work_stops_the_start(
+    environment: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Settings.model_validate(environment)

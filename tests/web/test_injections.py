@@ -19,7 +19,7 @@ from kefu.chat.summary_prompt import transcript
 from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
 from kefu.relay.redaction import Secrets
-from kefu.sessions.hooks import HOOKS, HookConfig, HookContext
+from kefu.sessions.hooks import HOOKS, HookConfig, Visit
 from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT, MessageProcessor
 from kefu.sessions.model import Retention, Session, SessionId
 from kefu.stores.memory.sessions import MemorySessions
@@ -106,16 +106,16 @@ async def test_t7_a_key_in_an_answer_reaches_no_visitor(text: str) -> None:
     assert KEY not in answer.body
 
 
-def test_t7_a_profile_and_a_title_stay_one_line_of_data_each() -> None:
+async def test_t7_a_profile_and_a_title_stay_one_line_of_data_each() -> None:
     """P21, P23: these texts are part of the system message."""
     given = HookConfig({})
     profile, facts = HOOKS["user_profile"](given), HOOKS["session_facts"](given)
     for text in INJECTIONS:
         session = Session(SessionId("s"), text[:40], "default", 0.0, 0.0)
-        context = HookContext(session, 0.0, {"name": text})
-        line = profile.system(context)
+        visit = Visit(session, 0.0, {"name": text})
+        line = await profile.context("", visit)
         assert json.loads(line.removeprefix(PROFILE)) == {"name": text[:200]}
-        began = facts.system(context)
+        began = await facts.context("", visit)
         assert json.loads(began.partition(" with the words ")[2].removesuffix(".")) == text[:40]
         for one in (line, began):
             assert not {unicodedata.category(letter) for letter in one} & NOT_PLAIN, repr(one)

@@ -607,3 +607,24 @@ async def test_l3_a_stopped_server_leaves_no_turn_open(staged: Staged) -> None:
         for visitor in visitors:
             kept = await store.messages(SessionId(visitor.session_id or ""), now=time.time())
             assert [message.status for message in kept] == ["ok", "ok", "partial", "partial"]
+
+
+async def test_h19_another_message_with_the_id_of_one_is_refused(
+    shared: Stage, question: str
+) -> None:
+    """Neither the old answer is sent nor the new message saved, also when the first one failed."""
+    visitor, mine, failed = Visitor(shared), new_id(), new_id()
+    assert (await visitor.say(question, client_message_id=mine)).complete
+    shared.script(b.status(400), b.answer("now"), asking=f"{question} broken")
+    assert not (await visitor.say(f"{question} broken", client_message_id=failed)).complete
+    kept = await visitor.shown()
+    calls = len(shared.upstream.calls(question))
+    for id in (mine, failed):
+        answer = await visitor.say(f"{question} other", client_message_id=id)
+        assert (answer.status, answer.error["code"]) == (422, "message_changed")
+        assert answer.error["param"] == "client_message_id"
+    assert await visitor.shown() == kept
+    assert len(shared.upstream.calls(question)) == calls
+    # The same messages are answered as before, and white space around one makes no other.
+    assert (await visitor.say(f"  {question}\n", client_message_id=mine)).complete
+    assert (await visitor.say(f"{question} broken", client_message_id=failed)).complete

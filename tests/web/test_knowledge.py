@@ -138,6 +138,19 @@ async def test_g27_an_unanswered_question_is_said_without_the_marker(
     assert answer.finish == "stop"
 
 
+@pytest.mark.parametrize(("answer", "events"), [("[0]", 1), ("Five days [1].", 0)])
+async def test_h1_the_widget_learns_that_a_question_was_not_answered(
+    grounded: Stage, answer: str, events: int
+) -> None:
+    """With sources as text, this is the only event beside the chunks of the model."""
+    question = f"S{events} Norway moon?"
+    grounded.script(b.answer(answer), asking=question[:2])
+    told = await grounded.ask(conversation(question, sources="text"))
+    others = [one for one in told.chunks if one["object"] != "chat.completion.chunk"]
+    assert others == events * [{"object": "kefu.sources", "choices": [], "answered": False}]
+    assert told.complete
+
+
 async def test_g24_links_to_other_sites_become_text(grounded: Stage) -> None:
     evil = "https://evil.example/"
     text = f"See [here]({evil}) ![x]({evil}x.png) or [this]({SHOP}/returns)."

@@ -75,9 +75,10 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
             KEFU_OPENAI_API="on",
             KEFU_SESSIONS="true",
+            KEFU_CONTACT_FORM="email,message",
             ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
         )
-    expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback")) else 200
+    expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback", "-contact")) else 200
     if "-session-" in name:  # the sample's session does not exist
         assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
         expected = 404

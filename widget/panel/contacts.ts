@@ -34,7 +34,7 @@ function row(request: ContactRequest, hasWebhook: boolean): HTMLElement {
       hasWebhook && ` · ${stateOf(request)}`,
     ),
     request.message && el("p", { class: "contact-message", dir: "auto" }, request.message),
-    el("a", { href: `#s=${request.session_id}` }, t.itsChat),
+    request.session_id !== "" && el("a", { href: `#s=${request.session_id}` }, t.itsChat),
   );
 }
 

@@ -3,6 +3,7 @@
 import { answer as answerOf, sourceSwitch } from "./answer.ts";
 import { type Around, callCard, cost, tokensOf } from "./call.ts";
 import { copyButton } from "./copy.ts";
+import { correction } from "./correction.ts";
 import { button, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { download } from "./save.ts";
@@ -121,6 +122,7 @@ function linkTo(id: string): string {
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
   const said = el("div", { class: "said" }, bubble(message), answer && bubble(answer));
+  if (answer && acts.remove) said.append(correction(kept, message));
   const took = el("div", { class: "took" });
   if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
   for (const call of calls) {

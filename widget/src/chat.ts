@@ -60,6 +60,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     texts,
     (text) => widget?.speak(text),
     isOn(settings.contact),
+    apiUrl,
   );
   const { turns, session } = store.read();
   const areWanted = turns.length > 0 || session || settings.suggestions;
@@ -80,10 +81,11 @@ function lazyExtras(
   texts: Texts,
   speak: (text: string) => void,
   hasContact: boolean,
+  apiUrl: URL,
 ): Lazy<Extras> {
   return new Lazy(async () => {
     const part: ImportPart = (name, integrity) => lazyModule(host, script, name, integrity);
     const module: ExtrasModule = await part("extras", EXTRAS_INTEGRITY);
-    return module.default(host.shadowRoot, texts, speak, part, hasContact);
+    return module.default(host.shadowRoot, texts, speak, part, hasContact, apiUrl);
   });
 }

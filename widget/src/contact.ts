@@ -2,17 +2,20 @@
 
 import { contactTextsOf } from "./contact-texts.ts";
 import type { ExtraTexts } from "./extra-texts.ts";
+import { own } from "./own.ts";
 import { asksForPerson } from "./person.ts";
 import type { Texts } from "./texts.ts";
+import { contactRequest, withChat } from "./transport/contact.ts";
 import type { Turn } from "./turn.ts";
 import stylesheet from "./view/contact.css";
-import { personButton, showForm } from "./view/contact.ts";
-import { button } from "./view/dom.ts";
+import { linkOf, showForm } from "./view/contact.ts";
+import { button, element } from "./view/dom.ts";
 import type { MenuActs } from "./view/menu.ts";
 
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
- * returns the stored chat, once there is one. `sent` is called after a request was stored.
+ * returns the stored chat, once there is one. Without one, the request is sent alone. `sent` is called
+ * after a request was stored.
  */
 export default function contact(
   root: ShadowRoot | null,
@@ -20,38 +23,57 @@ export default function contact(
   speak: (text: string) => void,
   chatOf: () => MenuActs | undefined,
   sent: () => void,
+  apiUrl: URL,
 ) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
   root?.adoptedStyleSheets.push(sheet);
   const words = { ...texts, ...contactTextsOf(texts.lang) };
   let lastQuestion = "";
+  const request = withChat(chatOf, apiUrl);
+  /** Calls `act` when it is known whether the service offers a link, unless it offers nothing. */
+  const ready = async (act: (link: string | undefined) => void): Promise<void> => {
+    const { isNothing, link } = await offered;
+    if (!isNothing) act(link);
+  };
+  const offered = contactRequest(apiUrl).then(async (response) => {
+    const form = response?.ok ? await response.json().catch(() => undefined) : undefined;
+    const link = linkOf(form);
+    const fields = own(form, "fields");
+    const isEmpty = Array.isArray(fields) && fields.length === 0 && !link;
+    return { isNothing: isEmpty || response?.status === 404, link };
+  });
   const open = (): void => {
-    const chat = chatOf();
     const log = root?.querySelector(".log");
     // A message that only asks for a person is no question for them.
     const message = asksForPerson(lastQuestion) ? "" : lastQuestion;
-    if (chat && log) showForm(log, words, speak, chat.request, message, sent);
+    if (log) showForm(log, words, speak, request, message, !!chatOf(), sent);
   };
-  const offer = (row: HTMLElement): void => {
-    if (row.querySelector(".handoff")) return;
-    const log = row.closest(".log");
-    const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
-    row.append(personButton(words, open));
-    if (isAtEnd) log.scrollTop = log.scrollHeight;
-  };
+  const offer = (row: HTMLElement): unknown =>
+    ready((link) => {
+      if (row.querySelector(".handoff")) return;
+      const log = row.closest(".log");
+      const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
+      row.append(element("p", { className: "handoff" }, way(link, "person")));
+      if (isAtEnd) log.scrollTop = log.scrollHeight;
+    });
+  /** The link, or the button that opens the form. */
+  const way = (href: string | undefined, className: string): HTMLElement =>
+    href
+      ? element("a", { className, href, target: "_blank", rel: "noopener" }, words.person)
+      : button({ className }, open, words.person);
   const rated = (row: HTMLElement, turn: Turn): void => {
     if (turn.rating === "down") offer(row);
   };
   return {
     /** Adds the button to the menu of a stored chat. */
     addTo: (menu: HTMLElement) => {
-      menu.prepend(" · ", button({}, open, words.person));
+      ready((link) => menu.prepend(" · ", way(link, "")));
     },
-    /** Adds the button below an answer if the visitor asked for a person. */
+    /** Adds the button below an answer if the visitor asked for a person, or got no answer. */
     answered: (row: HTMLElement, turn: Turn) => {
       lastQuestion = turn.question;
-      if (asksForPerson(turn.question)) offer(row);
+      if (turn.isUnanswered || asksForPerson(turn.question)) offer(row);
       rated(row, turn);
     },
     /** Adds the button below an answer that the visitor rated as not helpful. */

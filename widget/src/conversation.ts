@@ -229,10 +229,12 @@ export class Conversation {
         this.#former = undefined;
         turn.answer = "";
         delete turn.rating;
+        delete turn.isUnanswered;
       }
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
-    } else if (arrival.kind === "error") {
+    } else if (arrival.kind === "unanswered") turn.isUnanswered = true;
+    else if (arrival.kind === "error") {
       this.#failed(arrival.code);
     } else {
       this.#failed("cut");

@@ -33,7 +33,8 @@ export type ImportPart = <Module>(name: string, integrity: string) => Promise<Mo
 
 /**
  * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
- * further files: the talk with a person, and the contact form if there is one.
+ * further files: the talk with a person, and the contact form if there is one. `apiUrl` is the
+ * address of the chat.
  */
 export default function extras(
   root: ShadowRoot | null,
@@ -41,6 +42,7 @@ export default function extras(
   speak: (text: string) => void,
   part: ImportPart,
   hasContact: boolean,
+  apiUrl: URL,
 ) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
@@ -57,7 +59,7 @@ export default function extras(
   const contact = hasContact
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-        return module.default(root, words, speak, () => chat, startTalk);
+        return module.default(root, words, speak, () => chat, startTalk, apiUrl);
       })
     : undefined;
   contact?.load();

@@ -34,6 +34,8 @@ export interface Turn {
   rating?: Rating;
   /** For the line of a person, a turn without a question: their name. */
   readonly person?: string;
+  /** Whether the service said that the site's pages do not answer the question. */
+  isUnanswered?: boolean;
 }
 
 /** Whether the answer is complete, or was stopped by the visitor. */

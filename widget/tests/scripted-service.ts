@@ -84,6 +84,8 @@ const CORS = {
   "Access-Control-Expose-Headers": "Retry-After, X-Session-Id, X-Session-Token",
 };
 
+const WITH_FORM = { fields: ["message"], consent: "", link: "" };
+
 export class ScriptedService {
   readonly received: Received[] = [];
   /** Message ids of the cancel requests that came. */
@@ -96,6 +98,10 @@ export class ScriptedService {
   owner: string | undefined;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
+  /** The way to a person that the service describes. */
+  contact: object = WITH_FORM;
+  /** The requests of the contact form that came without a stored chat. */
+  readonly contacts: unknown[] = [];
   readonly #plays: Play[] = [];
   readonly #server: Server;
 
@@ -123,6 +129,8 @@ export class ScriptedService {
     this.looked.length = 0;
     this.kept = undefined;
     this.owner = undefined;
+    this.contact = WITH_FORM;
+    this.contacts.length = 0;
     this.#plays.splice(0, this.#plays.length, ...plays);
   }
 
@@ -161,7 +169,17 @@ export class ScriptedService {
       this.#ofSession(request, response);
       return;
     }
+    if (request.url === "/api/contact" && request.method === "GET") {
+      response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
+      response.end(JSON.stringify(this.contact));
+      return;
+    }
     const body = JSON.parse(await textOf(request));
+    if (request.url === "/api/contact") {
+      this.contacts.push(body);
+      response.writeHead(204, CORS).end();
+      return;
+    }
     if (request.url === "/api/chat/cancel") {
       this.cancelled.push(body.client_message_id);
       response.writeHead(204, CORS).end();

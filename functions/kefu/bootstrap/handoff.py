@@ -7,8 +7,10 @@ import contextlib
 import secrets
 
 from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.hooks import load_hooks
 from kefu.errors import StoreUnavailable
 from kefu.sessions.handoff import ContactForm, HandOff
+from kefu.sessions.hooks import Hooks
 from kefu.sessions.model import Sessions
 from kefu.settings import Settings
 from kefu.upstream.webhook import HttpWebhook
@@ -91,9 +93,9 @@ class Deliveries:
 
 
 def deliveries(
-    settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog
+    settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog, hooks: Hooks | None
 ) -> Deliveries:
-    """Only for settings with a contact form."""
+    """Only for settings with a contact form. `hooks`: those of stored chats, if there are any."""
     webhook = HttpWebhook(settings.contact_webhook) if settings.contact_webhook else None
     handoff = HandOff(
         store,
@@ -103,6 +105,7 @@ def deliveries(
         secret=secrets.token_hex(32),
         redact=log.secrets.hide,
         log=log.notice,
+        hooks=hooks or load_hooks(settings, log.hook_failed),
     )
     made = Deliveries(handoff, clock, webhook)
     made.on_aws = settings.on_aws

@@ -123,6 +123,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
         behind_cdn=settings.behind_cdn,
         openai_api=settings.serves_openai != "off",
         openai_tools=settings.serves_openai == "tools",
+        contact_link=settings.contact_link,
         demo=not settings.on_aws if settings.demo is None else settings.demo,
         overload_delay=constants.overload_delay,
     )

@@ -133,13 +133,14 @@ def _chats(common: _Common, open_files: int | None) -> _Chats:
     summaries = Summaries(relay.for_summaries, admission, model.name, clock)
     calls = Calls(relay.for_summaries, admission, clock)
     policy = prompt_policy(settings, model.name, say, constants)
+    turns = _stored_chats(common, summaries)
     return _Chats(
         relay,
         admission,
         Chat(relay.relay, policy, model.name, clock, summaries),
-        _stored_chats(common, summaries),
+        turns,
         learnt_pages(settings, model, calls, common.log.notice),
-        _contact(common),
+        _contact(common, turns),
     )
 
 
@@ -163,12 +164,13 @@ def _stored_chats(common: _Common, summaries: Summaries) -> SessionService | Non
     )
 
 
-def _contact(common: _Common) -> Deliveries | None:
-    if not common.settings.contact_form or not common.store.sessions:
+def _contact(common: _Common, turns: SessionService | None) -> Deliveries | None:
+    if not common.store.contacts:
         return None
     from kefu.bootstrap.handoff import deliveries
 
-    return deliveries(common.settings, common.store.sessions, common.clock, common.log)
+    hooks, store = turns.deps.hooks if turns else None, common.store.contacts
+    return deliveries(common.settings, store, common.clock, common.log, hooks)
 
 
 def _panel(common: _Common, chats: _Chats) -> OperatorPanel | None:

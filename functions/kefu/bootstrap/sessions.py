@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import secrets
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from kefu.bootstrap.constants import Constants
+from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
 from kefu.bootstrap.stores import limit_of
 from kefu.bootstrap.upstream import ChosenModel
@@ -17,12 +17,11 @@ from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.capacity import Capacity
-from kefu.sessions.hooks import HOOKS, BadOptions, Hook, HookConfig, HookFactory
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.model import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
-from kefu.settings import ConfigurationError, Settings
+from kefu.settings import Settings
 from kefu.settings.sessions import Preset
 from kefu.web.log import RequestLog
 
@@ -62,11 +61,11 @@ def kept_chats(
     deps = SessionDeps(
         persistence=persistence,
         configs=_configs(settings, constants, chosen, say),
-        hooks=_hooks(settings),
+        hooks=load_hooks(settings, log.hook_failed),
         summarize=summarize,
-        on_fault=lambda what: log.notice(f"a hook failed: {what}"),
         max_turns=settings.max_history_turns,
         capacity=capacity,
+        answers_unsaved=settings.without_store == "answer",
     )
     signer = Signer(
         store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
@@ -108,30 +107,3 @@ def _config(
         own(preset.max_output_tokens, settings.max_output_tokens),
         policy(prompt, model),
     )
-
-
-def _hooks(settings: Settings) -> list[Hook]:
-    made = []
-    for name in settings.hooks:
-        try:
-            made.append(_factory(name)(HookConfig(settings.hook_options.get(name, {}))))
-        except BadOptions as error:
-            where = settings.config_file or "kefu.toml"
-            raise ConfigurationError(f"{where}: [hooks.{name}] {error}.") from None
-    return made
-
-
-def _factory(name: str) -> HookFactory:
-    """A hook by its name: one of `HOOKS`, or `module:name` for a hook of the site."""
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        if name not in HOOKS:
-            known = ", ".join(HOOKS)
-            raise ConfigurationError(
-                f"There is no hook {name!r}. There are {known}, and module:name."
-            )
-        return HOOKS[name]
-    try:
-        return cast(HookFactory, getattr(importlib.import_module(module), attribute))
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"The hook {name} cannot be loaded: {error}") from error

@@ -29,9 +29,10 @@ def open_store(
     `timeout`: seconds for it to answer a chat.
     """
     store = choose_store(settings, clock)
-    sessions = sessions_of(store, settings) if settings.keeps_chats else None
+    needed = settings.keeps_chats or settings.contact_form
+    sessions = sessions_of(store, settings) if needed else None
     if isinstance(store, MemoryStore):
-        return GuardedStore(store, store, store, sessions)
+        return _guarded(settings, GuardedStore(store, store, store), sessions)
     cooldowns = GuardedCooldowns(store, clock.now, timeout=timeout, on_degraded=log.degraded)
     limits = GuardedLimits(
         store,
@@ -45,7 +46,14 @@ def open_store(
 
         sessions = GuardedSessions(sessions, on_degraded=log.degraded)
         guards.append(sessions)
-    return GuardedStore(store, cooldowns, limits, sessions, guards)
+    return _guarded(settings, GuardedStore(store, cooldowns, limits, guards=guards), sessions)
+
+
+def _guarded(settings: Settings, made: GuardedStore, sessions: Sessions | None) -> GuardedStore:
+    return made._replace(
+        sessions=sessions if settings.keeps_chats else None,
+        contacts=sessions if settings.contact_form else None,
+    )
 
 
 def choose_store(settings: Settings, clock: SystemClock) -> Store:

@@ -162,15 +162,15 @@ async def _shown(
                 left -= sum(len(chunk.text) for chunk in batch)
                 if left < 0:
                     raise UpstreamUnavailable("The answer is too long.", should_retry=False)
-                checked = grounding.checked(batch) if grounding else batch
-                if checked is not None and (shown := turn.show(checked)) is not None:
+                checked = await grounding.checked(batch) if grounding else batch
+                if checked is not None and (shown := await turn.show(checked)) is not None:
                     yield shown
         turn.check_whole()
     except KefuError as error:
         failure = error
-    if grounding and (held := grounding.held_back()) and (shown := turn.show(held)):
+    if grounding and (held := await grounding.held_back()) and (shown := await turn.show(held)):
         yield shown
-    if rest := turn.show_rest():
+    if rest := await turn.show_rest():
         yield rest
     if failure:
         raise failure

@@ -28,6 +28,11 @@ from kefu.relay.relay import Relay
 class Sources(Protocol):
     """Passages of the site's pages that a request contains besides the conversation."""
 
+    @property
+    def answered(self) -> bool:
+        """False when the model said that the passages do not answer the question."""
+        ...
+
     def fit(self, tokens: int) -> None:
         """Leave out passages that do not fit behind a prompt of so many tokens."""
         ...

@@ -39,11 +39,11 @@ class Turn(Protocol):
         """Load the history and build the question (P7 to P9). Raises UpstreamUnavailable."""
         ...
 
-    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
         """The chunks to send after filtering; None when not even a ping may be sent yet."""
         ...
 
-    def show_rest(self) -> list[Chunk]:
+    async def show_rest(self) -> list[Chunk]:
         """At the end of an answer: the chunks to send for text that filters still hold back."""
         ...
 

@@ -124,21 +124,21 @@ class Grounding:
         given, cited = len(self.found), len(self.used)
         return {"passages": given, "cited": cited, "answered": self.answered}
 
-    def checked(self, chunks: list[Chunk]) -> list[Chunk] | None:
+    async def checked(self, chunks: list[Chunk]) -> list[Chunk] | None:
         """The chunks to send, with checked references; None while all text is held back.
 
         An empty list stays one.
         """
-        shown = [one for chunk in chunks for one in self._fed(self._output, chunk)]
+        shown = [one for chunk in chunks for one in await self._fed(self._output, chunk)]
         return shown if shown or not chunks else None
 
-    def held_back(self) -> list[Chunk]:
+    async def held_back(self) -> list[Chunk]:
         """At the end of an answer: the chunks to send for text that is still held back."""
-        return self._output.close()
+        return await self._output.close()
 
-    def _fed(self, output: OutputFilter, chunk: Chunk) -> list[Chunk]:
+    async def _fed(self, output: OutputFilter, chunk: Chunk) -> list[Chunk]:
         """The chunks for one of the model. An answer that is only `[0]` ends with a sentence."""
-        shown = output.feed(chunk)
+        shown = await output.feed(chunk)
         if not _is_last(chunk):
             return shown
         if not self.answered and not output.text.strip():

@@ -36,10 +36,10 @@ class Stateless:
     async def question(self) -> Question:
         return self._question
 
-    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
         return chunks
 
-    def show_rest(self) -> list[Chunk]:
+    async def show_rest(self) -> list[Chunk]:
         return []
 
     def check_whole(self) -> None:

@@ -24,6 +24,7 @@ class ContactRequest(NamedTuple):
     id: str
     """The client's id of the request, by which a retry is recognized."""
     session_id: str
+    """Empty without a stored chat."""
     name: str
     email: str
     message: str

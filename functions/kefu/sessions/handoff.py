@@ -11,13 +11,14 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kefu.auth.signing import key_for, sign
 from kefu.errors import InvalidRequest
 from kefu.relay.completion_stream import Clock
 from kefu.sessions.contacts import ContactRequest, FilledForm
+from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Session, SessionId, Sessions, StoredMessage
 from kefu.sessions.people import Attendance
 from kefu.sessions.service import in_time
@@ -63,6 +64,7 @@ class HandOff:
         secret: str,
         redact: Callable[[str], str],
         log: Callable[[str], None],
+        hooks: Hooks | None = None,
     ) -> None:
         """`secret` signs deliveries if the store has no secret yet. Without a `webhook`, requests
         are only listed in the panel. `log` receives messages without data of visitors.
@@ -75,18 +77,19 @@ class HandOff:
         self._secret = secret
         self._redact = redact
         self._log = log
+        self._hooks = hooks or Hooks((), log)
 
-    async def submit(self, session: Session, filled: FilledForm) -> None:
-        """Store a request. Its chat waits for a person.
+    async def submit(self, session: Session | None, filled: FilledForm) -> None:
+        """Store a request, with the stored chat that it belongs to, if there is one.
 
-        Raises InvalidRequest, UpstreamUnavailable.
+        That chat waits for a person then. Raises InvalidRequest, UpstreamUnavailable.
         """
         self._check(filled)
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}
         request = ContactRequest(
             id=filled.id,
-            session_id=session.id,
+            session_id=session.id if session else "",
             name=texts.get("name", ""),
             email=texts.get("email", ""),
             message=texts.get("message", ""),
@@ -94,8 +97,13 @@ class HandOff:
             due_at=now,
         )
         await in_time(self._store.add_contact(request))
-        # A chat that a person has stays theirs.
-        await in_time(self._store.attend(session.id, Attendance("waiting", "", now)))
+        if session:  # a chat that a person has stays theirs
+            await in_time(self._store.attend(session.id, Attendance("waiting", "", now)))
+
+        async def load() -> ContactRequest:
+            return request
+
+        await self._hooks.tell("contact", load)
 
     def _check(self, filled: FilledForm) -> None:
         for name in self.form.fields:
@@ -105,6 +113,10 @@ class HandOff:
             raise InvalidRequest("email: must be an e-mail address.", param="email")
         if self.form.consent and not filled.consent:
             raise InvalidRequest("consent: must be true.", param="consent")
+
+    async def newest(self, limit: int) -> Sequence[ContactRequest]:
+        """The newest requests, for the panel. Raises StoreUnavailable."""
+        return await self._store.contacts(limit)
 
     async def deliver_due(self) -> None:
         """Deliver the requests that are due. Raises StoreUnavailable."""
@@ -138,14 +150,15 @@ class HandOff:
             await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
 
     async def _body(self, request: ContactRequest) -> bytes:
-        messages = await self._store.messages(
-            SessionId(request.session_id), limit=TRANSCRIPT, now=self._clock.now()
-        )
+        messages: Sequence[StoredMessage] = ()
+        if request.session_id:
+            session, now = SessionId(request.session_id), self._clock.now()
+            messages = await self._store.messages(session, limit=TRANSCRIPT, now=now)
         content = {
             "type": "contact_request",
             "id": request.id,
             "created_at": request.created_at,
-            "session_id": request.session_id,
+            "session_id": request.session_id or None,
             **{name: getattr(request, name) for name in self.form.fields},
             "transcript": [_line(message) for message in messages],
         }

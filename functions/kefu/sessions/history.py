@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from kefu.messages import Message
-from kefu.sessions.model import SessionStore, StoredMessage
+from kefu.sessions.hooks.hook import EndedTurn
+from kefu.sessions.model import Session, SessionStore, StoredMessage
 
 Exchange = Sequence[StoredMessage]
 """Messages of the visitor, and the answers to them that come before the visitor's next message."""
@@ -18,6 +19,9 @@ Exchange = Sequence[StoredMessage]
 PAGES = 3
 """Maximum number of reads for one history. Failed turns in a page can make another read necessary.
 """
+
+RATED_PAGE = 100
+"""Messages of one read for an answer that was rated."""
 
 
 async def latest_exchanges(
@@ -37,6 +41,28 @@ async def latest_exchanges(
             break
         before = page[0].id
     return known[-limit:]
+
+
+async def rated_turn(
+    store: SessionStore, session: Session, client_message_id: str, now: float
+) -> EndedTurn:
+    """The turn of the message with this id, for hooks. Raises StoreUnavailable.
+
+    Raises LookupError if it is not among the newest messages.
+    """
+    found = list[StoredMessage]()
+    before: int | None = None
+    while page := await store.messages(session.id, before=before, limit=RATED_PAGE, now=now):
+        found[:0] = page
+        questions = {m.id: m for m in found if m.client_message_id == client_message_id}
+        for answer in found:
+            if question := questions.get(answer.reply_to or 0):
+                texts = question.content, answer.content, answer.status
+                return EndedTurn(session, question.id, *texts, now, rating=answer.rating)
+        before = page[0].id
+        if len(found) >= PAGES * RATED_PAGE:
+            break
+    raise LookupError("the rated answer")
 
 
 def from_stable_start(turns: list[Exchange], limit: int, trim_step: float) -> list[Exchange]:

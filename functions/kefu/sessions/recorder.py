@@ -57,9 +57,10 @@ class TurnRecorder:
         asked_at: float,
         received_at: float,
         filters: Callable[[str], Sequence[Filter]],
+        after: Callable[[TurnOutcome, bool | None], asyncio.Task[None] | None],
     ) -> None:
         """The time of the visitor's request is `asked_at` as Unix time, `received_at` as monotonic
-        time.
+        time. `after` starts the hooks that follow the outcome.
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
@@ -72,6 +73,8 @@ class TurnRecorder:
         self._received_at = received_at
         self._held: list[Chunk] = []
         self._output = OutputFilter(filters)
+        self._begin_after = after
+        self._after: list[asyncio.Task[None]] = []
         self._saving: list[asyncio.Task[None]] = []
         self._auxiliary_calls: list[asyncio.Task[None]] = []
         self._trim_states: list[asyncio.Task[None]] = []
@@ -96,21 +99,22 @@ class TurnRecorder:
                 return
             pause = RENEW_AFTER
 
-    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
         """The chunks to send after filtering; an empty list for a ping.
 
         None in the first `HEADERS_WAIT` seconds while the model has sent no text.
         """
-        self._held += [shown for chunk in chunks for shown in self._output.feed(chunk)]
+        for chunk in chunks:
+            self._held += await self._output.feed(chunk)
         silent = chunks and not self._output.has_text
         if silent and self._persistence.clock.monotonic() < self._received_at + HEADERS_WAIT:
             return None
         shown, self._held = self._held, []
         return shown
 
-    def show_rest(self) -> list[Chunk]:
+    async def show_rest(self) -> list[Chunk]:
         """At the end of an answer: the chunks to send for text that filters still hold back."""
-        return self._output.close()
+        return await self._output.close()
 
     def check_whole(self) -> None:
         """Raises UpstreamUnavailable when the filtered answer has no text."""
@@ -123,14 +127,18 @@ class TurnRecorder:
         `error` is the reason for an incomplete answer: a KefuError, one of `LEFT`, or a bug.
         """
         if not self._saving:
-            self._output.close()
-            text = self._cleaned(self._output.text)
-            self._save(self._ended(dialogue, text, error), dialogue, error)
+            try:
+                await self._output.close()
+            finally:
+                text = self._cleaned(self._output.text)
+                self._save(self._ended(dialogue, text, error), dialogue, error)
         await self._persistence.writer.wait(self._writes)
 
     async def written(self, seconds: float) -> None:
-        """Wait up to `seconds` for the writes, because Lambda freezes the process afterwards."""
-        await self._persistence.writer.wait(self._writes, seconds)
+        """Wait up to `seconds` for the writes and hooks, because Lambda freezes the process
+        afterwards.
+        """
+        await self._persistence.writer.wait([*self._writes, *self._after], seconds)
 
     @property
     def _writes(self) -> list[asyncio.Task[None]]:
@@ -173,6 +181,9 @@ class TurnRecorder:
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
         self._saving.append(begin(f"the end of {description}", finish))
+        answered = dialogue.sources.answered if dialogue and dialogue.sources else None
+        if after := self._begin_after(ended, answered):
+            self._after.append(after)
         known = (*self.known, *_answers(message, ended, now))
         for call in self._calls(dialogue, error) if dialogue else ():
             record = partial(store.record, call, known)

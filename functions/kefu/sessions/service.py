@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
 from kefu.chat.presets import Configs
 from kefu.chat.summaries import OnCall
-from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
+from kefu.errors import SessionNotFound, StoreFailed, StoreUnavailable, UpstreamUnavailable
 from kefu.messages import Message
 from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.hooks.hook import Hook
+from kefu.sessions.history import rated_turn
+from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Rating, Session, SessionId, Sessions, SessionStore, StoredMessage
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
@@ -55,27 +58,44 @@ class SessionDeps(NamedTuple):
 
     persistence: PersistenceDeps
     configs: Configs
-    hooks: Sequence[Hook]
+    hooks: Hooks
     summarize: SummarizeForTurn
-    on_fault: Callable[[str], None]
-    """Receives a description when a hook raises an exception."""
     max_turns: int = 10
     """Maximum number of turns in the history."""
     capacity: Capacity = UNLIMITED
     """Space left in the store."""
+    answers_unsaved: bool = False
+    """Whether a message that cannot be saved may be asked again as `messages`."""
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Store operations before the request to the model.
+
+        A failing store then raises ChatUnsaved, or StoreFailed with `answers_unsaved`.
+        """
+        try:
+            yield
+        except ChatUnsaved as error:
+            if not self.answers_unsaved:
+                raise
+            raise StoreFailed(str(error), retry_after=error.retry_after) from error
+
+
+class ChatUnsaved(UpstreamUnavailable):
+    """The store failed before the request to the model."""
 
 
 async def in_time(work: Awaitable[T], until: float | None = None) -> T:
     """The result of a store operation that must succeed before the request to the model.
 
-    Raises UpstreamUnavailable when the store fails, or at `until`, a time of the event loop.
+    Raises ChatUnsaved when the store fails, or at `until`, a time of the event loop.
     """
     try:
         async with asyncio.timeout_at(until):
             return await work
     except (StoreUnavailable, TimeoutError) as error:
         message = "The chat cannot be saved right now. Please try again."
-        raise UpstreamUnavailable(message, retry_after=5) from error
+        raise ChatUnsaved(message, retry_after=5) from error
 
 
 class Signer:
@@ -151,6 +171,9 @@ class SessionService:
         rated = self.store.rate(session.id, client_message_id, rating)
         if not await in_time(rated):
             raise SessionNotFound("There is no such answer in this chat.")
+        now = self.deps.persistence.clock.now()
+        load = partial(rated_turn, self.store, session, client_message_id, now)
+        await self.deps.hooks.tell("rated", load)
 
     async def page(
         self, session: Session, before: int | None, limit: int
@@ -176,6 +199,7 @@ class SessionService:
     async def aclose(self) -> None:
         """Wait for a short time for unfinished writes, then cancel them."""
         await self.deps.capacity.aclose()
+        await self.deps.hooks.aclose()
         await self.deps.persistence.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:

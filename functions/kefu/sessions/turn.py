@@ -14,16 +14,18 @@ from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
 from kefu.chat.presets import Config
 from kefu.chat.stop import Stop
 from kefu.chat.summaries import SummaryCall
-from kefu.errors import ClientGone, InvalidRequest, SessionBusy, SessionNotFound
+from kefu.errors import ClientGone, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
 from kefu.relay.chunks import Chunk
 from kefu.sessions.chat_memory import ChatMemory
 from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
-from kefu.sessions.hooks.hook import Filter, Hook, HookContext, Reply
+from kefu.sessions.hooks.hook import Visit
+from kefu.sessions.hooks.steps import BEFORE_MODEL
 from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT
-from kefu.sessions.model import NewMessage, Session, StoredMessage
+from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.recorder import TurnRecorder
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
+from kefu.sessions.turn_hooks import begin_after, preprocessed
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -58,8 +60,9 @@ class KeptConversation:
     async def open(self) -> OpenChat:
         until = asyncio.get_running_loop().time() + STORE_PATIENCE
         service, incoming = self._service, self._incoming
-        session, is_new = await in_time(service.find(incoming), until)
-        access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
+        with service.deps.saving():
+            session, is_new = await in_time(service.find(incoming), until)
+            access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
         timing = Timing(self._received_at, until)
         return OpenChat(service.deps, incoming, session, access, is_new, timing)
 
@@ -77,61 +80,56 @@ class OpenChat(NamedTuple):
     async def save_question(self) -> KeptTurn | KnownAnswer:
         deps, incoming = self.deps, self.incoming
         asked_at = self.chat.created_at if self.is_new else deps.persistence.clock.now()
-        context = HookContext(self.chat, asked_at, incoming.profile)
-        text, reply = _preprocessed(deps, incoming.text, context)
+        visit = Visit(self.chat, asked_at, incoming.profile, incoming.owner)
+        text, reply = await preprocessed(deps, incoming.text, visit)
         deps.capacity.admit(new=self.is_new)
         chat = self.chat
         if self.is_new:
             title = " ".join(text.split())[:TITLE_LENGTH]
             chat = chat._replace(title=title, user=incoming.owner)
-            context = context._replace(session=chat)
+            visit = visit._replace(session=chat)
         message = NewMessage(text, incoming.client_message_id)
         try:
             begin = deps.persistence.store.begin(chat, message, asked_at)
-            result = await in_time(begin, self.timing.store_until)
+            with deps.saving():
+                result = await in_time(begin, self.timing.store_until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
+        if result.message.content != text and deps.hooks.repeats_messages:
+            await self._release(result)
+            said = "Another message was sent with this client_message_id."
+            raise MessageChanged(said, param="client_message_id")
         if result.busy_for > 0:
             wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
             raise SessionBusy("This message is being answered.", retry_after=wait)
         if result.message.status == "ok":  # answered before, or stored before for a person
             text = result.answer.content if result.answer else ""
             return KnownAnswer(text, deps.persistence.clock.now())
-        filters = partial(_filters, deps.hooks, context)
-        received_at = self.timing.received_at
-        recorder = TurnRecorder(deps.persistence, result, asked_at, received_at, filters)
+        recorder = TurnRecorder(
+            deps.persistence,
+            result,
+            asked_at,
+            self.timing.received_at,
+            partial(deps.hooks.filters, visit),
+            partial(begin_after, deps, visit, result.message),
+        )
         if chat.attendance.state == "person":
             reply = ""
         if reply is not None:
             await recorder.end_with(reply)
             return KnownAnswer(reply, deps.persistence.clock.now())
         config = deps.configs.of_session(chat.config_id)
-        return KeptTurn(deps, incoming, config, context, recorder, self.timing)
+        return KeptTurn(deps, incoming, config, visit, recorder, self.timing)
 
-
-def _preprocessed(deps: SessionDeps, text: str, context: HookContext) -> tuple[str, str | None]:
-    """The text to save (P5), and the reply of a hook, or None.
-
-    Raises InvalidRequest for an empty text.
-    """
-    process, reply = deps.persistence.processor.preprocess_user_message, None
-    text = process(text)
-    for hook in deps.hooks if text else ():
-        changed = hook.user_message(text, context)
-        if isinstance(changed, Reply):
-            reply = str(changed)
-            break
-        text = process(changed)
-    # The model gets the saved text, so secrets are replaced in both.
-    text = deps.persistence.recording.redact(text)
-    if not text:
-        raise InvalidRequest("message: must not be empty.", param="message")
-    return text, reply
-
-
-def _filters(hooks: Sequence[Hook], context: HookContext, _field: str) -> list[Filter]:
-    made = (hook.answer(context) for hook in hooks)
-    return [one for one in made if one is not None]
+    async def _release(self, begun: BeginResult) -> None:
+        """End a turn that this request has begun, but shall not answer."""
+        if begun.answer is None and begun.busy_for <= 0:
+            store, message = self.deps.persistence.store, begun.message
+            ended, now = TurnOutcome("failed"), self.deps.persistence.clock.now()
+            await in_time(
+                store.finish(message.session_id, message.id, ended, now, begun.again),
+                self.timing.store_until,
+            )
 
 
 class KeptTurn:
@@ -144,14 +142,14 @@ class KeptTurn:
         deps: SessionDeps,
         incoming: IncomingMessage,
         config: Config,
-        context: HookContext,
+        visit: Visit,
         recorder: TurnRecorder,
         timing: Timing,
     ) -> None:
         self._deps = deps
         self._incoming = incoming
         self._config = config
-        self._context = context
+        self._visit = visit
         self._recorder = recorder
         self._timing = timing
         self._loaded: Sequence[Message] = ()
@@ -178,11 +176,11 @@ class KeptTurn:
                 self._recorder.meta["knowledge"] = report.dialogue.sources.facts()
             await self._recorder.end(report.dialogue, error)
 
-    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        return self._recorder.show(chunks)
+    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+        return await self._recorder.show(chunks)
 
-    def show_rest(self) -> list[Chunk]:
-        return self._recorder.show_rest()
+    async def show_rest(self) -> list[Chunk]:
+        return await self._recorder.show_rest()
 
     def check_whole(self) -> None:
         self._recorder.check_whole()
@@ -199,13 +197,12 @@ class KeptTurn:
         Raises UpstreamUnavailable when the history cannot be read in time.
         """
         config, incoming, message = self._config, self._incoming, self._recorder.message
-        history = await self._history(message)
-        system = [config.policy.system_prompt or DEFAULT_SYSTEM_PROMPT]
-        system += [hook.system(self._context) for hook in self._deps.hooks]
+        history, context = await self._history(message)
+        system = [config.policy.system_prompt or DEFAULT_SYSTEM_PROMPT, *context]
         built = self._deps.persistence.processor.build_messages_for_llm(
             message.content,
             [{"role": one.role, "content": one.content} for one in history],
-            "\n\n".join(filter(None, system)),
+            "\n\n".join(system),
             max_history=len(history),
         )
         roles: Sequence[Role] = ("system", *(one.role for one in history), "user")
@@ -222,17 +219,19 @@ class KeptTurn:
 
     def _memory(self, history: Sequence[Message]) -> ChatMemory:
         """The memory for the prompt of system prompt, history and message."""
-        recorder, session = self._recorder, self._context.session
+        recorder, session = self._recorder, self._visit.session
         ids = [None, *(self._ids.get(id(message)) for message in history), recorder.message.id]
         return ChatMemory(session.id, session.trim_state, ids, recorder.save_trim_state)
 
-    async def _history(self, message: StoredMessage) -> Sequence[Message]:
+    async def _history(self, message: StoredMessage) -> tuple[Sequence[Message], Sequence[str]]:
+        """The history, and the texts that hooks add to the system prompt."""
         recorder = self._recorder
         found = latest_exchanges(
-            self._deps.persistence.store, message, self._deps.max_turns, self._context.now
+            self._deps.persistence.store, message, self._deps.max_turns, self._visit.now
         )
         step = self._config.policy.trim.budget.trim_step
-        read = await in_time(found, self._timing.store_until)
+        with self._deps.saving():
+            read = await in_time(found, self._timing.store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
         stored = [message for exchange in read for message in exchange]
         recorder.known = (*stored, message)
@@ -246,13 +245,12 @@ class KeptTurn:
         # By object: a hook may leave out some messages, and put others in their place.
         self._loaded = tuple(history)
         self._ids = {id(one): last for one, last in told}
-        context = self._context._replace(
-            summarize=partial(self._deps.summarize, on_call=recorder.auxiliary_call)
+        summarize = partial(self._deps.summarize, on_call=recorder.auxiliary_call)
+        visit = self._visit._replace(history=history)
+        hooks, until = self._deps.hooks, asyncio.get_running_loop().time() + BEFORE_MODEL
+        history, context = await asyncio.gather(
+            hooks.history(visit._replace(summarize=summarize), until),
+            hooks.context(message.content, visit, until),
         )
-        for hook in self._deps.hooks:
-            try:
-                history = await hook.history(history, context)
-            except Exception as error:  # noqa: BLE001 - a site's hook must not end the chat
-                self._deps.on_fault(f"{type(hook).__name__}: {type(error).__name__}")
         recorder.meta["history"] = {"read": len(stored), "told": len(history)}
-        return history
+        return history, context

@@ -99,12 +99,7 @@ class Settings(
         return self
 
     @model_validator(mode="after")
-    def _contact_form_has_chats(self) -> Self:
-        if self.contact_form and not self.keeps_chats:
-            raise ValueError(
-                "[contact] form (KEFU_CONTACT_FORM) needs stored chats: set enabled = true in "
-                "[sessions] (KEFU_SESSIONS=true)"
-            )
+    def _webhook_has_a_form(self) -> Self:
         if self.contact_webhook and not self.contact_form:
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
         return self

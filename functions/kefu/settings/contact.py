@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
 from kefu.settings.fields import Names, Section, Url, setting
 
+_LINK = re.compile(r"https://[^\s/]\S*|(mailto|tel):\S+")
 _FIELDS = ("name", "email", "message")
 
 
@@ -15,6 +17,12 @@ def _known(names: tuple[str, ...]) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in _FIELDS]:
         raise ValueError(f"{unknown[0]} is not a field; there are {', '.join(_FIELDS)}")
     return tuple(name for name in _FIELDS if name in names)
+
+
+def _link(link: str) -> str:
+    if link and not _LINK.fullmatch(link):
+        raise ValueError("must begin with https:, mailto: or tel:")
+    return link
 
 
 class ContactSettings(Section):
@@ -27,6 +35,14 @@ class ContactSettings(Section):
         "Fields of the form with which a visitor asks for a person, of `name`, `email` and "
         "`message`; all are required: docs/contact.md. Unset: there is no form.",
         examples=[["email", "message"]],
+    )
+    contact_link: Annotated[str, AfterValidator(_link)] = setting(
+        "",
+        "contact.link",
+        "KEFU_CONTACT_LINK",
+        "Where visitors reach a person, in place of a form: `https:`, `mailto:` or `tel:`. Unset: "
+        "there is no link.",
+        examples=["mailto:help@example.com"],
     )
     contact_consent: str = setting(
         "",

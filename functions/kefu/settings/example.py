@@ -27,7 +27,7 @@ TAIL = """
 #max_output_tokens = 300
 #system_prompt = "Answer in one sentence."
 
-# Hooks change stored chats, in the order of their tables: docs/sessions.md.
+# Hooks change stored chats, in the order of their tables: docs/hooks.md.
 #[hooks.commands]
 #[hooks.word_filter]
 #words = ["damn"]

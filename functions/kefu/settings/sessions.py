@@ -41,6 +41,14 @@ class SessionSettings(Section):
         gt=0,
         le=3650,
     )
+    without_store: Literal["refuse", "answer"] = setting(
+        "refuse",
+        "sessions.without_store",
+        "KEFU_SESSIONS_WITHOUT_STORE",
+        "A message that cannot be stored because the store fails: `refuse` it, or `answer` it "
+        "without storing the chat.",
+        rare=True,
+    )
     capture: Literal["off", "errors", "all"] = setting(
         "errors",
         "sessions.capture",

@@ -23,6 +23,7 @@ from kefu.errors import (
     RateLimited,
     SessionBusy,
     SessionNotFound,
+    StoreFailed,
     StoreFull,
     Unauthorized,
     UpstreamUnavailable,
@@ -42,6 +43,7 @@ _ERRORS: dict[int | str, type[KefuError]] = {
     429: RateLimited,
     504: GatewayTimeout,
     "session_not_found": SessionNotFound,
+    "store_failed": StoreFailed,
     "store_full": StoreFull,
     "verification_required": VerificationRequired,
 }

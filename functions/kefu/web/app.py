@@ -116,8 +116,13 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         behind_cdn=options.behind_cdn,
     )
     kept: KeptChats | None = None
-    if parts.turns is not None:
+    seconds = options.body.seconds
+    if parts.contact or options.contact_link or parts.turns:
         from kefu.web.routes.contact import contact_routes
+
+        yield contact_routes(parts.contact, options.contact_link, runtime, gateway, seconds)
+    if parts.turns is not None:
+        from kefu.web.routes.contact import session_contact_routes
         from kefu.web.routes.person import person_routes
         from kefu.web.routes.sessions import session_routes
         from kefu.web.session_chat import KeptChats
@@ -125,7 +130,7 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
         yield session_routes(kept)
         yield person_routes(kept)
-        yield contact_routes(kept, parts.contact, options.body)
+        yield session_contact_routes(kept, parts.contact, options.contact_link, seconds)
     yield chat_routes(runtime, questions, gateway, options, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes

@@ -124,6 +124,11 @@ class RequestLog:
             self._log.makeRecord(self._log.name, logging.INFO, "", 0, text, (), None, extra=fields)
         )
 
+    def hook_failed(self, what: str) -> None:
+        """Log that a hook failed and that the chat went on without it."""
+        metrics = self._metrics_of({"hooks_failed": 1})
+        self._write(logging.WARNING, f"a hook failed: {what}", metrics)
+
     def degraded(self, what: str) -> None:
         """Log that the store failed and that Kefu continues without it."""
         metrics = self._metrics_of({"store_degraded": 1})

@@ -34,6 +34,7 @@ _BODIES: dict[tuple[str, str], type[BaseModel]] = {
     ("/api/chat", "post"): ChatRequest,
     ("/api/chat/cancel", "post"): CancelRequest,
     ("/api/chat/feedback", "post"): FeedbackRequest,
+    ("/api/contact", "post"): ContactBody,
     ("/api/sessions/{session_id}/contact", "post"): ContactBody,
     ("/v1/chat/completions", "post"): CompletionRequest,
 }

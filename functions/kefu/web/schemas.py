@@ -211,10 +211,15 @@ class ShownMessages(TypedDict):
     """The `before` parameter for the previous page. None: there are no older messages."""
 
 
+FormField = Literal["name", "email", "message"]
+
+
 class ShownForm(TypedDict):
-    fields: list[Literal["name", "email", "message"]]
+    fields: list[FormField]
     """Empty on a server without a contact form."""
     consent: str
+    link: str
+    """Where visitors reach a person in place of the form; empty if there is no link."""
     """The text that the visitor must accept; empty: none."""
 
 

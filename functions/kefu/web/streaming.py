@@ -188,15 +188,19 @@ class ChatResponse(Response):
         return headers
 
     def _sources(self, event: SourcesFound | SourcesUsed) -> bytes:
-        """The event for clients that asked for sources. It has no choices, as one with usage."""
+        """The event for clients that asked for sources. It has no choices, as one with usage.
+
+        Clients that get the sources as text learn only that a question was not answered.
+        """
+        if self._caller.sources == "text" and isinstance(event, SourcesUsed) and not event.answered:
+            return _event({"answered": False})
         if self._caller.sources is not True:
             return b""
         if isinstance(event, SourcesFound):
             body: dict[str, object] = {"sources": [one._asdict() for one in event.sources]}
         else:
             body = {"used": list(event.numbers), "answered": event.answered}
-        text = chunk_of({"object": "kefu.sources", "choices": [], **body}).text
-        return f"data: {text}\n\n".encode()
+        return _event(body)
 
     def _encoded(self, chunks: list[Chunk]) -> bytes:
         """Encode the chunks of one upstream read as server-sent events, for a single write."""
@@ -226,3 +230,8 @@ class ChatResponse(Response):
             raise
         assert completion, "a stored answer is never collected"
         return JsonResponse(collected.response(completion))
+
+
+def _event(sources: dict[str, object]) -> bytes:
+    text = chunk_of({"object": "kefu.sources", "choices": [], **sources}).text
+    return f"data: {text}\n\n".encode()

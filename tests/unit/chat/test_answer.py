@@ -128,9 +128,9 @@ class Witnessed(Stateless):
         self.steps.append("load history")
         return await super().question()
 
-    def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
+    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
         self.steps.append("show")
-        return super().show(chunks)
+        return await super().show(chunks)
 
 
 async def test_the_steps_of_an_answer_are_taken_in_their_order() -> None:

@@ -126,32 +126,32 @@ class HoldTwo(Filter):
 USAGE = chunk_of({"id": "x", "choices": [], "usage": {}})
 
 
-def test_p26_without_filters_chunks_pass_as_they_came() -> None:
+async def test_p26_without_filters_chunks_pass_as_they_came() -> None:
     visible = OutputFilter(lambda _: [])
     given_chunks = [chunk({"role": "assistant", "content": ""}), chunk({"content": "hi"}), USAGE]
-    assert [one for given in given_chunks for one in visible.feed(given)] == given_chunks
-    assert (visible.text, visible.chunks, visible.close()) == ("hi", 3, [])
+    assert [one for given in given_chunks for one in await visible.feed(given)] == given_chunks
+    assert (visible.text, visible.chunks, await visible.close()) == ("hi", 3, [])
 
 
 @given(st.lists(st.text(max_size=4), max_size=6), st.integers(1, 3))
-def test_p26_filters_lose_no_text_and_release_held_text_at_the_end(
+async def test_p26_filters_lose_no_text_and_release_held_text_at_the_end(
     pieces: list[str], filters: int
 ) -> None:
     """P12: the record has the unfiltered answer."""
     visible = OutputFilter(lambda _: [HoldTwo() for _ in range(filters)])
-    out = [one for piece in pieces for one in visible.feed(chunk({"content": piece}))]
-    out += visible.feed(chunk({}, finish="stop"))
+    out = [one for piece in pieces for one in await visible.feed(chunk({"content": piece}))]
+    out += await visible.feed(chunk({}, finish="stop"))
     assert text_of(out) == "".join(pieces).upper()
     assert visible.text == text_of(out)
     assert visible.unfiltered.content == "".join(pieces)
     assert json.loads(out[-1].text)["choices"][0]["finish_reason"] == "stop"
-    assert visible.close() == []
+    assert await visible.close() == []
 
 
-def test_p26_a_cut_answer_includes_the_text_that_filters_held() -> None:
+async def test_p26_a_cut_answer_includes_the_text_that_filters_held() -> None:
     visible = OutputFilter(lambda _: [HoldTwo()])
-    out = visible.feed(chunk({"content": "hello", "reasoning_content": "why"}))
-    rest = visible.close()
+    out = await visible.feed(chunk({"content": "hello", "reasoning_content": "why"}))
+    rest = await visible.close()
     assert text_of(out + rest) == "HELLO"
     assert text_of(out + rest, "reasoning_content") == "WHY"
 

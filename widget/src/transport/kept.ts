@@ -31,7 +31,7 @@ export class KeptTransport implements Transport, KeptChat {
   readonly #around: Dependencies;
   readonly #stateless: Transport;
   #session: Session | undefined;
-  /** The service has no space to store this chat: its next questions are sent as `messages`. */
+  /** The service cannot store this chat now: its next questions are sent as `messages`. */
   #isFull = false;
 
   constructor(around: Dependencies) {
@@ -66,7 +66,8 @@ export class KeptTransport implements Transport, KeptChat {
       this.#lose();
       return this.send([turn], signal);
     }
-    if (status === 503 && (await errorOf(response.clone(), "code")) === "store_full") {
+    // `store_full` or `store_failed`
+    if (status === 503 && /^store_/.test(`${await errorOf(response.clone(), "code")}`)) {
       this.#isFull = true;
       return this.#stateless.send(turns, signal);
     }

@@ -9,6 +9,8 @@ import type { Code } from "../turn.ts";
 export type Arrival =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "finish"; readonly reason: string }
+  /** The pages of the site do not answer the question. */
+  | { readonly kind: "unanswered" }
   | { readonly kind: "done" }
   | { readonly kind: "error"; readonly code: Code };
 
@@ -70,6 +72,7 @@ function arrivalsOf(data: string): Arrival[] {
   const text = own(own(choice, "delta"), "content");
   const reason = own(choice, "finish_reason");
   const arrivals: Arrival[] = [];
+  if (own(event, "answered") === false) arrivals.push({ kind: "unanswered" });
   if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;

@@ -4,29 +4,36 @@ import type { ContactTexts } from "../contact-texts.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
 import { own } from "../own.ts";
 import type { Texts } from "../texts.ts";
+import { LONGEST_WAIT_MS } from "../transport/contact.ts";
 import { uuid } from "../uuid.ts";
-import { button, element } from "./dom.ts";
+import { element } from "./dom.ts";
 import type { MenuActs } from "./menu.ts";
-
-/** On AWS the service tries to deliver the request before it answers. */
-const LONGEST_WAIT_MS = 15_000;
 
 type Request = MenuActs["request"];
 type Words = Texts & Pick<ExtraTexts, "failed"> & ContactTexts;
 
-/** Shows the form at the end of `log`; the one that is there is focused again. */
+/**
+ * Shows the form at the end of `log`; the one that is there is focused again. `hasChat`: whether the
+ * conversation goes with the request.
+ */
 export async function showForm(
   log: Element,
   texts: Words,
   speak: (text: string) => void,
   request: Request,
   message: string,
+  hasChat: boolean,
   sent: () => void,
 ): Promise<void> {
   const open = log.querySelector<HTMLFormElement>("form");
   if (open) return focus(open);
   const response = await request("/contact");
   const form = response?.ok ? await response.json().catch(() => undefined) : undefined;
+  const link = linkOf(form);
+  if (link) {
+    element("a", { href: link, target: "_blank", rel: "noopener" }).click();
+    return;
+  }
   const fields = own(form, "fields");
   if (!Array.isArray(fields) || fields.length === 0) {
     speak(texts.failed);
@@ -39,7 +46,7 @@ export async function showForm(
   // The visitor may have pressed the button twice.
   for (const gone of log.querySelectorAll("form, .contact-failed, .handoff")) gone.remove();
   const consent = `${own(form, "consent") ?? ""}`;
-  const node = contactForm(texts, speak, request, fields, consent, message, sent);
+  const node = contactForm(texts, speak, request, fields, consent, message, hasChat, sent);
   log.append(node);
   focus(node);
 }
@@ -56,6 +63,7 @@ function contactForm(
   fields: readonly unknown[],
   consent: string,
   message: string,
+  hasChat: boolean,
   done: () => void,
 ): HTMLFormElement {
   const id = uuid();
@@ -102,7 +110,7 @@ function contactForm(
       },
     },
     element("h3", {}, texts.weWrite),
-    element("p", { className: "quiet" }, texts.goesWith),
+    ...(hasChat ? [element("p", { className: "quiet" }, texts.goesWith)] : []),
     ...labels,
     ...(consent ? [agreement] : []),
     trouble,
@@ -130,7 +138,8 @@ function labelOf(texts: Words, name: unknown, message: string): HTMLElement[] {
   return [];
 }
 
-/** The button that opens the form, below an answer. */
-export function personButton(texts: ContactTexts, act: () => void): HTMLElement {
-  return element("p", { className: "handoff" }, button({ className: "person" }, act, texts.person));
+/** The link to a person that the service names, if it is one that may be followed. */
+export function linkOf(form: unknown): string | undefined {
+  const link = own(form, "link");
+  return typeof link === "string" && /^(https|mailto|tel):/.test(link) ? link : undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, inSession } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish, inSession } from "../scripted-service.ts";
 import { eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -97,3 +97,69 @@ for (const [what, spoil] of [
     expect(await page.title()).toBe("A shop");
   });
 }
+
+test("a link of the service takes the place of the form (H1)", async () => {
+  keeping("one");
+  it.service.contact = { fields: [], consent: "", link: "mailto:help@example.com" };
+  const { page, send, errors } = await it.visit({ "data-contact": "" });
+  await send(ASKS);
+  await offers(page).waitFor();
+  const links = page.locator('kefu-chat a[href="mailto:help@example.com"]');
+  await eventually(() => links.allInnerTexts(), ["Talk to a person", "Talk to a person"]);
+  expect(errors).toEqual([]);
+});
+
+for (const link of ["javascript:alert(1)", "http://example.com", "data:text/html,x", 5]) {
+  test(`the address ${link} is no link (H1, T28)`, async () => {
+    keeping("one");
+    it.service.contact = { fields: ["message"], consent: "", link };
+    const { page, send } = await it.visit({ "data-contact": "" });
+    await send(ASKS);
+    await offers(page).waitFor();
+    expect(await offers(page).evaluate((node) => node.localName)).toBe("button");
+  });
+}
+
+test("a service without a form and a link offers nothing (H1)", async () => {
+  keeping("one");
+  it.service.contact = { fields: [], consent: "", link: "" };
+  const { page, send, idle } = await it.visit({ "data-contact": "" });
+  const described = page.waitForResponse(/\/api\/contact$/);
+  await send(ASKS);
+  await idle();
+  await (await described).finished();
+  await eventually(() => menu(page).allInnerTexts(), ["Download chat", "Delete chat"]);
+  expect(await offers(page).count()).toBe(0);
+});
+
+test("where chats are not stored the form is sent alone (H2)", async () => {
+  it.service.script(answer(["one"]));
+  const { page, send, errors } = await it.visit({ "data-contact": "" });
+  await send(ASKS);
+  await offers(page).click();
+  const form = page.locator("kefu-chat form.contact");
+  await form.locator("textarea").fill("Svalbard?");
+  expect(await form.innerText()).not.toContain("This conversation goes with");
+  await form.locator(".submit").click();
+  await page.locator("kefu-chat .sent").waitFor();
+  expect(it.service.contacts).toEqual([
+    { message: "Svalbard?", consent: false, client_message_id: expect.any(String) },
+  ]);
+  expect(errors).toEqual([]);
+});
+
+test("a person is offered below an answer that the pages do not give (H1)", async () => {
+  const unanswered = `data: ${JSON.stringify({ choices: [], answered: false })}\n\n`;
+  const play = { acts: [{ send: chunk("I do not know.") + finish() + unanswered + DONE }] };
+  it.service.script(inSession(answer(["It is."]), "s1", "t1"), inSession(play, "s1", "t1"));
+  it.service.kept = [];
+  const { page, send, idle } = await it.visit({ "data-contact": "" });
+  await send("first");
+  await idle();
+  await page.locator("kefu-chat .disclaimer button", { hasText: "Talk" }).waitFor();
+  await send("second");
+  await offers(page).waitFor();
+  expect(await offers(page).count()).toBe(1);
+  const row = page.locator("kefu-chat .turn", { hasText: "I do not know." });
+  expect(await row.locator(".person").count()).toBe(1);
+});

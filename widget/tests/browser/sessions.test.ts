@@ -207,36 +207,38 @@ test("404: the chat is removed, also from the page, and the question begins a ne
   ]);
 });
 
-test("503 store_full: the rest of the chat goes out without being kept, a new chat is tried again (D5)", async () => {
-  keeping(
-    mine(answer(["one"])),
-    refusal(503, "store_full", { "Retry-After": "60" }),
-    answer(["two"]),
-    answer(["three"]),
-    mine(answer(["four"]), "t2", "s2"),
-  );
-  const { page, send, idle, answers, trouble } = await it.visit();
-  for (const question of ["first", "second", "third"]) {
-    await send(question);
+for (const code of ["store_full", "store_failed"]) {
+  test(`503 ${code}: the rest of the chat goes out without being kept, a new chat is tried again (D5, H16)`, async () => {
+    keeping(
+      mine(answer(["one"])),
+      refusal(503, code, { "Retry-After": "60" }),
+      answer(["two"]),
+      answer(["three"]),
+      mine(answer(["four"]), "t2", "s2"),
+    );
+    const { page, send, idle, answers, trouble } = await it.visit();
+    for (const question of ["first", "second", "third"]) {
+      await send(question);
+      await idle();
+    }
+    expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+    expect(await trouble.count()).toBe(0);
+    const whole = it.service.received.map(({ body }) =>
+      body.messages?.map(({ content }: { content: string }) => content),
+    );
+    expect(whole).toEqual([
+      ["first"],
+      undefined,
+      ["first", "one", "second"],
+      ["first", "one", "second", "two", "third"],
+    ]);
+    expect(await page.getByRole("button", { name: "Delete chat" }).isVisible()).toBe(true);
+    await page.getByRole("button", { name: "New chat" }).click();
+    await send("fourth");
     await idle();
-  }
-  expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
-  expect(await trouble.count()).toBe(0);
-  const whole = it.service.received.map(({ body }) =>
-    body.messages?.map(({ content }: { content: string }) => content),
-  );
-  expect(whole).toEqual([
-    ["first"],
-    undefined,
-    ["first", "one", "second"],
-    ["first", "one", "second", "two", "third"],
-  ]);
-  expect(await page.getByRole("button", { name: "Delete chat" }).isVisible()).toBe(true);
-  await page.getByRole("button", { name: "New chat" }).click();
-  await send("fourth");
-  await idle();
-  expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
-});
+    expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
+  });
+}
 
 test("of a kept chat no other answer is asked for: it would be one more message; thumbs name the session (P17)", async () => {
   keeping(mine(answer(["one"])));

@@ -1,14 +1,25 @@
-"""The hooks that a site can enable for stored chats. docs/sessions.md explains how to write one."""
+"""The hooks that a site can enable for stored chats. docs/hooks.md explains how to write one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.hooks.commands import Commands
 from kefu.sessions.hooks.correction import TextCorrection
 from kefu.sessions.hooks.facts import CurrentDate, SessionFacts, UserProfile
-from kefu.sessions.hooks.hook import BadOptions, Filter, Hook, HookConfig, HookContext, Reply
+from kefu.sessions.hooks.hook import (
+    BadOptions,
+    EndedTurn,
+    Filter,
+    Hook,
+    HookConfig,
+    Reply,
+    Visit,
+)
 from kefu.sessions.hooks.importance import Importance
+from kefu.sessions.hooks.loading import BadHook, LoadedHook, loaded
+from kefu.sessions.hooks.steps import ON_AWS, Hooks
 from kefu.sessions.hooks.summary import Summary
 from kefu.sessions.hooks.token_budget import TokenBudget
 from kefu.sessions.hooks.word_filter import WordFilter
@@ -30,11 +41,18 @@ HOOKS: dict[str, HookFactory] = {
 
 __all__ = [
     "HOOKS",
+    "ON_AWS",
+    "BadHook",
     "BadOptions",
+    "ContactRequest",
+    "EndedTurn",
     "Filter",
     "Hook",
     "HookConfig",
-    "HookContext",
     "HookFactory",
+    "Hooks",
+    "LoadedHook",
     "Reply",
+    "Visit",
+    "loaded",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, tzinfo
 
-from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, texts
+from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, Visit, texts
 
 _LONGEST = 200
 """Maximum length of one fact about a visitor, in characters."""
@@ -17,11 +17,9 @@ class UserProfile(Hook):
     def __init__(self, config: HookConfig) -> None:
         self._fields = texts(config.options, "fields") or ["name", "language"]
 
-    def system(self, context: HookContext) -> str:
+    async def context(self, question: str, visit: Visit) -> str:
         facts = {
-            name: context.profile[name][:_LONGEST]
-            for name in self._fields
-            if name in context.profile
+            name: visit.profile[name][:_LONGEST] for name in self._fields if name in visit.profile
         }
         if not facts:
             return ""
@@ -36,8 +34,8 @@ class CurrentDate(Hook):
         self._zone = _zone(name)
         self._name = name
 
-    def system(self, context: HookContext) -> str:
-        moment = datetime.fromtimestamp(context.now, self._zone)
+    async def context(self, question: str, visit: Visit) -> str:
+        moment = datetime.fromtimestamp(visit.now, self._zone)
         return f"Now it is {moment:%Y-%m-%d %H:%M}, {moment:%A} ({self._name})."
 
 
@@ -47,9 +45,9 @@ class SessionFacts(Hook):
     def __init__(self, config: HookConfig) -> None:
         pass
 
-    def system(self, context: HookContext) -> str:
-        began = datetime.fromtimestamp(context.session.created_at, UTC)
-        title = _data(context.session.title)
+    async def context(self, question: str, visit: Visit) -> str:
+        began = datetime.fromtimestamp(visit.session.created_at, UTC)
+        title = _data(visit.session.title)
         return f"This chat began at {began:%Y-%m-%d %H:%M} UTC with the words {title}."
 
 

@@ -1,7 +1,8 @@
-"""Defines the steps of a stored chat's turn that a site can change with hooks.
+"""Defines the steps of a stored chat that a site can change or follow with hooks.
 
-A hook overrides the methods of the steps that it changes; the default methods change nothing. Hooks
-run in the order of their tables in kefu.toml.
+A hook is a module with functions, or a class with methods, of the names in `STEPS`. Hooks run in
+the order of their tables in kefu.toml. `Hooks` runs them, so that a failing or slow one changes
+nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import NamedTuple
 
 from kefu.context import Summarize
 from kefu.messages import Message
-from kefu.sessions.model import Session
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import Rating, Session, Status
 
 
 class HookConfig(NamedTuple):
@@ -22,18 +24,42 @@ class HookConfig(NamedTuple):
     """The table `[hooks.NAME]` of kefu.toml."""
 
 
-class HookContext(NamedTuple):
-    """The current turn."""
+class Visit(NamedTuple):
+    """The visitor's message that is being answered."""
 
     session: Session
     now: float
     """Unix time in seconds."""
     profile: Mapping[str, str] = MappingProxyType({})
     """Facts about the visitor from the page. They are not verified."""
+    user: str = ""
+    """The user of the site, from a checked user token; empty for an anonymous visitor."""
+    history: Sequence[Message] = ()
+    """The older messages of the chat, oldest first. Only `context` and `history` have them."""
     summarize: Summarize | None = None
     """Summarizes messages with the model; the tokens count for the daily budget. It is set only in
-    `history`, because only this step is asynchronous.
+    `history`, for functions that are asynchronous.
     """
+
+
+class EndedTurn(NamedTuple):
+    """A question and its answer, when it has ended or was rated."""
+
+    session: Session
+    message_id: int
+    """The id of the question in its chat."""
+    question: str
+    answer: str
+    """As it was shown to the visitor; empty if there is none."""
+    status: Status
+    """`ok`, `failed`, or `partial` for an answer that was cut off."""
+    now: float
+    """Unix time in seconds."""
+    profile: Mapping[str, str] = MappingProxyType({})
+    user: str = ""
+    answered: bool | None = None
+    """Whether the learnt pages answered the question; None without them."""
+    rating: Rating | None = None
 
 
 class Reply(str):
@@ -55,29 +81,50 @@ class Filter:
 
 
 class Hook:
-    """The base class of hooks."""
+    """The base class of the hooks of Kefu. A hook of a site needs none.
 
-    def user_message(self, text: str, context: HookContext) -> str:
+    The methods of a site's hook may be plain functions, which run in a thread.
+    """
+
+    async def user_message(self, text: str, visit: Visit) -> str:
         """The visitor's text, possibly changed, before it is saved.
 
         A Reply becomes the answer of the turn. An empty text is rejected with status 400.
         """
         return text
 
-    def system(self, context: HookContext) -> str:
+    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+        """The older messages to send to the model, oldest first, in complete turns."""
+        return history
+
+    async def context(self, question: str, visit: Visit) -> str:
         """A text to append to the system prompt; "" for none."""
         return ""
 
-    async def history(self, history: Sequence[Message], context: HookContext) -> Sequence[Message]:
-        """The older messages to send to the model, oldest first, in complete turns.
-
-        If the method raises an exception, the history is not changed.
-        """
-        return history
-
-    def answer(self, context: HookContext) -> Filter | None:
+    def output(self, visit: Visit) -> Filter | None:
         """A filter for the answer, before it is sent and saved; None for no filter."""
         return None
+
+    async def after(self, turn: EndedTurn) -> None:
+        """Called in the background when a turn has ended, in any way."""
+
+    async def rated(self, turn: EndedTurn) -> None:
+        """Called in the background when the visitor has rated an answer."""
+
+    async def contact(self, request: ContactRequest) -> None:
+        """Called in the background when a visitor has asked for a person."""
+
+
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "user_message": ("text", "visit"),
+    "history": ("history", "visit"),
+    "context": ("question", "visit"),
+    "output": ("visit",),
+    "after": ("turn",),
+    "rated": ("turn",),
+    "contact": ("request",),
+}
+"""The steps with their arguments."""
 
 
 class BadOptions(ValueError):

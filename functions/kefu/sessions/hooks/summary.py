@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
-from kefu.sessions.hooks.hook import Hook, HookConfig, HookContext, whole_number
+from kefu.sessions.hooks.hook import Hook, HookConfig, Visit, whole_number
 
 _STEP = 0.5
 """The fraction of the tokens by which the summary proceeds, so that it is written rarely."""
@@ -19,11 +19,11 @@ class Summary(Hook):
         tokens = whole_number(config.options, "tokens", 2000)
         self._budget = Budget(tokens, reserve=0, trim_step=_STEP)
 
-    async def history(self, history: Sequence[Message], context: HookContext) -> Sequence[Message]:
-        if context.summarize is None:
+    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+        if visit.summarize is None:
             return history
         conversation = (*history, Message("user", ""))
         window = await trim_with_summary(
-            conversation, self._budget, context.summarize, CALIBRATED, repeated=True
+            conversation, self._budget, visit.summarize, CALIBRATED, repeated=True
         )
         return window.messages[:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kefu.sessions.hooks.hook import Filter, Hook, HookConfig, HookContext, texts
+from kefu.sessions.hooks.hook import Filter, Hook, HookConfig, Visit, texts
 
 MASK = "***"
 
@@ -21,10 +21,10 @@ class WordFilter(Hook):
         longest_first = sorted(words, key=len, reverse=True)
         self._words = re.compile("|".join(map(_pattern, longest_first)), re.IGNORECASE)
 
-    def user_message(self, text: str, context: HookContext) -> str:
+    async def user_message(self, text: str, visit: Visit) -> str:
         return self._words.sub(MASK, text) if self._longest else text
 
-    def answer(self, context: HookContext) -> Filter | None:
+    def output(self, visit: Visit) -> Filter | None:
         return WordStream(self._words, self._longest) if self._longest else None
 
 

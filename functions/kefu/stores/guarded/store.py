@@ -35,6 +35,8 @@ class GuardedStore(NamedTuple):
     limits: LimitStore
     sessions: Sessions | None = None
     """None if chats are not stored."""
+    contacts: Sessions | None = None
+    """The same for requests for a person; None without a contact form."""
     guards: Sequence[Guard] = ()
     """The guards that `aclose` closes before the store."""
 

@@ -118,7 +118,8 @@ def _add_contacts(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
     @router.get("/api/contacts")
     async def contacts(request: Request) -> Response:
         await panel.check(request, gateway.address(request))
-        requests = await panel.stored_chats().contacts(_MOST_ROWS)
+        source = panel.contact.newest if panel.contact else panel.stored_chats().contacts
+        requests = await source(_MOST_ROWS)
         key = ""
         if panel.contact and panel.contact.has_webhook:
             key = await panel.contact.signing_key()

@@ -49,7 +49,7 @@ def _add_chat(
         summary="Ask a question and stream the answer",
         responses={
             200: stream_response(),
-            **errors(400, 403, 404, 408, 409, 415, 429, 503, 504),
+            **errors(400, 403, 404, 408, 409, 415, 422, 429, 503, 504),
         },
         response_model=None,
     )

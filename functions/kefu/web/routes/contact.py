@@ -1,18 +1,20 @@
-"""`/api/sessions/{id}/contact`: the form with which a visitor asks for a person."""
+"""`/api/contact` and `/api/sessions/{id}/contact`: how a visitor asks for a person."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu.sessions.contacts import FilledForm
 from kefu.web.body import checked, read_json
+from kefu.web.caller import Gateway
 from kefu.web.openapi import errors, json_response, session_parameters
 from kefu.web.options import BodyLimits
-from kefu.web.schemas import ContactBody, ShownForm
+from kefu.web.runtime import ChatRuntime
+from kefu.web.schemas import ContactBody, FormField, ShownForm
 from kefu.web.session_chat import KeptChats
 
 if TYPE_CHECKING:
@@ -30,8 +32,48 @@ class Deliveries(Protocol):
         ...
 
 
-def contact_routes(kept: KeptChats, deliveries: Deliveries | None, body: BodyLimits) -> APIRouter:
-    """`deliveries` is None on a server without a contact form."""
+BODY_BYTES, BODY_DEPTH = 32768, 4
+
+
+def contact_routes(
+    deliveries: Deliveries | None, link: str, runtime: ChatRuntime, gateway: Gateway, seconds: float
+) -> APIRouter:
+    """For visitors without a stored chat. `seconds` is the time limit for a body."""
+    router = APIRouter(prefix="/api/contact", tags=["contact"])
+
+    @router.get(
+        "",
+        summary="The way to a person: a form or a link",
+        responses={200: json_response(ShownForm), **errors(403)},
+        response_model=None,
+    )
+    async def contact() -> Response:
+        return JSONResponse(_shown(deliveries, link))
+
+    if deliveries is None:
+        return router
+
+    @router.post(
+        "",
+        summary="Ask for a person",
+        status_code=204,
+        responses=errors(400, 403, 408, 415, 429, 503),
+        response_model=None,
+    )
+    async def submit(request: Request) -> Response:
+        filled = await _filled(request, seconds)
+        await runtime.admission.admit_note(gateway.address(request))
+        await deliveries.handoff.submit(None, filled)
+        await deliveries.deliver()
+        return Response(status_code=204)
+
+    return router
+
+
+def session_contact_routes(
+    kept: KeptChats, deliveries: Deliveries | None, link: str, seconds: float
+) -> APIRouter:
+    """For visitors with a stored chat, which goes with the request."""
     router = APIRouter(prefix="/api/sessions/{session_id}/contact", tags=["sessions"])
 
     @router.get(
@@ -43,9 +85,7 @@ def contact_routes(kept: KeptChats, deliveries: Deliveries | None, body: BodyLim
     )
     async def form(request: Request) -> Response:
         await kept.session(request, request.path_params["session_id"])
-        if deliveries is None:
-            return JSONResponse({"fields": [], "consent": ""})
-        return JSONResponse(deliveries.handoff.form._asdict())
+        return JSONResponse(_shown(deliveries, link))
 
     if deliveries is None:
         return router
@@ -59,15 +99,22 @@ def contact_routes(kept: KeptChats, deliveries: Deliveries | None, body: BodyLim
         openapi_extra=session_parameters(),
     )
     async def submit(request: Request) -> Response:
-        filled = checked(ContactBody, await read_json(request, BodyLimits(32768, 4, body.seconds)))
+        filled = await _filled(request, seconds)
         session = await kept.session(request, request.path_params["session_id"])
-        await deliveries.handoff.submit(
-            session,
-            FilledForm(
-                filled.client_message_id, filled.name, filled.email, filled.message, filled.consent
-            ),
-        )
+        await deliveries.handoff.submit(session, filled)
         await deliveries.deliver()
         return Response(status_code=204)
 
     return router
+
+
+def _shown(deliveries: Deliveries | None, link: str) -> ShownForm:
+    form = deliveries.handoff.form if deliveries else None
+    fields = cast(list[FormField], list(form.fields) if form else [])
+    return {"fields": fields, "consent": form.consent if form else "", "link": link}
+
+
+async def _filled(request: Request, seconds: float) -> FilledForm:
+    limits = BodyLimits(BODY_BYTES, BODY_DEPTH, seconds)
+    body = checked(ContactBody, await read_json(request, limits))
+    return FilledForm(body.client_message_id, body.name, body.email, body.message, body.consent)
