@@ -93,6 +93,7 @@ export class Conversation {
     const turn = this.#turns.at(-1);
     if (!turn || !isFinished(turn.ending)) return;
     this.#former = { ...turn };
+    turn.first ??= turn.id;
     turn.id = this.#around.newId();
     this.#restart(turn);
   }

@@ -27,6 +27,8 @@ export type Waiting = "offline" | "rate_limit_exceeded";
 export interface Turn {
   /** The `client_message_id`: the same in every attempt of a message; a new answer gets a new one. */
   id: string;
+  /** The first `id`, by which a service that stores the chat knows the message; only if `id` differs. */
+  first?: string;
   readonly question: string;
   answer: string;
   ending: "open" | Ending;

@@ -100,7 +100,6 @@ export class Widget implements Acts, Audience {
   /** Stores the session of the chat; undefined: the service stores it no longer. */
   kept(chat: KeptChat | undefined): void {
     this.#chat = chat;
-    this.#view.transcript.offerAgain(!chat);
     this.#view.panel.showMenu(!!chat);
   }
 
@@ -203,7 +202,7 @@ export class Widget implements Acts, Audience {
 
   #rate(turn: Turn, rating: Rating): void {
     turn.rating = rating;
-    this.#parts.transport.rate(turn.id, rating);
+    this.#parts.transport.rate(turn.first ?? turn.id, rating);
     this.#save();
     announce(this.#parts.host, "feedback", { id: turn.id, rating });
   }

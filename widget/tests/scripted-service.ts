@@ -30,6 +30,7 @@ export interface Received {
     sources?: string;
     message?: string;
     session_id?: string;
+    again?: string;
   };
   /** The client went before the play was over. */
   isAborted: boolean;

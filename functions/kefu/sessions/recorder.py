@@ -68,6 +68,7 @@ class TurnRecorder:
         self._persistence = persistence
         self.message = begin_result.message
         self._retries = begin_result.again
+        self._replaces = begin_result.replaces
         self._asked_at = asked_at
         self._received_at = received_at
         self._held: list[Chunk] = []
@@ -152,8 +153,9 @@ class TurnRecorder:
         usage = dialogue.usage if dialogue else Usage(0, 0)
         if error is None and text:
             return TurnOutcome("ok", text, usage.prompt, usage.completion)
-        # An error without any text is a failure. A visitor who disconnects early is not.
-        failed = not text and not isinstance(error, LEFT)
+        # An error without any text is a failure. A visitor who disconnects early is not, but a
+        # former answer stays complete.
+        failed = not text and (self._replaces or not isinstance(error, LEFT))
         return TurnOutcome("failed" if failed else "partial", text, usage.prompt, usage.completion)
 
     def _save(

@@ -84,7 +84,7 @@ class OpenChat(NamedTuple):
         if self.is_new:
             chat = chat._replace(title=" ".join(text.split())[:TITLE_LENGTH])
             context = context._replace(session=chat)
-        message = NewMessage(text, incoming.client_message_id)
+        message = NewMessage(text, incoming.client_message_id, incoming.again)
         try:
             begin = deps.persistence.store.begin(chat, message, asked_at)
             result = await in_time(begin, self.timing.store_until)

@@ -44,6 +44,8 @@ class Questions:
             raise InvalidRequest("Send `messages` or `message`, not both.", param="message")
         else:
             body = checked(MessageRequest, value)
+            if body.again and body.session_id is None:
+                raise InvalidRequest("again: only with `session_id`.", param="again")
         if not body.message.strip():
             raise InvalidRequest("message: is empty.", param="message")
         longest = self._options.max_message_chars

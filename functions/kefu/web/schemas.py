@@ -122,6 +122,8 @@ class MessageRequest(AnswerRequest):
 
     message: str = Field(json_schema_extra={"pattern": r"\S"})
     session_id: SessionName | None = None
+    again: ClientMessageId | None = None
+    """The `client_message_id` of a message of this chat: its answer is replaced by a new one."""
     config_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 

@@ -55,7 +55,7 @@ export class KeptTransport implements Transport, KeptChat {
     const isStored = this.#session || !turns.some(({ id, answer }) => id !== turn?.id && answer);
     if (!isStored || this.#isFull || !turn) return this.#stateless.send(turns, signal);
     const ask = this.#session
-      ? { message: turn.question.toWellFormed(), session_id: this.#session.id }
+      ? { message: turn.question.toWellFormed(), session_id: this.#session.id, again: turn.first }
       : { messages: outgoing([turn]), store: true };
     const request = { ...post({ ...ask, client_message_id: turn.id, sources: "text" }), signal };
     const response = await connected(this.#request(this.#around.apiUrl, request));

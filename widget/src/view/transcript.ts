@@ -92,11 +92,6 @@ export class Transcript {
     this.#isFollowing = true;
   }
 
-  /** Shows or hides the button for a new answer. A stored chat has none: it would add a message. */
-  offerAgain(isOffered: boolean): void {
-    this.node.classList.toggle("once", !isOffered);
-  }
-
   /** Removes all turns but the last. */
   forgetEarlier(): void {
     if (this.#last) this.node.replaceChildren(this.#greeting, this.#last.node);
