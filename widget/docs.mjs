@@ -67,7 +67,7 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "loader", "options", "settings"];
+  const files = ["chat", "extras", "loader", "options", "settings"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

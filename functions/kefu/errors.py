@@ -16,6 +16,7 @@ KefuError
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
+│   └── BudgetExhausted     429  the daily budget of tokens is spent
 ├── HeadersTooLarge         431  the request line and headers are longer than accepted
 ├── UpstreamUnavailable     503  no answer can be given now
 ├── StoreFull               503  no space to keep the chat; `messages` are still answered
@@ -175,6 +176,10 @@ class RateLimited(KefuError):
     code = "rate_limit_exceeded"
     type = "rate_limit_error"
     retryable = True
+
+
+class BudgetExhausted(RateLimited):
+    code = "budget_exhausted"
 
 
 class HeadersTooLarge(KefuError):

@@ -7,7 +7,7 @@ import type { Texts } from "./texts.ts";
 import type { Turn } from "./turn.ts";
 import stylesheet from "./view/contact.css";
 import { personButton, showForm } from "./view/contact.ts";
-import { button } from "./view/dom.ts";
+import { button, element } from "./view/dom.ts";
 import type { MenuActs } from "./view/menu.ts";
 
 /**
@@ -52,6 +52,13 @@ export default function contact(
       lastQuestion = turn.question;
       if (asksForPerson(turn.question)) offer(row);
       rated(row, turn);
+    },
+    /** Adds the button to a note, if there is a chat that can go with the request. */
+    offer: (note: Element) => {
+      if (!chatOf()) return;
+      const row = element("div", { className: "actions" });
+      note.after(row);
+      offer(row);
     },
     /** Adds the button below an answer that the visitor rated as not helpful. */
     rated,

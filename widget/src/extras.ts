@@ -3,13 +3,17 @@
  * and rating answers, the menu and the restoring of a stored chat, and suggested questions.
  */
 
+import { warnOfUnknown } from "./attributes.ts";
 import type { Contact, ContactModule } from "./contact.ts";
+import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { Lazy } from "./lazy.ts";
+import type { Seat } from "./seat.ts";
+import { isOn } from "./settings.ts";
 import { readSuggestions } from "./suggestions.ts";
 import type { Texts } from "./texts.ts";
 import { restore } from "./transport/restore.ts";
-import type { Turn } from "./turn.ts";
+import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
 import stylesheet from "./view/extras.css";
@@ -26,26 +30,28 @@ declare global {
 export type ImportPart = <Module>(name: string, integrity: string) => Promise<Module>;
 
 /**
- * The extras for the widget in `root`. `speak` announces a text to screen readers. With `part` they
- * fetch the contact form and offer it.
+ * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
+ * the contact form, if the site has one.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
-  part?: ImportPart,
+  part: ImportPart,
+  { settings, apiUrl }: Pick<Seat, "settings" | "apiUrl">,
 ) {
+  warnOfUnknown(settings);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
   root?.adoptedStyleSheets.push(sheet);
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
-  const contact =
-    part &&
-    new Lazy<Contact>(async () => {
-      const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-      return module.default(root, words, speak, () => chat);
-    });
+  const contact = isOn(settings.contact)
+    ? new Lazy<Contact>(async () => {
+        const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
+        return module.default(root, words, speak, () => chat);
+      })
+    : undefined;
   contact?.load();
   return {
     actions: (turn: Turn, acts: ActionActs) => {
@@ -76,6 +82,11 @@ export default function extras(
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
     restore,
+    /** Adds to the note at the end of the conversation. */
+    explain: (ending: Ending) =>
+      explain(root, words, speak, ending, apiUrl, (note) =>
+        contact?.use(({ offer }) => offer(note)),
+      ),
   };
 }
 

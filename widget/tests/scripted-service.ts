@@ -95,6 +95,8 @@ export class ScriptedService {
   kept: readonly KeptMessage[] | "gone" | undefined;
   /** The user whose chat that is; to all others it is not there. */
   owner: string | undefined;
+  /** The page's origin is not allowed. */
+  refusesPages = false;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
   readonly #plays: Play[] = [];
@@ -124,6 +126,7 @@ export class ScriptedService {
     this.looked.length = 0;
     this.kept = undefined;
     this.owner = undefined;
+    this.refusesPages = false;
     this.#plays.splice(0, this.#plays.length, ...plays);
   }
 
@@ -150,7 +153,7 @@ export class ScriptedService {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === "OPTIONS") {
-      response.writeHead(204, CORS).end();
+      response.writeHead(204, this.refusesPages ? {} : CORS).end();
       return;
     }
     if (request.url === "/health") {
@@ -160,6 +163,10 @@ export class ScriptedService {
     }
     if (request.url?.startsWith("/api/sessions/")) {
       this.#ofSession(request, response);
+      return;
+    }
+    if (request.method === "GET") {
+      response.writeHead(405, this.refusesPages ? {} : CORS).end("{}");
       return;
     }
     const body = JSON.parse(await textOf(request));

@@ -5,12 +5,11 @@
  * If none comes, the service stores no chats, and later questions carry the whole conversation.
  */
 
-import { own } from "../own.ts";
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
 import type { Rating, Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
-import { connected, endpoint, post, replyOf } from "./http.ts";
+import { connected, endpoint, errorOf, post, replyOf } from "./http.ts";
 import { type Session, sessionOf } from "./session.ts";
 import { StatelessTransport } from "./stateless.ts";
 import type { KeptChat, Reply, Transport } from "./transport.ts";
@@ -66,11 +65,12 @@ export class KeptTransport implements Transport, KeptChat {
       this.#lose();
       return this.send([turn], signal);
     }
-    if (status === 503 && (await errorOf(response.clone(), "code")) === "store_full") {
+    const [code, param] = response.ok ? [] : await errorOf(response.clone(), "code", "param");
+    if (status === 503 && code === "store_full") {
       this.#isFull = true;
       return this.#stateless.send(turns, signal);
     }
-    if (status === 400 && (await errorOf(response.clone(), "param")) === "message") {
+    if (status === 400 && param === "message") {
       const reply = await this.#stateless.send(turns, signal);
       // The message itself is valid: the service no longer stores chats.
       if (reply.ok) this.#hold(undefined);
@@ -140,8 +140,4 @@ export class KeptTransport implements Transport, KeptChat {
     signal.throwIfAborted();
     return response;
   }
-}
-
-async function errorOf(response: Response, name: string): Promise<unknown> {
-  return own(own(await response.json().catch(() => undefined), "error"), name);
 }

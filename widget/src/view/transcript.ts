@@ -4,7 +4,7 @@
  */
 
 import type { UseExtras } from "../extras.ts";
-import type { Texts } from "../texts.ts";
+import { endingText, type Texts } from "../texts.ts";
 import { isFinished, type Turn } from "../turn.ts";
 import type { ActionActs } from "./actions.ts";
 import { button, element } from "./dom.ts";
@@ -149,7 +149,7 @@ export class Transcript {
         node.append(element("p", { className: "quiet" }, this.#texts.endings.stopped));
       if (turn.answer !== "") this.#offer(shown);
     } else if (ending !== "open") {
-      const line = element("p", { className: "trouble" }, this.#texts.endings[ending]);
+      const line = element("p", { className: "trouble" }, endingText(this.#texts, ending));
       if (ending !== "invalid_request") {
         line.append(button({ className: "retry" }, () => this.#acts.retry(), this.#texts.retry));
       }

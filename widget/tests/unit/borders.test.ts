@@ -28,6 +28,7 @@ test("only the transports send requests, and dictionaries.ts fetches files", () 
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
     "dictionaries.ts",
     "transport/kept.ts",
+    "transport/probe.ts",
     "transport/stateless.ts",
   ]);
 });
