@@ -91,11 +91,16 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, contact] = await Promise.all([dictionaries(), scriptOf("contact.ts", {}, "esm")]);
+  const [texts, contact, check] = await Promise.all([
+    dictionaries(),
+    scriptOf("contact.ts", {}, "esm"),
+    scriptOf("check.ts", {}, "esm"),
+  ]);
   const CONTACT_INTEGRITY = integrityOf(contact.code, "sha256");
-  const extras = await scriptOf("extras.ts", { CONTACT_INTEGRITY }, "esm");
+  const CHECK_INTEGRITY = integrityOf(check.code, "sha256");
+  const extras = await scriptOf("extras.ts", { CONTACT_INTEGRITY, CHECK_INTEGRITY }, "esm");
   // One hash for all files that the chat fetches, so that the chat contains only one. The extras
-  // contain the hash of the contact form.
+  // contain the hashes of the contact form and of the bot check.
   const PARTS = short(Buffer.concat([...texts.values(), extras.code]));
   const known = { PARTS, EXTRAS_INTEGRITY: integrityOf(extras.code, "sha256") };
   const [chat, all] = await Promise.all([scriptOf("arrive.ts", known), scriptOf("all.ts", known)]);
@@ -110,6 +115,7 @@ export async function made() {
     [CHAT_FILE]: chat,
     [`chat-widget-extras.${PARTS}.js`]: extras,
     [`chat-widget-contact.${PARTS}.js`]: contact,
+    [`chat-widget-check.${PARTS}.js`]: check,
     "chat-widget.all.js": all,
     [allFile]: all,
   };
@@ -122,7 +128,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, contact, all };
+  const named = { loader, chat, extras, contact, check, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

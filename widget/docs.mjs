@@ -20,6 +20,10 @@ const MEANINGS = {
     "questions that a visitor can send with one click; at most 6, of 80 characters each",
   ],
   consent: ["text", "a text that the visitor must accept before anything is sent"],
+  botCheck: [
+    "`turnstile:SITEKEY`, `hcaptcha:SITEKEY`",
+    "runs the [bot check](bot-check.md) before the first message",
+  ],
   contact: [
     "no value, or `false`",
     "offers the [contact form](contact.md) of the service to visitors",
@@ -58,6 +62,7 @@ const DEFAULTS = {
   userToken: () => "",
   lang: () => "the page's, then the browser's",
   accent: () => "green",
+  botCheck: () => "off",
   contact: () => "off",
   open: ({ open }) => (open ? "on" : "off"),
   retry: ({ retries }) => `\`${retries}\``,

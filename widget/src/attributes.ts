@@ -6,6 +6,7 @@ import type { Settings } from "./settings.ts";
 export const KNOWN = [
   "accent",
   "apiUrl",
+  "botCheck",
   "consent",
   "contact",
   "firstByteTimeout",

@@ -53,6 +53,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     owner,
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
+    guard: settings.botCheck ? async () => (await extras.load())?.guard() : undefined,
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();

@@ -179,13 +179,18 @@ export class Conversation {
   }
 
   async #ask(turn: Turn): Promise<void> {
+    // It may still wait for the transport.
+    this.#request.abort();
     const request = new AbortController();
     this.#request = request;
     this.#made += 1;
-    this.#apply("open");
     const { signal } = request;
+    const { transport } = this.#around;
+    if (transport.ready) await transport.ready();
+    if (signal.aborted) return;
+    this.#apply("open");
     try {
-      const reply = await this.#around.transport.send([...this.#turns], signal);
+      const reply = await transport.send([...this.#turns], signal);
       if (!signal.aborted) await this.#read(reply, turn, signal);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

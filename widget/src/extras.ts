@@ -4,6 +4,7 @@
  */
 
 import { warnOfUnknown } from "./attributes.ts";
+import type { Check, CheckModule } from "./check.ts";
 import type { Contact, ContactModule } from "./contact.ts";
 import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
@@ -24,6 +25,7 @@ import { suggestionBar } from "./view/suggestion-bar.ts";
 declare global {
   /** The expected hash of the file; set by the build. */
   const CONTACT_INTEGRITY: string;
+  const CHECK_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
@@ -38,7 +40,7 @@ export default function extras(
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
   part: ImportPart,
-  { settings, apiUrl }: Pick<Seat, "settings" | "apiUrl">,
+  { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
 ) {
   warnOfUnknown(settings);
   const sheet = new CSSStyleSheet();
@@ -53,6 +55,10 @@ export default function extras(
       })
     : undefined;
   contact?.load();
+  const check = new Lazy<Check>(async () => {
+    const module: CheckModule = await part("check", CHECK_INTEGRITY);
+    return module.default(root as ShadowRoot, `${settings.botCheck}`, apiUrl, script?.nonce);
+  });
   return {
     actions: (turn: Turn, acts: ActionActs) => {
       const rate: ActionActs["rate"] = (rated, rating, done) =>
@@ -82,6 +88,12 @@ export default function extras(
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
     restore,
+    /** Runs the bot check, if it is due. Returns the function that adds its result to questions. */
+    guard: async () => {
+      const loaded = await check.load();
+      await loaded?.prove();
+      return loaded?.ask;
+    },
     /** Adds to the note at the end of the conversation. */
     explain: (ending: Ending) =>
       explain(root, words, speak, ending, apiUrl, (note) =>

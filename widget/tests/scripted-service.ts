@@ -31,6 +31,8 @@ export interface Received {
     message?: string;
     session_id?: string;
     again?: string;
+    verification_token?: string;
+    verification_pass?: string;
   };
   /** The client went before the play was over. */
   isAborted: boolean;
@@ -82,7 +84,8 @@ const CORS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Allow-Headers": "content-type, x-session-token, x-user-token",
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
-  "Access-Control-Expose-Headers": "Retry-After, X-Session-Id, X-Session-Token",
+  "Access-Control-Expose-Headers":
+    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass",
 };
 
 export class ScriptedService {

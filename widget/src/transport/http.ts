@@ -16,6 +16,10 @@ export function post(body: object): RequestInit {
   };
 }
 
+export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
+
+export const plainAsk: Ask = (url, init) => fetch(url, init);
+
 /** Sends a request. Throws ConnectionLost if there is no response. */
 export function connected(response: Promise<Response>): Promise<Response> {
   return response.catch(lost);

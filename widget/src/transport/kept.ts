@@ -9,7 +9,7 @@ import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
 import type { Rating, Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
-import { connected, endpoint, errorOf, post, replyOf } from "./http.ts";
+import { type Ask, connected, endpoint, errorOf, plainAsk, post, replyOf } from "./http.ts";
 import { type Session, sessionOf } from "./session.ts";
 import { StatelessTransport } from "./stateless.ts";
 import type { KeptChat, Reply, Transport } from "./transport.ts";
@@ -24,18 +24,28 @@ export interface Dependencies {
   changed(chat: KeptChat | undefined): void;
   /** Called after the service answered that the chat does not exist. */
   lost(): void;
+  /** Runs the site's bot check. Returns the function that sends requests with its result. */
+  guard?: (() => Promise<Ask | undefined>) | undefined;
 }
 
 export class KeptTransport implements Transport, KeptChat {
   readonly #around: Dependencies;
   readonly #stateless: Transport;
+  readonly ready: Transport["ready"];
+  #ask = plainAsk;
   #session: Session | undefined;
   /** The service has no space to store this chat: its next questions are sent as `messages`. */
   #isFull = false;
 
   constructor(around: Dependencies) {
     this.#around = around;
-    this.#stateless = new StatelessTransport(around.apiUrl);
+    const { apiUrl, guard } = around;
+    this.#stateless = new StatelessTransport(apiUrl, (url, init) => this.#ask(url, init));
+    this.ready =
+      guard &&
+      (async () => {
+        this.#ask = (await guard()) ?? plainAsk;
+      });
     this.#session = sessionOf(around.store.read().session);
     around.owner.onCleared(() => {
       this.#isFull = false;
@@ -125,7 +135,7 @@ export class KeptTransport implements Transport, KeptChat {
     const { owner } = this.#around;
     const { signal } = owner;
     const user = owner.token();
-    const response = await fetch(url, {
+    const response = await this.#ask(url, {
       credentials: "omit",
       cache: "no-store",
       ...init,
