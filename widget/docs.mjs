@@ -28,6 +28,11 @@ const MEANINGS = {
     "no value, or `false`",
     "offers the [contact form](contact.md) of the service to visitors",
   ],
+  preset: ["a name", "the [preset](sessions.md#presets) of the service for new chats"],
+  context: [
+    "`page`, or a JSON object",
+    "[facts about the page](#what-the-visitor-sees), sent with each question",
+  ],
   privacyUrl: ["an address", "your privacy page, linked below the input"],
   persist: [
     "`session`, `local`, `none`",
@@ -58,6 +63,8 @@ const DEFAULTS = {
   title: () => "by language",
   greeting: () => "by language",
   suggestions: () => "",
+  preset: () => "",
+  context: () => "",
   privacyUrl: () => "",
   userToken: () => "",
   lang: () => "the page's, then the browser's",
@@ -72,7 +79,7 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "extras", "loader", "options", "settings"];
+  const files = ["chat", "extras", "loader", "page-fields", "options", "settings"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

@@ -53,11 +53,14 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     owner,
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
-    guard: settings.botCheck ? async () => (await extras.load())?.guard() : undefined,
+    guard: () =>
+      settings.botCheck || settings.context || settings.preset
+        ? extras.load().then((loaded) => loaded?.guard())
+        : undefined,
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();
-  const areWanted = turns.length > 0 || session || settings.suggestions;
+  const areWanted = turns.length > 0 || session || settings.suggestions || settings.context;
   const loaded = areWanted ? await extras.load() : undefined;
   if (transport.chat) await loaded?.restore(transport.chat, store, owner);
   if (!host.isConnected) return undefined;

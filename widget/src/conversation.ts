@@ -186,7 +186,8 @@ export class Conversation {
     this.#made += 1;
     const { signal } = request;
     const { transport } = this.#around;
-    if (transport.ready) await transport.ready();
+    const isReady = transport.ready?.();
+    if (isReady) await isReady;
     if (signal.aborted) return;
     this.#apply("open");
     try {

@@ -9,10 +9,12 @@ import type { Contact, ContactModule } from "./contact.ts";
 import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { Lazy } from "./lazy.ts";
+import { adding } from "./page-fields.ts";
 import type { Seat } from "./seat.ts";
 import { isOn } from "./settings.ts";
 import { readSuggestions } from "./suggestions.ts";
 import type { Texts } from "./texts.ts";
+import { plainAsk } from "./transport/http.ts";
 import { restore } from "./transport/restore.ts";
 import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
@@ -88,11 +90,14 @@ export default function extras(
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
     restore,
-    /** Runs the bot check, if it is due. Returns the function that adds its result to questions. */
+    /**
+     * Runs the bot check, if it is due. Returns the function that adds its result, the preset and
+     * the page's facts to questions.
+     */
     guard: async () => {
-      const loaded = await check.load();
+      const loaded = settings.botCheck ? await check.load() : undefined;
       await loaded?.prove();
-      return loaded?.ask;
+      return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
     },
     /** Adds to the note at the end of the conversation. */
     explain: (ending: Ending) =>

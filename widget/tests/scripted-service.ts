@@ -31,6 +31,8 @@ export interface Received {
     message?: string;
     session_id?: string;
     again?: string;
+    config_id?: string;
+    context?: Readonly<Record<string, string>>;
     verification_token?: string;
     verification_pass?: string;
   };

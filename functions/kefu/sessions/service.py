@@ -42,6 +42,8 @@ class IncomingMessage(NamedTuple):
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
+    page: Mapping[str, str] = MappingProxyType({})
+    """Facts about the page that the visitor sees."""
 
 
 class SummarizeForTurn(Protocol):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kefu.chat.completion import Question
 from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
 from kefu.chat.presets import Config
+from kefu.chat.prompt import page_line
 from kefu.chat.stop import Stop
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, InvalidRequest, SessionBusy, SessionNotFound
@@ -214,6 +215,7 @@ class KeptTurn:
             # The messages already contain the server's system prompt.
             policy=config.policy._replace(system_prompt="", client_system="auto"),
             memory=self._memory(history),
+            page=page_line(incoming.page),
         )
 
     def _memory(self, history: Sequence[Message]) -> ChatMemory:
@@ -235,6 +237,7 @@ class KeptTurn:
             "request_id": self._incoming.request_id,
             "config_id": self._config.id,
             "api_type": self._config.api_type,
+            **({"page": dict(self._incoming.page)} if self._incoming.page else {}),
         }
         stored = [message for pair in read for message in pair]
         history: Sequence[Message] = [Message(m.role, m.content) for m in stored]

@@ -74,6 +74,7 @@ class KeptChats:
             temperature=body.temperature,
             max_tokens=body.asked_tokens,
             # The signed profile of the user token overrides the profile in the request body.
+            page=body.context or {},
             profile={**(body.profile or {}), **visitor.profile},
         )
 

@@ -40,7 +40,7 @@ export async function replyOf(response: Response): Promise<Reply> {
   const [said, message] = await errorOf(response, "code", "message");
   // A 200 without an event stream comes from a captive portal or a proxy.
   const code = codeOfStatus(status === 200 ? 502 : status, said);
-  if (code === "forbidden") console.error(`Chat widget: ${message}`);
+  if (code === "forbidden" || code === "invalid_request") console.error(`Chat widget: ${message}`);
   return { ok: false, code, retryAfterMs: retryAfterMs(headers.get("Retry-After"), Date.now()) };
 }
 

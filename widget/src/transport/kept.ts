@@ -24,14 +24,16 @@ export interface Dependencies {
   changed(chat: KeptChat | undefined): void;
   /** Called after the service answered that the chat does not exist. */
   lost(): void;
-  /** Runs the site's bot check. Returns the function that sends requests with its result. */
-  guard?: (() => Promise<Ask | undefined>) | undefined;
+  /**
+   * Runs the site's bot check. Returns the function that sends requests with its result, and with
+   * the other fields that the site adds. Undefined: there are none.
+   */
+  guard?(): Promise<Ask | undefined> | undefined;
 }
 
 export class KeptTransport implements Transport, KeptChat {
   readonly #around: Dependencies;
   readonly #stateless: Transport;
-  readonly ready: Transport["ready"];
   #ask = plainAsk;
   #session: Session | undefined;
   /** The service has no space to store this chat: its next questions are sent as `messages`. */
@@ -39,18 +41,18 @@ export class KeptTransport implements Transport, KeptChat {
 
   constructor(around: Dependencies) {
     this.#around = around;
-    const { apiUrl, guard } = around;
-    this.#stateless = new StatelessTransport(apiUrl, (url, init) => this.#ask(url, init));
-    this.ready =
-      guard &&
-      (async () => {
-        this.#ask = (await guard()) ?? plainAsk;
-      });
+    this.#stateless = new StatelessTransport(around.apiUrl, (url, init) => this.#ask(url, init));
     this.#session = sessionOf(around.store.read().session);
     around.owner.onCleared(() => {
       this.#isFull = false;
       this.#session = undefined;
       around.changed(undefined);
+    });
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#around.guard?.()?.then((ask = plainAsk) => {
+      this.#ask = ask;
     });
   }
 
