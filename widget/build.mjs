@@ -91,18 +91,20 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, contact, talk] = await Promise.all([
+  const [texts, contact, talk, check] = await Promise.all([
     dictionaries(),
     scriptOf("contact.ts", {}, "esm"),
     scriptOf("talk.ts", {}, "esm"),
+    scriptOf("check.ts", {}, "esm"),
   ]);
   const inExtras = {
     CONTACT_INTEGRITY: integrityOf(contact.code, "sha256"),
     TALK_INTEGRITY: integrityOf(talk.code, "sha256"),
+    CHECK_INTEGRITY: integrityOf(check.code, "sha256"),
   };
   const extras = await scriptOf("extras.ts", inExtras, "esm");
   // One hash for all files that the chat fetches, so that the chat contains only one. The extras
-  // contain the hashes of the contact form and the talk.
+  // contain the hashes of the contact form, the talk and the bot check.
   const PARTS = short(Buffer.concat([...texts.values(), extras.code]));
   const known = { PARTS, EXTRAS_INTEGRITY: integrityOf(extras.code, "sha256") };
   const [chat, all] = await Promise.all([scriptOf("arrive.ts", known), scriptOf("all.ts", known)]);
@@ -118,6 +120,7 @@ export async function made() {
     [`chat-widget-extras.${PARTS}.js`]: extras,
     [`chat-widget-contact.${PARTS}.js`]: contact,
     [`chat-widget-talk.${PARTS}.js`]: talk,
+    [`chat-widget-check.${PARTS}.js`]: check,
     "chat-widget.all.js": all,
     [allFile]: all,
   };
@@ -130,7 +133,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, contact, talk, all };
+  const named = { loader, chat, extras, contact, talk, check, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

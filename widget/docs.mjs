@@ -20,9 +20,18 @@ const MEANINGS = {
     "questions that a visitor can send with one click; at most 6, of 80 characters each",
   ],
   consent: ["text", "a text that the visitor must accept before anything is sent"],
+  botCheck: [
+    "`turnstile:SITEKEY`, `hcaptcha:SITEKEY`",
+    "runs the [bot check](bot-check.md) before the first message",
+  ],
   contact: [
     "no value, or `false`",
     "offers the [contact form](contact.md) of the service to visitors",
+  ],
+  preset: ["a name", "the [preset](sessions.md#presets) of the service for new chats"],
+  context: [
+    "`page`, or a JSON object",
+    "[facts about the page](#what-the-visitor-sees), sent with each question",
   ],
   privacyUrl: ["an address", "your privacy page, linked below the input"],
   persist: [
@@ -54,10 +63,13 @@ const DEFAULTS = {
   title: () => "by language",
   greeting: () => "by language",
   suggestions: () => "",
+  preset: () => "",
+  context: () => "",
   privacyUrl: () => "",
   userToken: () => "",
   lang: () => "the page's, then the browser's",
   accent: () => "green",
+  botCheck: () => "off",
   contact: () => "off",
   open: ({ open }) => (open ? "on" : "off"),
   retry: ({ retries }) => `\`${retries}\``,
@@ -67,7 +79,7 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "loader", "options", "settings"];
+  const files = ["chat", "extras", "loader", "page-fields", "options", "settings"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

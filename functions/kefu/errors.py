@@ -18,6 +18,7 @@ KefuError
 ├── UnsupportedMediaType    415
 ├── MessageChanged          422  another message was sent with this `client_message_id`
 ├── RateLimited             429  a rate limit was reached, or all API keys are rate limited
+│   └── BudgetExhausted     429  the daily budget of tokens is spent
 ├── HeadersTooLarge         431  the request line and headers are longer than accepted
 ├── UpstreamUnavailable     503  no answer can be given now
 ├── StoreFull               503  no space to keep the chat; `messages` are still answered
@@ -204,6 +205,10 @@ class RateLimited(KefuError):
         """`limit` names the limit that was reached, for the log; by default, the day's budget."""
         super().__init__(message, retry_after=retry_after, should_retry=should_retry)
         self.limit = limit
+
+
+class BudgetExhausted(RateLimited):
+    code = "budget_exhausted"
 
 
 class HeadersTooLarge(KefuError):

@@ -44,9 +44,12 @@ STEPS = (
 async def begin(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     client = dice.choice([None, "client 1", "client 2", "client 3"])
     created = now if dice.random() < 0.7 else 0.0
+    again = client is not None and dice.random() < 0.3
     session = Session(session_id, "title", "default", created, now)
     try:
-        return await store.begin(session, NewMessage(f"a question {dice.random()}", client), now)
+        return await store.begin(
+            session, NewMessage(f"a question {dice.random()}", client, again), now
+        )
     except KeyError:
         return "no such session"
 

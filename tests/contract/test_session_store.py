@@ -6,8 +6,16 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Sessions, SessionStore, TurnOutcome, Wanted
-from tests.contract.chats import DAY, ONE, TWO, ask, call, new, turn
+from kefu.sessions.model import (
+    LEASE,
+    BeginResult,
+    NewMessage,
+    Sessions,
+    SessionStore,
+    TurnOutcome,
+    Wanted,
+)
+from tests.contract.chats import DAY, ONE, TWO, ask, call, new, response, turn
 from tests.contract.engines import HandClock
 
 
@@ -215,6 +223,72 @@ async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
         ("question", "ok"),
         ("answer", "ok"),
     ]
+
+
+async def test_w8_a_new_answer_replaces_the_old_one_and_its_rating(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """W8: of three concurrent requests one gets the turn. There is one question and one answer."""
+    asked, former = await turn(sessions, clock, "question", "the first answer", "client 1")
+    await sessions.rate(ONE, "client 1", "down")
+    clock.now += 5
+    same = NewMessage("question", "client 1", again=True)
+    begun = await asyncio.gather(
+        *(sessions.begin(new(ONE, 0.0), same, clock.now) for _ in range(3))
+    )
+    assert sorted(one.busy_for for one in begun) == [0.0, LEASE, LEASE]
+    mine = next(one for one in begun if not one.busy_for)
+    assert (mine.answer, mine.again, mine.replaces) == (None, 1, True)
+    awaited = [asked._replace(status="ok"), former._replace(rating="down")]
+    assert await sessions.messages(ONE, now=clock.now) == awaited
+    clock.now += 5
+    ended = TurnOutcome("ok", "the second answer")
+    answered = await sessions.finish(ONE, asked.id, ended, clock.now, 1)
+    assert answered == former._replace(content="the second answer", created_at=clock.now)
+    assert await sessions.messages(ONE, now=clock.now) == [asked._replace(status="ok"), answered]
+    assert (await sessions.begin(new(ONE, 0.0), NewMessage("?", "client 1"), clock.now)) == (
+        BeginResult(asked._replace(status="ok"), answer=answered)
+    )
+
+
+async def test_w8_an_answer_stays_if_no_new_one_comes(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    """W8: after a failure, and after the end of the process. A later attempt replaces it."""
+    asked, former = await turn(sessions, clock, "question", "the first answer", "client 1")
+    complete = [asked._replace(status="ok"), former]
+    same = NewMessage("question", "client 1", again=True)
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 1
+    assert await sessions.finish(ONE, asked.id, TurnOutcome("failed"), clock.now, 1) == former
+    assert await sessions.messages(ONE, now=clock.now) == complete
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 2
+    clock.now += LEASE
+    assert await sessions.messages(ONE, now=clock.now) == complete
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 3
+    ended = TurnOutcome("partial", "the sec")
+    assert await sessions.finish(ONE, asked.id, ended, clock.now, 3)
+    kept = await sessions.messages(ONE, now=clock.now)
+    assert [(one.content, one.status) for one in kept] == [
+        ("question", "partial"),
+        ("the sec", "partial"),
+    ]
+    begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    assert (begun.again, begun.replaces) == (4, False)
+    assert [one.status for one in await sessions.messages(ONE, now=clock.now)] == ["pending"]
+
+
+async def test_w8_a_call_does_not_show_the_text_of_a_later_answer(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    asked, _ = await turn(sessions, clock, "question", "the first answer of this turn", "client 1")
+    first = call(asked.id, clock.now, answer=response("the first answer of this turn"))
+    await sessions.record(first)
+    assert [one.response for one in await sessions.calls(ONE)] == [first.response]
+    await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1", again=True), clock.now)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "the second"), clock.now, 1)
+    second = call(asked.id, clock.now, 2, answer=response("the second"))
+    await sessions.record(second)
+    assert [one.response for one in await sessions.calls(ONE)] == [None, second.response]
 
 
 async def test_p17_a_turn_that_renews_its_lease_counts_as_running(

@@ -119,6 +119,53 @@ async def test_p3_p13_the_steps_in_their_order(
     assert 0 < record.ttft < record.duration
 
 
+async def test_w8_another_answer_replaces_the_former_one_everywhere(
+    visitor: Visitor, kept: Stage, question: str
+) -> None:
+    """W8: in what the visitor reads and in the history of the next question; nothing is doubled."""
+    first, second = new_id(), new_id()
+    kept.script(b.answer("a former answer"), asking=question)
+    await visitor.say(question, client_message_id=first)
+    kept.script(b.answer("a better answer"), asking=question)
+    again = await visitor.say(question, client_message_id=second, again=first)
+    assert again.text == "a better answer"
+    shown = [("user", question, "ok"), ("assistant", "a better answer", "ok")]
+    assert await visitor.shown() == shown
+    assert [one["content"] for one in (await sent(kept, question))[1:]] == [question]
+    next_question = f"and then, {question}"
+    kept.script(b.answer("then this"), asking=next_question)
+    await visitor.say(next_question)
+    told = [one["content"] for one in (await sent(kept, next_question))[1:]]
+    assert told == [question, "a better answer", next_question]
+    rated = {"client_message_id": first, "rating": "up", "session_id": visitor.session_id}
+    async with client() as browser:
+        url = f"{kept.url}/api/chat/feedback"
+        done = await browser.post(url, json=rated, headers=visitor.headers)
+    assert done.status_code == 204
+
+
+async def test_w8_a_former_answer_stays_if_the_model_fails(
+    visitor: Visitor, kept: Stage, question: str
+) -> None:
+    first = new_id()
+    kept.script(b.answer("a former answer"), asking=question)
+    await visitor.say(question, client_message_id=first)
+    kept.script(*[b.status(500)] * 9, asking=question)
+    failed = await visitor.say(question, client_message_id=new_id(), again=first)
+    assert failed.status == 503
+    assert await visitor.shown() == [
+        ("user", question, "ok"),
+        ("assistant", "a former answer", "ok"),
+    ]
+
+
+async def test_w8_another_answer_is_only_for_a_message_of_a_chat(
+    visitor: Visitor, question: str
+) -> None:
+    refused = await visitor.say(question, again=new_id())
+    assert (refused.status, refused.error["param"]) == (400, "again")
+
+
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
 
 

@@ -154,6 +154,10 @@ function facts(call: Call, around: Around): HTMLElement {
   add(t.cost, cost(call, around.about));
   add(t.model, modelOf(call));
   if (meta.config_id && meta.config_id !== "default") add(t.config, meta.config_id);
+  if (meta.page) {
+    const told = Object.entries(meta.page).map(([name, text]) => `${name}: ${text}`);
+    add(t.page, told.join(" · "));
+  }
   add(t.host, meta.host);
   if (meta.timings?.chunk_count) add(t.chunks, whole(meta.timings.chunk_count));
   if (meta.request_id) add(t.requestId, el("code", {}, meta.request_id));

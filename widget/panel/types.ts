@@ -86,6 +86,7 @@ export interface Meta {
   /** Absent for an answer. `search`: it wrote words for the search of the site's pages. */
   readonly purpose?: "summary" | "search";
   readonly config_id?: string;
+  readonly page?: Readonly<Record<string, string>>;
   readonly api_type?: string;
   readonly host?: string;
   readonly sha256?: string;

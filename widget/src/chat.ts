@@ -7,7 +7,7 @@ import { Lazy, lazyModule } from "./lazy.ts";
 import { readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
 import { HOST_TAG, type Host, type Seat } from "./seat.ts";
-import { isOn, isRtl, settingsOf, userTokenOf } from "./settings.ts";
+import { isRtl, settingsOf, userTokenOf } from "./settings.ts";
 import { areaOf, Store } from "./store.ts";
 import type { Texts } from "./texts.ts";
 import { KeptTransport } from "./transport/kept.ts";
@@ -53,17 +53,14 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     owner,
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
+    guard: () =>
+      settings.botCheck || settings.context || settings.preset
+        ? extras.load().then((loaded) => loaded?.guard())
+        : undefined,
   });
-  const extras = lazyExtras(
-    host,
-    script,
-    texts,
-    (text) => widget?.speak(text),
-    isOn(settings.contact),
-    apiUrl,
-  );
+  const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();
-  const areWanted = turns.length > 0 || session || settings.suggestions;
+  const areWanted = turns.length > 0 || session || settings.suggestions || settings.context;
   const loaded = areWanted ? await extras.load() : undefined;
   if (transport.chat) await loaded?.restore(transport.chat, store, owner);
   if (!host.isConnected) return undefined;
@@ -77,15 +74,13 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
 
 function lazyExtras(
   host: Host,
-  script: HTMLScriptElement | null,
+  seat: Seat,
   texts: Texts,
   speak: (text: string) => void,
-  hasContact: boolean,
-  apiUrl: URL,
 ): Lazy<Extras> {
   return new Lazy(async () => {
-    const part: ImportPart = (name, integrity) => lazyModule(host, script, name, integrity);
+    const part: ImportPart = (name, integrity) => lazyModule(host, seat.script, name, integrity);
     const module: ExtrasModule = await part("extras", EXTRAS_INTEGRITY);
-    return module.default(host.shadowRoot, texts, speak, part, hasContact, apiUrl);
+    return module.default(host.shadowRoot, texts, speak, part, seat);
   });
 }

@@ -76,6 +76,12 @@ export default function contact(
       if (turn.isUnanswered || asksForPerson(turn.question)) offer(row);
       rated(row, turn);
     },
+    /** Adds the button to a note. */
+    offer: (note: Element) => {
+      const row = element("div", { className: "actions" });
+      note.after(row);
+      offer(row);
+    },
     /** Adds the button below an answer that the visitor rated as not helpful. */
     rated,
   };

@@ -98,6 +98,7 @@ export class Conversation {
     const turn = this.#turns.at(-1);
     if (!turn || !isFinished(turn.ending)) return;
     this.#former = { ...turn };
+    turn.first ??= turn.id;
     turn.id = this.#around.newId();
     this.#restart(turn);
   }
@@ -183,13 +184,19 @@ export class Conversation {
   }
 
   async #ask(turn: Turn): Promise<void> {
+    // It may still wait for the transport.
+    this.#request.abort();
     const request = new AbortController();
     this.#request = request;
     this.#made += 1;
-    this.#apply("open");
     const { signal } = request;
+    const { transport } = this.#around;
+    const isReady = transport.ready?.();
+    if (isReady) await isReady;
+    if (signal.aborted) return;
+    this.#apply("open");
     try {
-      const reply = await this.#around.transport.send([...this.#turns], signal);
+      const reply = await transport.send([...this.#turns], signal);
       if (!signal.aborted) await this.#read(reply, turn, signal);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

@@ -18,6 +18,11 @@ export interface ExtraTexts {
   /** The label of the Delete button after the first click, when it asks for confirmation. */
   readonly eraseForGood: string;
   readonly failed: string;
+  /** Notes about a message that the service refused. */
+  readonly refused: string;
+  readonly tooLong: string;
+  readonly spent: string;
+  readonly notHuman: string;
 }
 
 export const ENGLISH_EXTRAS: ExtraTexts = {
@@ -32,4 +37,8 @@ export const ENGLISH_EXTRAS: ExtraTexts = {
   erase: "Delete chat",
   eraseForGood: "Delete for good?",
   failed: "That did not work",
+  refused: "The chat is not available on this page.",
+  tooLong: "The message is too long. Please shorten it.",
+  spent: "There are no answers left for today. Please come back tomorrow.",
+  notHuman: "The check for robots did not pass. Please try again.",
 };

@@ -3,17 +3,24 @@
  * and rating answers, the menu and the restoring of a stored chat, and suggested questions.
  */
 
+import { warnOfUnknown } from "./attributes.ts";
+import type { Check, CheckModule } from "./check.ts";
 import type { Contact, ContactModule } from "./contact.ts";
+import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { Lazy } from "./lazy.ts";
 import type { Owner } from "./owner.ts";
+import { adding } from "./page-fields.ts";
+import type { Seat } from "./seat.ts";
+import { isOn } from "./settings.ts";
 import type { Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
 import type { Talk, TalkModule } from "./talk.ts";
 import type { Texts } from "./texts.ts";
+import { plainAsk } from "./transport/http.ts";
 import { restore } from "./transport/restore.ts";
 import type { KeptChat } from "./transport/transport.ts";
-import type { Turn } from "./turn.ts";
+import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
 import { element } from "./view/dom.ts";
@@ -26,6 +33,7 @@ declare global {
   /** The expected hashes of the files; set by the build. */
   const CONTACT_INTEGRITY: string;
   const TALK_INTEGRITY: string;
+  const CHECK_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
@@ -33,17 +41,16 @@ export type ImportPart = <Module>(name: string, integrity: string) => Promise<Mo
 
 /**
  * The extras for the widget in `root`. `speak` announces a text to screen readers. `part` fetches
- * further files: the talk with a person, and the contact form if there is one. `apiUrl` is the
- * address of the chat.
+ * further files: the talk with a person, the contact form if the site has one, and the bot check.
  */
 export default function extras(
   root: ShadowRoot | null,
   texts: Texts & Partial<ExtraTexts>,
   speak: (text: string) => void,
   part: ImportPart,
-  hasContact: boolean,
-  apiUrl: URL,
+  { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
 ) {
+  warnOfUnknown(settings);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(stylesheet);
   root?.adoptedStyleSheets.push(sheet);
@@ -56,13 +63,17 @@ export default function extras(
     return module.default(root, words, speak);
   });
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
-  const contact = hasContact
+  const contact = isOn(settings.contact)
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
         return module.default(root, words, speak, () => chat, startTalk, apiUrl);
       })
     : undefined;
   contact?.load();
+  const check = new Lazy<Check>(async () => {
+    const module: CheckModule = await part("check", CHECK_INTEGRITY);
+    return module.default(root as ShadowRoot, `${settings.botCheck}`, apiUrl, script?.nonce);
+  });
   return {
     actions: (turn: Turn, acts: ActionActs) => {
       if (turn.person || !turn.answer) {
@@ -105,6 +116,20 @@ export default function extras(
       writer = await restore(kept, store, owner);
       isWaiting = store.read().isWaiting;
     },
+    /**
+     * Runs the bot check, if it is due. Returns the function that adds its result, the preset and
+     * the page's facts to questions.
+     */
+    guard: async () => {
+      const loaded = settings.botCheck ? await check.load() : undefined;
+      await loaded?.prove();
+      return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
+    },
+    /** Adds to the note at the end of the conversation. */
+    explain: (ending: Ending) =>
+      explain(root, words, speak, ending, apiUrl, (note) =>
+        contact?.use(({ offer }) => offer(note)),
+      ),
   };
 }
 

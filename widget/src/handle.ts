@@ -34,6 +34,8 @@ export interface Acts {
 }
 
 export interface ChatWidget extends Acts {
+  /** Replaces the facts about the page, which are sent with each question. */
+  context(facts: unknown): void;
   /** Calls `told` with the detail of each event. Call the returned function to unsubscribe. */
   on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
 }

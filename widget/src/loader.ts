@@ -70,6 +70,9 @@ export function start(bring: Bring): void {
       host.remove();
       if (window.ChatWidget === handle) delete window.ChatWidget;
     },
+    context(facts) {
+      (settings as { context: unknown }).context = facts;
+    },
     on(name, told) {
       const heard = (event: Event): void => told((event as CustomEvent).detail);
       const gone = new AbortController();

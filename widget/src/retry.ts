@@ -3,7 +3,7 @@
  * are arguments.
  */
 
-import type { Code, Trouble } from "./turn.ts";
+import type { Code, Refusal, Trouble } from "./turn.ts";
 
 const CODES: readonly Code[] = [
   "invalid_request",
@@ -52,9 +52,12 @@ export function retryAfterMs(header: string | null, now: number): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The error code for an HTTP status other than 200. */
-export function codeOfStatus(status: number): Code {
-  if (status === 429) return "rate_limit_exceeded";
+/** The error code for an HTTP status other than 200. `said`: the `code` in the body, if it has one. */
+export function codeOfStatus(status: number, said?: unknown): Code | Refusal {
+  if (status === 429) return said === "budget_exhausted" ? said : "rate_limit_exceeded";
+  if (status === 401 || status === 403)
+    return said === "verification_required" ? said : "forbidden";
+  if (status === 413) return "too_large";
   if (status === 504 || status === 408) return "gateway_timeout";
   // An earlier attempt of this message is still running there: a retry may succeed soon.
   if (status === 409) return "upstream_service_unavailable";

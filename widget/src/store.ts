@@ -152,6 +152,7 @@ function turnOf(value: unknown): Turn[] {
   if (texts.some((text) => typeof text !== "string")) return [];
   const [id, question, answer] = texts as [string, string, string];
   const ending = own(value, "ending");
+  const first = own(value, "first");
   const rating = own(value, "rating");
   const person = own(value, "person");
   return [
@@ -160,6 +161,7 @@ function turnOf(value: unknown): Turn[] {
       question,
       answer,
       ending: isEnding(ending) ? ending : "disconnected",
+      ...(typeof first === "string" && { first }),
       ...((rating === "up" || rating === "down") && { rating }),
       ...(typeof person === "string" && { person }),
     },

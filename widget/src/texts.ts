@@ -1,7 +1,7 @@
 /** The texts of the widget in English; other languages are in languages/. */
 
 import type { ExtraTexts } from "./extra-texts.ts";
-import type { Ending } from "./turn.ts";
+import type { Ending, Refusal } from "./turn.ts";
 
 /** The content of a dictionary in languages/. */
 export type Dictionary = Texts & ExtraTexts;
@@ -32,7 +32,12 @@ export interface Texts {
   readonly sendingWaits: string;
   readonly disclaimer: string;
   /** Notes about an answer that ended early. */
-  readonly endings: Readonly<Record<Ending, string>>;
+  readonly endings: Readonly<Record<Exclude<Ending, Refusal>, string>>;
+}
+
+/** The note about an ending; `explain.ts` has better words for some. */
+export function endingText({ endings }: Texts, ending: Ending): string {
+  return (endings as Partial<Record<Ending, string>>)[ending] ?? endings.invalid_request;
 }
 
 export const ENGLISH: Texts = {

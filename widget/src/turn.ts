@@ -7,8 +7,14 @@ export type Code =
   | "upstream_service_unavailable"
   | "gateway_timeout";
 
+/** The reasons why the service refuses a message whatever its content. Their texts are in the extras. */
+export type Refusal =
+  /** The page, its user or its key is not accepted. */
+  "forbidden" | "too_large" | "budget_exhausted" | "verification_required";
+
 export type Trouble =
   | Code
+  | Refusal
   /** No connection: refused, an unknown host, an invalid certificate, or CORS. */
   | "unreachable"
   /** The stream ended without [DONE]. */
@@ -27,6 +33,8 @@ export type Waiting = "offline" | "rate_limit_exceeded";
 export interface Turn {
   /** The `client_message_id`: the same in every attempt of a message; a new answer gets a new one. */
   id: string;
+  /** The first `id`, by which a service that stores the chat knows the message; only if `id` differs. */
+  first?: string;
   readonly question: string;
   answer: string;
   ending: "open" | Ending;

@@ -7,6 +7,7 @@ import { isBusy, type State } from "./machine.ts";
 import type { Owner, Reason } from "./owner.ts";
 import { listen } from "./page-events.ts";
 import type { Store, Stored } from "./store.ts";
+import { endingText } from "./texts.ts";
 import type { KeptTransport } from "./transport/kept.ts";
 import type { KeptChat } from "./transport/transport.ts";
 import { isFinished, type Rating, type Turn, type Waiting } from "./turn.ts";
@@ -100,7 +101,6 @@ export class Widget implements Acts, Audience {
   /** Stores the session of the chat; undefined: the service stores it no longer. */
   kept(chat: KeptChat | undefined): void {
     this.#chat = chat;
-    this.#view.transcript.offerAgain(!chat);
     this.#view.panel.showMenu(!!chat);
   }
 
@@ -149,11 +149,13 @@ export class Widget implements Acts, Audience {
   }
 
   #ended(turn: Turn): void {
-    const { texts, host } = this.#parts;
+    const { texts, host, useExtras } = this.#parts;
     this.#view.transcript.ended();
     this.#addMenu();
     if (!this.#view.isOpen && isFinished(turn.ending)) this.#view.launcher.unread();
-    this.speak(turn.ending === "open" ? "" : texts.endings[turn.ending]);
+    const { ending } = turn;
+    this.speak(ending === "open" ? "" : endingText(texts, ending));
+    if (ending !== "open" && !isFinished(ending)) useExtras(({ explain }) => explain(ending));
     this.#save();
     announceEnd(host, turn);
   }
@@ -203,7 +205,7 @@ export class Widget implements Acts, Audience {
 
   #rate(turn: Turn, rating: Rating): void {
     turn.rating = rating;
-    this.#parts.transport.rate(turn.id, rating);
+    this.#parts.transport.rate(turn.first ?? turn.id, rating);
     this.#save();
     announce(this.#parts.host, "feedback", { id: turn.id, rating });
   }

@@ -30,6 +30,11 @@ export interface Received {
     sources?: string;
     message?: string;
     session_id?: string;
+    again?: string;
+    config_id?: string;
+    context?: Readonly<Record<string, string>>;
+    verification_token?: string;
+    verification_pass?: string;
   };
   /** The client went before the play was over. */
   isAborted: boolean;
@@ -81,7 +86,8 @@ const CORS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Allow-Headers": "content-type, x-session-token, x-user-token",
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
-  "Access-Control-Expose-Headers": "Retry-After, X-Session-Id, X-Session-Token",
+  "Access-Control-Expose-Headers":
+    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass",
 };
 
 const WITH_FORM = { fields: ["message"], consent: "", link: "" };
@@ -96,6 +102,8 @@ export class ScriptedService {
   kept: readonly KeptMessage[] | "gone" | undefined;
   /** The user whose chat that is; to all others it is not there. */
   owner: string | undefined;
+  /** The page's origin is not allowed. */
+  refusesPages = false;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
   /** The way to a person that the service describes. */
@@ -131,6 +139,7 @@ export class ScriptedService {
     this.owner = undefined;
     this.contact = WITH_FORM;
     this.contacts.length = 0;
+    this.refusesPages = false;
     this.#plays.splice(0, this.#plays.length, ...plays);
   }
 
@@ -157,7 +166,7 @@ export class ScriptedService {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === "OPTIONS") {
-      response.writeHead(204, CORS).end();
+      response.writeHead(204, this.refusesPages ? {} : CORS).end();
       return;
     }
     if (request.url === "/health") {
@@ -172,6 +181,10 @@ export class ScriptedService {
     if (request.url === "/api/contact" && request.method === "GET") {
       response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
       response.end(JSON.stringify(this.contact));
+      return;
+    }
+    if (request.method === "GET") {
+      response.writeHead(405, this.refusesPages ? {} : CORS).end("{}");
       return;
     }
     const body = JSON.parse(await textOf(request));

@@ -65,8 +65,8 @@ export class Site {
   }
 
   /** Serves a page, and returns its address. `stricter`: additions to its policy. */
-  page(path: string, content: string, stricter = ""): string {
-    this.#pages.set(path, [content, POLICY + stricter]);
+  page(path: string, content: string, stricter = "", policy = POLICY): string {
+    this.#pages.set(path, [content, policy + stricter]);
     return this.origin + path;
   }
 

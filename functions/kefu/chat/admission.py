@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kefu.chat.addresses import network_of
 from kefu.chat.limits import LimitStore, Rate
-from kefu.errors import RateLimited, StoreUnavailable, UpstreamUnavailable
+from kefu.errors import BudgetExhausted, RateLimited, StoreUnavailable, UpstreamUnavailable
 from kefu.relay.completion_stream import Clock
 
 _BUSY = "Too many requests right now. Please wait a moment."
@@ -148,7 +148,7 @@ class Admission:
     async def reserve(self, tokens: int) -> Reservation | None:
         """Reserve `tokens` of today's budget; None when there is no budget.
 
-        Raises RateLimited when the budget is spent, UpstreamUnavailable when the store fails.
+        Raises BudgetExhausted, and UpstreamUnavailable when the store fails.
         """
         limit = self._allowance.daily_tokens
         if not limit:
@@ -165,14 +165,14 @@ class Admission:
             midnight = (today + timedelta(days=1)).replace(hour=0, minute=0, second=0)
             wait = ceil((midnight - today).total_seconds())
             message = "The budget for today is spent. Please come back tomorrow."
-            raise RateLimited(message, retry_after=max(1, wait), should_retry=False)
+            raise BudgetExhausted(message, retry_after=max(1, wait), should_retry=False)
         return Reservation(budget, tokens)
 
     @asynccontextmanager
     async def budget(self, at_most: int, spent: Callable[[], int]) -> AsyncIterator[None]:
         """Reserve `at_most` tokens of today's budget; on exit, correct this to `spent()` tokens.
 
-        Raises RateLimited when the budget is spent, UpstreamUnavailable when the store fails.
+        Raises BudgetExhausted, and UpstreamUnavailable when the store fails.
         """
         reservation = await self.reserve(at_most)
         try:

@@ -68,6 +68,8 @@ class Question(NamedTuple):
     """Fields of the request body that describe the client's tools."""
     memory: Memory | None = None
     """Remembers the cut and the summary of a stored chat; None: this process remembers them."""
+    page: str = ""
+    """`PromptPolicy.page` of this question."""
 
 
 class TooLong(NamedTuple):
@@ -236,7 +238,8 @@ class Chat:
         return build_prompt(question.messages, policy, memory)
 
     def _policy_of(self, question: Question) -> PromptPolicy:
-        return question.policy or self._policy
+        policy = question.policy or self._policy
+        return policy._replace(page=question.page) if question.page else policy
 
     def _body(self, question: Question, prompt: Prompt, sources: Sources | None) -> bytes:
         model = question.model or self.model

@@ -78,6 +78,8 @@ class NewMessage(NamedTuple):
 
     content: str
     client_message_id: str | None = None
+    again: bool = False
+    """Whether a message that has a complete answer gets a new one."""
 
 
 class BeginResult(NamedTuple):
@@ -94,6 +96,8 @@ class BeginResult(NamedTuple):
     busy_for: float = 0.0
     again: int = 0
     """Number of earlier tries of this turn. It identifies the owner in `renew` and `finish`."""
+    replaces: bool = False
+    """Whether the message has a complete answer, which a text given to `finish` will replace."""
 
 
 class TurnOutcome(NamedTuple):
@@ -171,8 +175,10 @@ class SessionStore(Protocol):
 
         Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message. The session may be created only if `session.created_at == now`. Otherwise an absent
-        session was deleted, and the call raises KeyError.
+        message, and with `asked.again` a complete one, too. Its answer stays, with the status `ok`,
+        until `finish` has the text of the new one. The session may be created only if
+        `session.created_at == now`. Otherwise an absent session was deleted, and the call raises
+        KeyError.
         """
         ...
 
@@ -188,6 +194,8 @@ class SessionStore(Protocol):
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
     ) -> StoredMessage | None:
         """Save the outcome of a turn; returns the saved answer, or None.
+
+        A text replaces the former answer and its rating. Without one the former answer stays.
 
         Idempotent: the first outcome is kept. Does nothing for a session that was deleted, and for
         a turn that another request has started again.

@@ -69,6 +69,7 @@ class TurnRecorder:
         self._persistence = persistence
         self.message = begin_result.message
         self._retries = begin_result.again
+        self._replaces = begin_result.replaces
         self._asked_at = asked_at
         self._received_at = received_at
         self._held: list[Chunk] = []
@@ -167,8 +168,9 @@ class TurnRecorder:
         if error is None and text:
             facts = dialogue.sources.facts() if dialogue and dialogue.sources else {}
             return ended._replace(unanswered=facts.get("answered") is False)
-        # An error without any text is a failure. A visitor who disconnects early is not.
-        failed = not text and not isinstance(error, LEFT)
+        # An error without any text is a failure. A visitor who disconnects early is not, but a
+        # former answer stays complete.
+        failed = not text and (self._replaces or not isinstance(error, LEFT))
         return ended._replace(status="failed" if failed else "partial")
 
     def _save(

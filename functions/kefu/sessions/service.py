@@ -40,9 +40,13 @@ class IncomingMessage(NamedTuple):
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     config_id: str | None = None
     client_message_id: str | None = None
+    again: bool = False
+    """Whether the message with this id gets a new answer."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
+    page: Mapping[str, str] = MappingProxyType({})
+    """Facts about the page that the visitor sees."""
 
 
 class SummarizeForTurn(Protocol):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kefu.chat.completion import Question
 from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
 from kefu.chat.presets import Config
+from kefu.chat.prompt import page_line
 from kefu.chat.stop import Stop
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, MessageChanged, SessionBusy, SessionNotFound
@@ -88,7 +89,7 @@ class OpenChat(NamedTuple):
             title = " ".join(text.split())[:TITLE_LENGTH]
             chat = chat._replace(title=title, user=incoming.owner)
             visit = visit._replace(session=chat)
-        message = NewMessage(text, incoming.client_message_id)
+        message = NewMessage(text, incoming.client_message_id, incoming.again)
         try:
             begin = deps.persistence.store.begin(chat, message, asked_at)
             with deps.saving():
@@ -102,7 +103,8 @@ class OpenChat(NamedTuple):
         if result.busy_for > 0:
             wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
             raise SessionBusy("This message is being answered.", retry_after=wait)
-        if result.message.status == "ok":  # answered before, or stored before for a person
+        # Answered before, or stored before for a person.
+        if result.answer or (result.message.status == "ok" and not result.replaces):
             text = result.answer.content if result.answer else ""
             return KnownAnswer(text, deps.persistence.clock.now())
         recorder = TurnRecorder(
@@ -215,6 +217,7 @@ class KeptTurn:
             # The messages already contain the server's system prompt.
             policy=config.policy._replace(system_prompt="", client_system="auto"),
             memory=self._memory(history),
+            page=page_line(incoming.page),
         )
 
     def _memory(self, history: Sequence[Message]) -> ChatMemory:
@@ -239,6 +242,7 @@ class KeptTurn:
             "request_id": self._incoming.request_id,
             "config_id": self._config.id,
             "api_type": self._config.api_type,
+            **({"page": dict(self._incoming.page)} if self._incoming.page else {}),
         }
         told = alternating(stored)
         history: Sequence[Message] = [one for one, _ in told]

@@ -73,6 +73,8 @@ def pack(call: CallRecord, known: Sequence[StoredMessage]) -> Packed:
             record["sha256"] = digest(body)
         elif body is not None:
             record[name] = _folded_text(body, messages)
+            if name == "response" and record[name] != body:
+                record["answer"] = _short_digest(body)
     fields = {name: value for name, value in record.items() if value is not None}
     compressed = {name: zlib.compress(_encoded(text)) for name, text in texts.items()}
     return Packed(_deflated(_encoded(_dumped(fields))), compressed)
@@ -95,7 +97,8 @@ class PackedCall:
     ) -> CallRecord:
         """Resolve the references and return the call.
 
-        A field is None if a reference is missing. `request` is also None if its digest differs.
+        A field is None if a reference is missing. `request` and `response` are also None if their
+        digest differs, for example because the visitor asked for another answer.
         """
         record = self._record
         request = self._body("request", messages, texts)
@@ -104,6 +107,8 @@ class PackedCall:
         response, meta, error = (
             _text(self._body(name, messages, texts)) for name in ("response", "meta", "error")
         )
+        if response is not None and record.get("answer") not in (None, _short_digest(response)):
+            response = None
         plain = {name: record.get(name) for name in CALL_FACTS}
         return CallRecord(
             session_id=session_id,
@@ -143,6 +148,10 @@ def _folded_text(text: str, known: MessageIndex) -> object:
         return fold(text.encode(), known)
     except UnicodeEncodeError:
         return text
+
+
+def _short_digest(text: str) -> str:
+    return digest(_encoded(text))[:8]
 
 
 def _text(body: bytes | None) -> str | None:

@@ -40,7 +40,7 @@ class StoredTurn(NamedTuple):
     question_id: int
     question: str
     status: Status
-    """The stored status. `seen` derives the effective status from it and from the lease."""
+    """The stored status. `seen_at` derives the effective status from it, lease and answer."""
     lease: float
     """Unix time until which a `pending` turn counts as running."""
     asked_at: float
@@ -97,7 +97,7 @@ class StoredTurn(NamedTuple):
             session_id=self.session_id,
             role="user",
             content=self.question,
-            status=seen(self.status, self.lease, now),
+            status=self.seen_at(now),
             created_at=self.asked_at,
             client_message_id=self.client_message_id,
         )
@@ -110,29 +110,54 @@ class StoredTurn(NamedTuple):
             session_id=self.session_id,
             role="assistant",
             content=self.answer,
-            status=seen(self.status, self.lease, now),
+            status=self.seen_at(now),
             created_at=self.answered_at,
             reply_to=None if self.operator else self.question_id,
             rating=self.rating,
             operator=self.operator,
         )
 
-    def met_again(self, now: float) -> BeginResult | None:
+    def seen_at(self, now: float) -> Status:
+        """Return the effective status. A complete answer stays `ok` while a new one is awaited,
+        and if that one fails.
+        """
+        if self.answer and self.status in ("pending", "failed"):
+            return "ok"
+        return seen(self.status, self.lease, now)
+
+    def met_again(self, asked: NewMessage, now: float) -> BeginResult | None:
         """Return the result of a second `begin` for the same message.
 
         It contains the stored answer, or the seconds that the first attempt may still run. None:
-        the first attempt has failed or expired, so the caller may retry the turn.
+        the first attempt has failed or expired, or `asked` wants a new answer, so the caller may
+        begin the turn again.
         """
-        if self.status == "ok":
+        if self.status == "ok" and not asked.again:
             return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
             return BeginResult(self.message(now), busy_for=self.lease - now)
         return None
 
     def begun_again(self, now: float) -> StoredTurn:
-        again = self.again + 1
+        """Return the turn as it is retried. A complete answer stays; a part of one is removed."""
+        answer = "" if self.status == "partial" else self.answer
         return self._replace(
-            status="pending", lease=now + LEASE, answer="", again=again, unanswered=False
+            status="pending",
+            lease=now + LEASE,
+            answer=answer,
+            again=self.again + 1,
+            unanswered=self.unanswered and bool(answer),
+        )
+
+    def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
+        if not ended.text:
+            return self._replace(status=ended.status, answered_at=self.answered_at or now)
+        return self._replace(
+            status=ended.status,
+            answer=ended.text,
+            answered_at=now,
+            rating=None,
+            unanswered=ended.unanswered,
         )
 
     def asked(self) -> AskedQuestion:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 
 from kefu.chat.completion import Question
+from kefu.chat.prompt import page_line
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
 from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 from kefu.web.options import WebOptions
 from kefu.web.schemas import ChatRequest, ConversationRequest, MessageRequest
+
+if TYPE_CHECKING:
+    from kefu.chat.presets import Configs
 
 R = TypeVar("R", bound=ConversationRequest)
 
@@ -44,6 +48,8 @@ class Questions:
             raise InvalidRequest("Send `messages` or `message`, not both.", param="message")
         else:
             body = checked(MessageRequest, value)
+            if body.again and body.session_id is None:
+                raise InvalidRequest("again: only with `session_id`.", param="again")
         if not body.message.strip():
             raise InvalidRequest("message: is empty.", param="message")
         longest = self._options.max_message_chars
@@ -63,7 +69,26 @@ class Questions:
         tools = body.tool_fields if isinstance(body, CompletionRequest) else {}
         temperature = options.temperature if body.temperature is None else body.temperature
         longest = body.output_tokens(options.max_output_tokens)
-        return Question(messages, temperature, longest, tools=tools)
+        page = page_line((body.context or {}) if isinstance(body, ConversationRequest) else {})
+        return Question(messages, temperature, longest, tools=tools, page=page)
+
+    def preset(self, body: ConversationRequest, configs: Configs | None) -> Question:
+        """Like `question`, with the preset that the body names.
+
+        Raises InvalidRequest for an unknown one, and for any if the server has none.
+        """
+        question = self.question(body)
+        if body.config_id is None:
+            return question
+        if configs is None:
+            raise InvalidRequest("config_id: this server has no presets.", param="config_id")
+        config = configs.chosen(body.config_id)
+        return question._replace(
+            temperature=config.temperature if body.temperature is None else body.temperature,
+            max_tokens=body.output_tokens(config.max_tokens),
+            model=config.model,
+            policy=config.policy,
+        )
 
 
 def _has(value: object, name: str) -> bool:

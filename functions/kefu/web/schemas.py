@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+)
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from kefu.auth.bot_check import Proof
@@ -22,6 +31,16 @@ DegradedReason = Literal["", "no_api_key", "keys_refused", "store_full"]
 SessionName = Annotated[str, StringConstraints(max_length=64)]
 ProfileName = Annotated[str, StringConstraints(max_length=64)]
 ProfileText = Annotated[str, StringConstraints(max_length=1000)]
+ConfigName = Annotated[str, StringConstraints(max_length=64)]
+ContextText = Annotated[str, StringConstraints(max_length=500)]
+LONGEST_CONTEXT = 2000
+"""Characters of all facts about a page together."""
+
+
+def _short(facts: dict[str, str]) -> dict[str, str]:
+    if sum(len(name) + len(text) for name, text in facts.items()) > LONGEST_CONTEXT:
+        raise ValueError(f"longer than {LONGEST_CONTEXT} characters")
+    return facts
 
 
 def _whole(value: object) -> object:
@@ -88,10 +107,23 @@ class AnswerRequest(StrictBody):
         return self.stream_options is not None and self.stream_options.include_usage
 
 
-class ConversationRequest(AnswerRequest):
+class PageRequest(AnswerRequest):
+    """The fields that a page adds to its visitor's question."""
+
+    config_id: ConfigName | None = None
+    """The preset of a new chat."""
+    context: Annotated[dict[ProfileName, ContextText], AfterValidator(_short)] | None = Field(
+        None, max_length=16
+    )
+    """Facts about the page that the visitor sees, such as its title, as data for the model."""
+
+
+class ConversationRequest(PageRequest):
     """A whole conversation. The last message is the visitor's question."""
 
     messages: list[ChatMessage] = Field(min_length=1)
+    # The description cannot name the presets of the server, and other names are refused.
+    config_id: SkipJsonSchema[ConfigName | None] = None
 
     def conversation(self, max_messages: int, max_chars: int) -> list[Message]:
         """Return the messages after checking their order and the limits. Raises InvalidRequest."""
@@ -117,12 +149,13 @@ class ConversationRequest(AnswerRequest):
         return messages
 
 
-class MessageRequest(AnswerRequest):
+class MessageRequest(PageRequest):
     """One message of a chat that the server stores."""
 
     message: str = Field(json_schema_extra={"pattern": r"\S"})
     session_id: SessionName | None = None
-    config_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+    again: ClientMessageId | None = None
+    """The `client_message_id` of a message of this chat: its answer is replaced by a new one."""
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 
 
@@ -136,7 +169,7 @@ class ChatRequest(ConversationRequest):
         """Return the only message, as the first one of a stored chat. Raises InvalidRequest."""
         if len(self.messages) > 1 or self.messages[0].role != "user":
             raise InvalidRequest("store: only for a single message of the user.", param="store")
-        fields = {name: getattr(self, name) for name in AnswerRequest.model_fields}
+        fields = {name: getattr(self, name) for name in PageRequest.model_fields}
         return MessageRequest.model_construct(message=self.messages[0].text(), **fields)
 
 

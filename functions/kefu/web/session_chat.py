@@ -75,10 +75,12 @@ class KeptChats:
             token=_token(request),
             owner=visitor.name,
             config_id=body.config_id,
-            client_message_id=caller.client_message_id,
+            client_message_id=body.again or caller.client_message_id,
+            again=body.again is not None,
             temperature=body.temperature,
             max_tokens=body.asked_tokens,
             # The signed profile of the user token overrides the profile in the request body.
+            page=body.context or {},
             profile={**(body.profile or {}), **visitor.profile},
         )
 

@@ -35,6 +35,7 @@ from kefu.chat.stateless import Stateless
 from kefu.chat.stop import Stop
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import (
+    BudgetExhausted,
     ClientGone,
     GatewayTimeout,
     KefuError,
@@ -210,7 +211,7 @@ async def test_an_error_of_the_model_is_raised_and_saved() -> None:
 async def test_a_budget_that_is_spent_is_said_after_the_question_was_saved() -> None:
     house = House("never", daily_tokens=50)
     incoming = house.incoming(Witnessed(house))
-    with pytest.raises(RateLimited):
+    with pytest.raises(BudgetExhausted):
         await house.answered(incoming)
     assert house.model.asked == []
     assert incoming.report.is_saved

@@ -34,6 +34,10 @@ export default {
   erase: "Chat löschen",
   eraseForGood: "Endgültig löschen?",
   failed: "Das hat nicht geklappt",
+  refused: "Der Chat ist auf dieser Seite nicht verfügbar.",
+  tooLong: "Die Nachricht ist zu lang. Bitte kürzen Sie sie.",
+  spent: "Für heute gibt es keine Antworten mehr. Bitte kommen Sie morgen wieder.",
+  notHuman: "Die Prüfung auf Roboter ist nicht gelungen. Bitte versuchen Sie es noch einmal.",
   endings: {
     whole: "Die Antwort ist vollständig",
     stopped: "Angehalten",

@@ -34,6 +34,10 @@ export default {
   erase: "Eliminar chat",
   eraseForGood: "¿Eliminar para siempre?",
   failed: "No se pudo hacer",
+  refused: "El chat no está disponible en esta página.",
+  tooLong: "El mensaje es demasiado largo. Acórtalo, por favor.",
+  spent: "Por hoy no quedan más respuestas. Vuelve mañana, por favor.",
+  notHuman: "No se pudo comprobar que no eres un robot. Inténtalo de nuevo, por favor.",
   endings: {
     whole: "La respuesta está completa",
     stopped: "Detenida",

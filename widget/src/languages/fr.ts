@@ -34,6 +34,10 @@ export default {
   erase: "Supprimer",
   eraseForGood: "Supprimer définitivement ?",
   failed: "Cela n’a pas fonctionné",
+  refused: "Le chat n’est pas disponible sur cette page.",
+  tooLong: "Le message est trop long. Veuillez le raccourcir.",
+  spent: "Il n’y a plus de réponses pour aujourd’hui. Revenez demain, s’il vous plaît.",
+  notHuman: "La vérification contre les robots a échoué. Veuillez réessayer.",
   endings: {
     whole: "La réponse est terminée",
     stopped: "Arrêtée",

@@ -34,6 +34,10 @@ export default {
   erase: "Hapus obrolan",
   eraseForGood: "Hapus selamanya?",
   failed: "Tidak berhasil",
+  refused: "Obrolan tidak tersedia di halaman ini.",
+  tooLong: "Pesan terlalu panjang. Mohon dipersingkat.",
+  spent: "Jawaban untuk hari ini sudah habis. Silakan kembali besok.",
+  notHuman: "Pemeriksaan robot tidak berhasil. Silakan coba lagi.",
   endings: {
     whole: "Jawaban selesai",
     stopped: "Dihentikan",

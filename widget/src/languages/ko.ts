@@ -34,6 +34,10 @@ export default {
   erase: "대화 삭제",
   eraseForGood: "영구히 삭제할까요?",
   failed: "실패했습니다",
+  refused: "이 페이지에서는 채팅을 사용할 수 없습니다.",
+  tooLong: "메시지가 너무 깁니다. 줄여 주세요.",
+  spent: "오늘의 답변이 모두 소진되었습니다. 내일 다시 찾아 주세요.",
+  notHuman: "로봇이 아닌지 확인하지 못했습니다. 다시 시도해 주세요.",
   endings: {
     whole: "답변이 끝났습니다",
     stopped: "중지됨",

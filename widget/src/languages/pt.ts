@@ -34,6 +34,10 @@ export default {
   erase: "Excluir conversa",
   eraseForGood: "Excluir para sempre?",
   failed: "Não funcionou",
+  refused: "O chat não está disponível nesta página.",
+  tooLong: "A mensagem é longa demais. Encurte-a, por favor.",
+  spent: "As respostas de hoje acabaram. Volte amanhã, por favor.",
+  notHuman: "Não foi possível verificar que você não é um robô. Tente novamente.",
   endings: {
     whole: "A resposta está completa",
     stopped: "Parada",

@@ -34,6 +34,10 @@ export default {
   erase: "Xóa cuộc trò chuyện",
   eraseForGood: "Xóa vĩnh viễn?",
   failed: "Không thực hiện được",
+  refused: "Trang này không dùng được trò chuyện.",
+  tooLong: "Tin nhắn quá dài. Vui lòng viết ngắn hơn.",
+  spent: "Đã hết lượt trả lời hôm nay. Vui lòng quay lại vào ngày mai.",
+  notHuman: "Chưa xác minh được bạn không phải là robot. Vui lòng thử lại.",
   endings: {
     whole: "Đã trả lời xong",
     stopped: "Đã dừng",

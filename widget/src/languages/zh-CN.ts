@@ -34,6 +34,10 @@ export default {
   erase: "删除对话",
   eraseForGood: "确定删除？",
   failed: "操作失败",
+  refused: "此页面无法使用在线客服。",
+  tooLong: "消息太长，请缩短后再发送。",
+  spent: "今日咨询已满，请明天再来。",
+  notHuman: "人机验证未通过，请重试。",
   endings: {
     whole: "回答完毕",
     stopped: "已停止回答",

@@ -34,6 +34,10 @@ export default {
   erase: "刪除對話",
   eraseForGood: "確定刪除？",
   failed: "操作失敗",
+  refused: "此頁面無法使用線上客服。",
+  tooLong: "訊息太長，請縮短後再傳送。",
+  spent: "今日諮詢已滿，請明天再來。",
+  notHuman: "真人驗證未通過，請再試一次。",
   endings: {
     whole: "回答完畢",
     stopped: "已停止回答",

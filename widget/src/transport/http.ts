@@ -1,5 +1,6 @@
 /** The HTTP functions that all transports share. */
 
+import { own } from "../own.ts";
 import { codeOfStatus, retryAfterMs } from "../retry.ts";
 import { AnswerDecoder, type Arrival } from "./sse.ts";
 import { ConnectionLost, type Reply } from "./transport.ts";
@@ -14,6 +15,10 @@ export function post(body: object): RequestInit {
     body: JSON.stringify(body),
   };
 }
+
+export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
+
+export const plainAsk: Ask = (url, init) => fetch(url, init);
 
 /** Sends a request. Throws ConnectionLost if there is no response. */
 export function connected(response: Promise<Response>): Promise<Response> {
@@ -32,13 +37,20 @@ export async function replyOf(response: Response): Promise<Reply> {
   if (status === 200 && body && headers.get("Content-Type")?.startsWith("text/event-stream")) {
     return { ok: true, batches: batches(body) };
   }
-  await body?.cancel().catch(() => {});
-  return {
-    ok: false,
-    // A 200 without an event stream comes from a captive portal or a proxy.
-    code: codeOfStatus(status === 200 ? 502 : status),
-    retryAfterMs: retryAfterMs(headers.get("Retry-After"), Date.now()),
-  };
+  const [said, message] = await errorOf(response, "code", "message");
+  // A 200 without an event stream comes from a captive portal or a proxy.
+  const code = codeOfStatus(status === 200 ? 502 : status, said);
+  if (code === "forbidden" || code === "invalid_request") console.error(`Chat widget: ${message}`);
+  return { ok: false, code, retryAfterMs: retryAfterMs(headers.get("Retry-After"), Date.now()) };
+}
+
+/** Fields of the error in a response, undefined where there are none. */
+export async function errorOf(
+  response: Response,
+  ...names: readonly string[]
+): Promise<readonly unknown[]> {
+  const error = own(await response.json().catch(() => undefined), "error");
+  return names.map((name) => own(error, name));
 }
 
 async function* batches(body: ReadableStream<Uint8Array>): AsyncGenerator<readonly Arrival[]> {

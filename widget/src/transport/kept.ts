@@ -5,12 +5,11 @@
  * If none comes, the service stores no chats, and later questions carry the whole conversation.
  */
 
-import { own } from "../own.ts";
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
 import type { Rating, Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
-import { connected, endpoint, post, replyOf } from "./http.ts";
+import { type Ask, connected, endpoint, errorOf, plainAsk, post, replyOf } from "./http.ts";
 import { type Session, sessionOf } from "./session.ts";
 import { StatelessTransport } from "./stateless.ts";
 import type { KeptChat, Reply, Transport } from "./transport.ts";
@@ -25,23 +24,35 @@ export interface Dependencies {
   changed(chat: KeptChat | undefined): void;
   /** Called after the service answered that the chat does not exist. */
   lost(): void;
+  /**
+   * Runs the site's bot check. Returns the function that sends requests with its result, and with
+   * the other fields that the site adds. Undefined: there are none.
+   */
+  guard?(): Promise<Ask | undefined> | undefined;
 }
 
 export class KeptTransport implements Transport, KeptChat {
   readonly #around: Dependencies;
   readonly #stateless: Transport;
+  #ask = plainAsk;
   #session: Session | undefined;
   /** The service cannot store this chat now: its next questions are sent as `messages`. */
   #isFull = false;
 
   constructor(around: Dependencies) {
     this.#around = around;
-    this.#stateless = new StatelessTransport(around.apiUrl);
+    this.#stateless = new StatelessTransport(around.apiUrl, (url, init) => this.#ask(url, init));
     this.#session = sessionOf(around.store.read().session);
     around.owner.onCleared(() => {
       this.#isFull = false;
       this.#session = undefined;
       around.changed(undefined);
+    });
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#around.guard?.()?.then((ask = plainAsk) => {
+      this.#ask = ask;
     });
   }
 
@@ -55,7 +66,7 @@ export class KeptTransport implements Transport, KeptChat {
     const isStored = this.#session || !turns.some(({ id, answer }) => id !== turn?.id && answer);
     if (!isStored || this.#isFull || !turn) return this.#stateless.send(turns, signal);
     const ask = this.#session
-      ? { message: turn.question.toWellFormed(), session_id: this.#session.id }
+      ? { message: turn.question.toWellFormed(), session_id: this.#session.id, again: turn.first }
       : { messages: outgoing([turn]), store: true };
     const request = { ...post({ ...ask, client_message_id: turn.id, sources: "text" }), signal };
     const response = await connected(this.#request(this.#around.apiUrl, request));
@@ -66,12 +77,13 @@ export class KeptTransport implements Transport, KeptChat {
       this.#lose();
       return this.send([turn], signal);
     }
+    const [code, param] = response.ok ? [] : await errorOf(response.clone(), "code", "param");
     // `store_full` or `store_failed`
-    if (status === 503 && /^store_/.test(`${await errorOf(response.clone(), "code")}`)) {
+    if (status === 503 && /^store_/.test(`${code}`)) {
       this.#isFull = true;
       return this.#stateless.send(turns, signal);
     }
-    if (status === 400 && (await errorOf(response.clone(), "param")) === "message") {
+    if (status === 400 && param === "message") {
       const reply = await this.#stateless.send(turns, signal);
       // The message itself is valid: the service no longer stores chats.
       if (reply.ok) this.#hold(undefined);
@@ -126,7 +138,7 @@ export class KeptTransport implements Transport, KeptChat {
     const { owner } = this.#around;
     const { signal } = owner;
     const user = owner.token();
-    const response = await fetch(url, {
+    const response = await this.#ask(url, {
       credentials: "omit",
       cache: "no-store",
       ...init,
@@ -141,8 +153,4 @@ export class KeptTransport implements Transport, KeptChat {
     signal.throwIfAborted();
     return response;
   }
-}
-
-async function errorOf(response: Response, name: string): Promise<unknown> {
-  return own(own(await response.json().catch(() => undefined), "error"), name);
 }

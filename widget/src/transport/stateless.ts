@@ -2,20 +2,22 @@
 
 import type { Rating, Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
-import { connected, endpoint, post, replyOf } from "./http.ts";
+import { type Ask, connected, endpoint, plainAsk, post, replyOf } from "./http.ts";
 import type { Transport } from "./transport.ts";
 
 export class StatelessTransport implements Transport {
   readonly #url: URL;
+  readonly #ask: Ask;
 
-  constructor(url: URL) {
+  constructor(url: URL, ask = plainAsk) {
     this.#url = url;
+    this.#ask = ask;
   }
 
   async send(turns: readonly Turn[], signal: AbortSignal) {
     const id = turns.at(-1)?.id;
     const ask = { messages: outgoing(turns), client_message_id: id, sources: "text" };
-    return replyOf(await connected(fetch(this.#url, { ...post(ask), signal })));
+    return replyOf(await connected(this.#ask(this.#url, { ...post(ask), signal })));
   }
 
   cancel(messageId: string): void {
@@ -28,6 +30,6 @@ export class StatelessTransport implements Transport {
 
   #tell(name: string, body: object): void {
     const request = { ...post(body), keepalive: true };
-    fetch(endpoint(this.#url, name), request).catch(() => {});
+    this.#ask(endpoint(this.#url, name), request).catch(() => {});
   }
 }

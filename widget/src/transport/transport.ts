@@ -1,6 +1,6 @@
 /** The port to the service: one request at a time, with or without stored chats. */
 
-import type { Code, Rating, Turn } from "../turn.ts";
+import type { Code, Rating, Refusal, Turn } from "../turn.ts";
 import type { Arrival } from "./sse.ts";
 
 /** There is no connection, or it broke or was aborted. */
@@ -9,9 +9,15 @@ export class ConnectionLost extends Error {}
 export type Reply =
   /** The events of each piece of the stream; an empty batch only shows that the connection works. */
   | { readonly ok: true; readonly batches: AsyncIterable<readonly Arrival[]> }
-  | { readonly ok: false; readonly code: Code; readonly retryAfterMs: number | undefined };
+  | {
+      readonly ok: false;
+      readonly code: Code | Refusal;
+      readonly retryAfterMs: number | undefined;
+    };
 
 export interface Transport {
+  /** Resolves when a message may be sent, for example after a bot check. Undefined: at once. */
+  ready?(): Promise<void> | undefined;
   /**
    * Sends the last of `turns`, with a second request if the service has lost the chat. Throws
    * ConnectionLost if there is no reply, also while its batches are read.

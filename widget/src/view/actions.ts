@@ -44,7 +44,8 @@ export function actions(
         if (isCopied) speak(texts.copied);
       },
     ),
-    button(looks("again"), acts.again, icon(AGAIN)),
+    // A message of another tab has no id here, by which the service could find it.
+    ...(turn.id ? [button(looks("again"), acts.again, icon(AGAIN))] : []),
     ...thumbs.map(([, thumb]) => thumb),
   );
 }

@@ -4,7 +4,7 @@
  */
 
 import type { UseExtras } from "../extras.ts";
-import type { Texts } from "../texts.ts";
+import { endingText, type Texts } from "../texts.ts";
 import { isFinished, type Turn } from "../turn.ts";
 import type { ActionActs } from "./actions.ts";
 import { button, element } from "./dom.ts";
@@ -92,11 +92,6 @@ export class Transcript {
     this.#isFollowing = true;
   }
 
-  /** Shows or hides the button for a new answer. A stored chat has none: it would add a message. */
-  offerAgain(isOffered: boolean): void {
-    this.node.classList.toggle("once", !isOffered);
-  }
-
   /** Removes all turns but the last. */
   forgetEarlier(): void {
     if (this.#last) this.node.replaceChildren(this.#greeting, this.#last.node);
@@ -154,7 +149,7 @@ export class Transcript {
         node.append(element("p", { className: "quiet" }, this.#texts.endings.stopped));
       this.#offer(shown);
     } else if (ending !== "open") {
-      const line = element("p", { className: "trouble" }, this.#texts.endings[ending]);
+      const line = element("p", { className: "trouble" }, endingText(this.#texts, ending));
       if (ending !== "invalid_request") {
         line.append(button({ className: "retry" }, () => this.#acts.retry(), this.#texts.retry));
       }

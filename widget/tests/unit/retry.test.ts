@@ -76,12 +76,12 @@ for (const [header, wait] of HEADERS) {
 
 const STATUSES = {
   400: "invalid_request",
-  401: "invalid_request",
-  403: "invalid_request",
+  401: "forbidden",
+  403: "forbidden",
   404: "invalid_request",
   408: "gateway_timeout",
   409: "upstream_service_unavailable",
-  413: "invalid_request",
+  413: "too_large",
   429: "rate_limit_exceeded",
   500: "upstream_service_unavailable",
   502: "upstream_service_unavailable",
@@ -94,3 +94,10 @@ for (const [status, code] of Object.entries(STATUSES)) {
     expect(codeOfStatus(Number(status))).toBe(code);
   });
 }
+
+test("the code in the body tells a spent budget and a failed bot check from other refusals (W6)", () => {
+  expect(codeOfStatus(429, "budget_exhausted")).toBe("budget_exhausted");
+  expect(codeOfStatus(403, "verification_required")).toBe("verification_required");
+  expect(codeOfStatus(403, "constructor")).toBe("forbidden");
+  expect(codeOfStatus(503, "budget_exhausted")).toBe("upstream_service_unavailable");
+});

@@ -161,7 +161,7 @@ for (const [status, keeps, code] of [
   [429, true, "rate_limit_exceeded"],
   [503, true, "upstream_service_unavailable"],
   [504, false, "gateway_timeout"],
-  [403, true, "invalid_request"],
+  [403, true, "forbidden"],
 ] as const) {
   test(`transport: ${status}, ${keeps ? "kept" : "stateless"} -> ${code}, with Retry-After (W6, D9)`, async () => {
     service.script(refusal(status, "any", { "Retry-After": "7" }));

@@ -43,9 +43,7 @@ _BEGIN: Final = (
 )
 _SET_USER: Final = ", #user = if_not_exists(#user, :user)"
 _ADD_TURN: Final = " ADD #seq :two, #turns :one"
-_MAY_RETRY: Final = (
-    "#status IN (:failed, :partial) OR (#status = :pending AND #lease <= :now) OR #by = :by"
-)
+_MAY_RETRY: Final = "(#status = :known AND (#status <> :pending OR #lease <= :now)) OR #by = :by"
 
 
 class DynamoTurns(DynamoContacts):
@@ -122,7 +120,7 @@ class DynamoTurns(DynamoContacts):
         if asked.client_message_id is not None:
             first = await self._claim(turn, by)
             if first.question_id != number:
-                return await self._again(first, number, old, by, now)
+                return await self._again(asked, first, number, old, by, now)
         await self._put_turn(turn)
         return BeginResult(turn.message(now))
 
@@ -152,7 +150,7 @@ class DynamoTurns(DynamoContacts):
         return turn._replace(question_id=number, asked_at=asked, lease=asked + LEASE)
 
     async def _again(
-        self, first: StoredTurn, number: int, old: Item, by: str, now: float
+        self, asked: NewMessage, first: StoredTurn, number: int, old: Item, by: str, now: float
     ) -> BeginResult:
         """Begin a message that already has the turn `first`, and release the new `number`.
 
@@ -162,18 +160,18 @@ class DynamoTurns(DynamoContacts):
         stored = await self._read(row)
         # No item: the first attempt has not written the turn yet, or it failed before the write.
         turn = items.turn_in(stored) if stored else first
-        if again := turn.met_again(now):
+        if again := turn.met_again(asked, now):
             await self._undo_use(turn, number, old, now)
             return again
         lease = now + LEASE
         if stored:
             reopen = change(
-                "SET #status = :pending, #lease = :lease, #by = :by REMOVE #answer, #unanswered"
-                " ADD #again :one",
+                "SET #status = :pending, #lease = :lease, #by = :by"
+                + " REMOVE #answer, #unanswered" * (turn.status == "partial")
+                + " ADD #again :one",
                 _MAY_RETRY,
                 pending="pending",
-                failed="failed",
-                partial="partial",
+                known=turn.status,
                 lease=lease,
                 now=now,
                 by=by,
@@ -182,25 +180,33 @@ class DynamoTurns(DynamoContacts):
             begun, stored = await self._update(row, reopen)
         else:
             begun = await self._put_turn(first._replace(lease=lease), replace=False)
-        turn = turn._replace(status="pending", lease=lease)
+        turn = turn.begun_again(now)
         if begun:
             await self._release_number(first.session_id, number)
-            return BeginResult(turn.message(now), again=items.whole_in(stored, "again"))
+            tries = items.whole_in(stored, "again")
+            return BeginResult(turn.message(now), again=tries, replaces=bool(turn.answer))
         await self._undo_use(turn, number, old, now)
         return BeginResult(turn.message(now), busy_for=LEASE)  # a concurrent attempt has begun it
 
     async def finish(
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
     ) -> StoredMessage | None:
+        marks = (
+            ", #unanswered = :one REMOVE #rating"
+            if ended.unanswered
+            else " REMOVE #rating, #unanswered"
+        )
         end = change(
-            "SET #status = :status, #answered = :now"
-            + ", #answer = :text" * bool(ended.text)
-            + ", #unanswered = :one" * ended.unanswered,
+            (
+                f"SET #status = :status, #answered = :now, #answer = :text{marks}"
+                if ended.text
+                else "SET #status = :status, #answered = if_not_exists(#answered, :now)"
+            ),
             runs_for(again),
             status=ended.status,
-            now=now,
             pending="pending",
             **again_value(again),
+            now=now,
             **({"text": ended.text} if ended.text else {}),
             **({"one": 1} if ended.unanswered else {}),
         )

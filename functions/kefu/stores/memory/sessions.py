@@ -120,12 +120,12 @@ class MemorySessions(MemoryContacts):
             turn = chat.new_turn(asked, now)
         else:
             turn = chat.turns[number]
-            if again := turn.met_again(now):
+            if again := turn.met_again(asked, now):
                 return again
             turn = turn.begun_again(now)
         self._put(chat, turn)
         chat.status, chat.lease = turn.status, turn.lease
-        return BeginResult(turn.message(now), again=turn.again)
+        return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
 
     def _use(self, chat: _Chat, now: float) -> None:
         chat.session = chat.session._replace(updated_at=now)
@@ -165,8 +165,7 @@ class MemorySessions(MemoryContacts):
             return None
         if turn.runs_for(again):
             self._count(ended_turn(turn, ended, now))
-            turn = turn._replace(status=ended.status, answer=ended.text, answered_at=now)
-            turn = turn._replace(unanswered=ended.unanswered)
+            turn = turn.ended(ended, now)
             self._put(chat, turn)
             chat.status = turn.status
             chat.errors += is_error(ended)

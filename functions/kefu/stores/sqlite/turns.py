@@ -86,7 +86,8 @@ _ADD_TURN = (
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
 _REOPEN = (
-    "UPDATE turns SET status = 'pending', lease = ?, answer = '', again = again + 1"
+    "UPDATE turns SET status = 'pending', lease = ?, again = again + 1,"
+    " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
     " WHERE session = ? AND question_id = ?"
 )
 _RENEW = (
@@ -95,7 +96,8 @@ _RENEW = (
 )
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END_TURN = (
-    "UPDATE turns SET status = ?, answer = ?, answered = ? WHERE session = ? AND question_id = ?"
+    "UPDATE turns SET status = ?, answer = ?, answered = ?, rating = ?"
+    " WHERE session = ? AND question_id = ?"
 )
 _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
@@ -159,14 +161,14 @@ class SqliteTurns:
         turn = None if client is None else turn_in(db, _BY_CLIENT, session.id, client)
         lease = now + LEASE
         if turn is not None:
-            if again := turn.met_again(now):
+            if again := turn.met_again(asked, now):
                 db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             remove_some(db, session.id, turn.question_id, 1)
             db.execute(_REOPEN, (lease, session.id, turn.question_id))
             turn = turn.begun_again(now)
-            return BeginResult(turn.message(now), again=turn.again)
+            return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
         first = (session.id, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
         if turns == 1:
@@ -212,11 +214,12 @@ class SqliteTurns:
         error = is_error(ended)
         tokens = ended.prompt_tokens, ended.completion_tokens
         place = (turn.session_id, turn.question_id)
-        db.execute(_END_TURN, (ended.status, ended.text, now, *place))
+        count(db, ended_turn(turn, ended, now))
+        turn = turn.ended(ended, now)
+        db.execute(_END_TURN, (turn.status, turn.answer, turn.answered_at, turn.rating, *place))
         db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
         db.execute(_ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
-        count(db, ended_turn(turn, ended, now))
-        return turn._replace(status=ended.status, answer=ended.text, answered_at=now)
+        return turn
 
     async def messages(
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float

@@ -62,7 +62,8 @@ def _add_chat(
         return await kept.answer(request, body)
 
     def direct(request: Request, body: ChatRequest) -> Response:
-        conversation = Stateless(questions.question(body), reads_bodies=False)
+        configs = kept.turns.deps.configs if kept else None
+        conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
         return ChatResponse(runtime, caller_of(request, body, gateway), conversation)
 
 
