@@ -109,8 +109,9 @@ def visit(stage: Stage, *steps: tuple[str, Any], **context: Any) -> dict[str, An
     return told
 
 
-def shot(name: str) -> list[tuple[str, Any]]:
-    return [("shot", f"{SHOTS}/{name}.png")] if SHOTS else []
+def shot(name: str, at: str = "body") -> list[tuple[str, Any]]:
+    """A picture that begins at an element."""
+    return [("top", at), ("shot", f"{SHOTS}/{name}.png")] if SHOTS else []
 
 
 async def test_h7_twenty_bad_chats_in_a_thousand_are_found_with_a_choice_and_a_click(
@@ -219,6 +220,7 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
         ("wait", ".plot[role=img][aria-label*='1,000 in total']"),
         ("axe", "insights"),
         *shot("insights"),
+        *shot("insights-chart", ".plot"),
         ("download", ["csv", ".gaps .save"]),
         ("download", ["days", ".insights > section .save"]),
         ("click", ".periods a[href='#insights=7']"),
