@@ -52,11 +52,30 @@ function questionOf({ id, reply_to }: Message): number {
 /** A button below an answer, which opens the form for the correction. */
 export function correction(kept: Whole, question: Message): HTMLElement {
   const node = el("div", { class: "correction" });
+  let form: HTMLFormElement | undefined;
+  const opener = button(
+    { class: "quiet", "aria-expanded": "false" },
+    () => {
+      if (form) form.hidden = !form.hidden;
+      else {
+        form = formOf(kept, question);
+        node.append(form);
+      }
+      opener.setAttribute("aria-expanded", `${!form.hidden}`);
+      if (!form.hidden) form.querySelector("textarea")?.focus();
+    },
+    texts.correct,
+  );
+  node.append(opener);
+  return node;
+}
+
+function formOf(kept: Whole, question: Message): HTMLFormElement {
   const field = el("textarea", { rows: 3, required: true, dir: "auto" });
   const said = el("p", { class: "muted", role: "status" });
   const form = el(
     "form",
-    { hidden: true },
+    {},
     el("label", {}, texts.right, field),
     el("p", { class: "muted" }, texts.how),
     el("button", { type: "submit", class: "accent" }, texts.save),
@@ -69,15 +88,5 @@ export function correction(kept: Whole, question: Message): HTMLElement {
     download(new Blob(lines, { type: "application/jsonl" }), FILE);
     said.textContent = texts.saved(cases.size);
   });
-  const opener = button(
-    { class: "quiet", "aria-expanded": "false" },
-    () => {
-      form.hidden = !form.hidden;
-      opener.setAttribute("aria-expanded", `${!form.hidden}`);
-      if (!form.hidden) field.focus();
-    },
-    texts.correct,
-  );
-  node.append(opener, form);
-  return node;
+  return form;
 }

@@ -59,8 +59,8 @@ class TurnRecorder:
         filters: Callable[[str], Sequence[Filter]],
         after: Callable[[TurnOutcome, bool | None], asyncio.Task[None] | None],
     ) -> None:
-        """The time of the visitor's request is `asked_at` as Unix time, `received_at` as monotonic
-        time. `after` starts the hooks that follow the outcome.
+        """The time of the visitor's request: `asked_at` is Unix time, `received_at` monotonic time.
+        `after` starts the hooks that follow the outcome.
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
@@ -136,9 +136,7 @@ class TurnRecorder:
         await self._persistence.writer.wait(self._writes)
 
     async def written(self, seconds: float) -> None:
-        """Wait up to `seconds` for the writes and hooks, because Lambda freezes the process
-        afterwards.
-        """
+        """Wait up to `seconds` for writes and hooks: Lambda freezes the process afterwards."""
         await self._persistence.writer.wait([*self._writes, *self._after], seconds)
 
     @property

@@ -128,10 +128,8 @@ class OpenChat(NamedTuple):
         if begun.answer is None and begun.busy_for <= 0:
             store, message = self.deps.persistence.store, begun.message
             ended, now = TurnOutcome("failed"), self.deps.persistence.clock.now()
-            await in_time(
-                store.finish(message.session_id, message.id, ended, now, begun.again),
-                self.timing.store_until,
-            )
+            end = store.finish(message.session_id, message.id, ended, now, begun.again)
+            await in_time(end, self.timing.store_until)
 
 
 class KeptTurn:
