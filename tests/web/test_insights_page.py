@@ -90,8 +90,7 @@ async def seeded(staged: Staged) -> AsyncIterator[Seeded]:
         sessions="true",
         store=STORE,
         contact_form="email",
-        price_input=1,
-        price_output=2,
+        prices="1,2",
     )
     async with store_of(stage, time.time) as store:
         yield Seeded(stage, *await seed(store, time.time()))

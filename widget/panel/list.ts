@@ -158,13 +158,6 @@ export class List {
   }
 }
 
-function states(): HTMLSelectElement {
-  const select = el("select", { name: "state" }, el("option", { value: "" }, t.any));
-  for (const [value, name] of Object.entries(t.stateOf))
-    select.append(el("option", { value }, name));
-  return select;
-}
-
 function rowOf(row: Row): HTMLElement {
   const wrong = row.status !== "ok" && (t.statusOf[row.status] ?? row.status);
   const { state } = row.attendance;

@@ -66,7 +66,7 @@ export default function extras(
   const contact = isOn(settings.contact)
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-        return module.default(root, words, speak, () => chat, startTalk, apiUrl);
+        return module.default(root, words, speak, () => chat, startTalk, new URL(apiUrl));
       })
     : undefined;
   contact?.load();
