@@ -168,7 +168,8 @@ class StoredTurn(NamedTuple):
     def is_asked(self, since: float, *, gaps: bool) -> bool:
         """Whether `SessionIndex.questions` returns this turn's question."""
         is_gap = self.unanswered or self.rating == "down"
-        return self.status != "pending" and self.answered_at >= since and (is_gap or not gaps)
+        has_ended = self.status != "pending" and not self.operator
+        return has_ended and self.answered_at >= since and (is_gap or not gaps)
 
     def runs_for(self, again: int) -> bool:
         """Whether the turn is `pending` and attempt `again` is the latest one."""

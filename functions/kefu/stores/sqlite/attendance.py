@@ -8,6 +8,7 @@ from kefu.sessions.model import SessionId
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.contacts import SqliteContacts
+from kefu.stores.sqlite.turns import ASKED
 from kefu.stores.turns import StoredTurn, may_change
 
 _READ = "SELECT state, operator, since FROM sessions WHERE id = ? AND updated > ?"
@@ -60,6 +61,7 @@ class SqliteAttendance(SqliteContacts):
                         *(turn.again, turn.operator),
                     ),
                 )
+                db.execute(ASKED, (session_id, turn.question_id, now, False, False))
             return turn.question_id + 1
 
         return await self._file.run(work)

@@ -45,7 +45,7 @@ _NEWEST_FIRST = " ORDER BY updated DESC, id DESC"
 _QUESTIONS = (
     "SELECT question, session, at, asked.unanswered, rating FROM asked"
     " JOIN turns USING (session, question_id) JOIN sessions ON sessions.id = session"
-    " WHERE at >= ? AND updated > ?"
+    " WHERE at >= ? AND updated > ? AND turns.operator = ''"
 )
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"

@@ -103,7 +103,7 @@ _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
 )
-_ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
+ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
     f" (SELECT {key.strip('()')} FROM {table} WHERE session = ?1 LIMIT ?2)"
@@ -218,7 +218,7 @@ class SqliteTurns:
         turn = turn.ended(ended, now)
         db.execute(_END_TURN, (turn.status, turn.answer, turn.answered_at, turn.rating, *place))
         db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
-        db.execute(_ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
+        db.execute(ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
         return turn
 
     async def messages(
