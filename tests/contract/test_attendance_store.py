@@ -157,3 +157,15 @@ async def test_h4_state_and_lines_end_with_their_chat(sessions: Sessions, clock:
     clock.now += 31 * DAY
     assert await sessions.attend(ONE, Attendance("bot", "", clock.now)) is None
     assert await sessions.add_line(ONE, line(), clock.now) is None
+
+
+async def test_h7_a_line_is_found_by_its_words_and_is_no_question(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    await sessions.attend(ONE, taken(clock))
+    assert await sessions.add_line(ONE, line("Our cellar is open"), clock.now)
+    found = await sessions.newest(Wanted(text="cellar"), None, 10, clock.now)
+    assert [row.session.id for row in found.rows] == [ONE]
+    asked = await sessions.questions(0, 10, clock.now)
+    assert [one.text for one in asked] == ["one"]

@@ -3,7 +3,7 @@
 import type { KeptChat } from "./transport.ts";
 
 /** On AWS the service tries to deliver the request before it answers. */
-export const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 15_000;
 
 type Request = KeptChat["request"];
 
@@ -23,7 +23,8 @@ export function withChat(
   apiUrl: URL,
 ): Request {
   return async (rest, init) => {
-    const response = await chatOf()?.request(rest, init);
+    const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const response = await chatOf()?.request(rest, { signal, ...init });
     return response && response.status !== 404 ? response : contactRequest(apiUrl, init);
   };
 }

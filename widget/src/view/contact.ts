@@ -4,7 +4,6 @@ import type { ContactTexts } from "../contact-texts.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
 import { own } from "../own.ts";
 import type { Texts } from "../texts.ts";
-import { LONGEST_WAIT_MS } from "../transport/contact.ts";
 import { uuid } from "../uuid.ts";
 import { element } from "./dom.ts";
 import type { MenuActs } from "./menu.ts";
@@ -83,7 +82,6 @@ function contactForm(
     const response = await request("/contact", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      signal: AbortSignal.timeout(LONGEST_WAIT_MS),
       body: JSON.stringify({ ...given, consent: agreed.checked, client_message_id: id }),
     });
     submit.ariaDisabled = null;
