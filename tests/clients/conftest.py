@@ -124,7 +124,7 @@ def run(
         input=json.dumps(jobs),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

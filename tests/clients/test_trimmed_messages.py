@@ -24,7 +24,7 @@ def test_official_clients_send_trimmed_messages_and_their_apis_take_them() -> No
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)

@@ -164,15 +164,13 @@ async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
 ) -> None:
     """The table fails while the answer streams, and works again a second later."""
     running = staged(1, **site.settings)
-    running.script(b.answer("one ", "two ", "three", delay=0.2))
+    running.script(b.answer("one ", "two ", "three", delay=1))
     visitor = Visitor(running)
     asking = asyncio.create_task(visitor.say("question"))
     await running.upstream.asked("question")
     site.proxy.set(down=True)
     answer = await asking
     assert answer.complete
-    await asyncio.sleep(0.3)
-    site.proxy.set()
     store = site.table.sessions(Retention())
 
     async def is_kept() -> bool:
@@ -183,4 +181,5 @@ async def test_d6_an_answer_reaches_its_reader_and_then_the_table(
         ]
 
     assert not await is_kept()
+    site.proxy.set()
     await eventually(is_kept)

@@ -86,16 +86,23 @@ async def test_u3_u4_u5_an_exhausted_pool_is_an_error_without_more_requests(
 
 
 async def test_u3_retry_after_counts_down_and_the_pool_comes_back(staged: Staged) -> None:
-    running = staged(2, cooldown=2)
+    running = staged(2, cooldown=5)
     running.script(b.status(429), b.status(429), b.answer("back"))
-    refused = await running.ask()
-    assert (refused.status, retry_after(refused)) == (429, 2)
-    back_at = time.monotonic() + 2
-    while time.monotonic() < back_at - 0.3:
-        assert (await running.ask()).status == 429
-    assert len(running.upstream.journal) == 2
-    assert await running.upstream.until(lambda: time.monotonic() > back_at + 0.2)
-    assert (await running.ask()).text == "back"
+    cooled_from = time.monotonic()
+    seconds = retry_after(await running.ask())
+    assert 1 <= seconds <= 5
+    while time.monotonic() < cooled_from + 4.5:
+        answer = await running.ask()
+        # On a busy machine the answer may be of a time after the cooldown.
+        if time.monotonic() > cooled_from + 4.5:
+            break
+        assert (answer.status, len(running.upstream.journal)) == (429, 2)
+        assert retry_after(answer) <= seconds
+        seconds = retry_after(answer)
+    while (answer := await running.ask()).status == 429:
+        assert time.monotonic() < cooled_from + 60
+    assert answer.text == "back"
+    assert time.monotonic() > cooled_from + 4.9
 
 
 async def test_u5_one_rate_limited_key_among_failing_ones_makes_it_429(staged: Staged) -> None:

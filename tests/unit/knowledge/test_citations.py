@@ -121,6 +121,7 @@ PIECES = st.lists(
 @example(["`", EVIL, "\\", "`"])
 @example(["h", EVIL, "ttps://evil.example"])
 @example([EVIL, "[", EVIL])
+@example(["<", "!", "`", ">"])
 @settings(max_examples=500)
 def test_pieces_of_any_length_give_the_same_answer_without_a_foreign_link(
     pieces: list[str],
