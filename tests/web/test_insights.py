@@ -119,3 +119,17 @@ async def test_h7_a_search_in_memory_says_how_many_chats_it_read(staged: Staged)
     answer = operator(stage, "sessions", text="退货").json()
     assert [row["title"] for row in answer["rows"]] == ["退款政策是什么？"]
     assert (answer["cursor"], answer["read"], answer["waiting"]) == (None, 1, 0)
+
+
+async def test_h6_a_rating_goes_with_the_answer_that_another_one_replaces(staged: Staged) -> None:
+    stage = staged(1, store=STORE, environment={"ADMIN_TOKEN": TOKEN})
+    stage.script(b.answer("In Oslo."), b.answer("In Bergen."), asking="shop")
+    visitor, first = Visitor(stage), new_id()
+    await visitor.say("Where is your shop?", client_message_id=first)
+    await rate(stage, visitor, first, "down")
+    assert titles(stage, rating="down") == ["Where is your shop?"]
+    again = await visitor.say("Where is your shop?", client_message_id=new_id(), again=first)
+    assert again.text == "In Bergen."
+    assert titles(stage, rating="down") == []
+    [day] = operator(stage, "days").json()["days"]
+    assert (day["ups"], day["downs"]) == (0, 0)

@@ -90,10 +90,13 @@ class OpenChat(NamedTuple):
             chat = chat._replace(title=title, user=incoming.owner)
             visit = visit._replace(session=chat)
         message = NewMessage(text, incoming.client_message_id, incoming.again)
+        store, until = deps.persistence.store, self.timing.store_until
         try:
-            begin = deps.persistence.store.begin(chat, message, asked_at)
             with deps.saving():
-                result = await in_time(begin, self.timing.store_until)
+                if incoming.again and (known := incoming.client_message_id):
+                    # The rating is one of the former answer, and is in the sums of the day.
+                    await in_time(store.rate(chat.id, known, None), until)
+                result = await in_time(store.begin(chat, message, asked_at), until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
         if result.message.content != text and deps.hooks.repeats_messages:
