@@ -28,7 +28,7 @@ from tests.parts.plugin import free_port
 
 EVENTS = Path(__file__).parents[2] / "events"
 ORIGIN = "https://www.example.com"
-EMPTY = ("rest-preflight", "http-preflight", "http-cancel", "http-feedback")
+EMPTY = ("rest-preflight", "http-preflight", "http-cancel", "http-feedback", "http-contact")
 
 Answer = dict[str, Any]
 
@@ -72,6 +72,7 @@ def invocations(rie: Path, function: LambdaFunction) -> Iterator[str]:
         AWS_EXECUTION_ENV="AWS_Lambda_python3.13",
         AWS_LAMBDA_FUNCTION_TIMEOUT="60",
         KEFU_SESSIONS="true",
+        KEFU_CONTACT_FORM="email,message",
         ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
     )
     try:

@@ -10,6 +10,7 @@ const [, , service, token, lang, theme, device] = process.argv;
 const require = createRequire(new URL("../../widget/package.json", import.meta.url));
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 const NAME = lang === "ar" ? "إنغريد" : "Ingrid";
+const PERSON = lang === "ar" ? "التحدث إلى شخص" : "Talk to a person";
 const LINE = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
 
 const html = `<!doctype html><html lang="${lang}"><title>A shop</title><link rel="icon" href="data:,">
@@ -82,7 +83,7 @@ try {
   await chat.locator(".launcher").click();
   await ask("Svalbard?");
   seen.pollsBefore = seen.polls.length;
-  await chat.locator(".disclaimer button").first().click();
+  await chat.locator(".disclaimer button", { hasText: PERSON }).click();
   await chat.locator(".contact input[type=email]").fill("kari@example.no");
   await chat.locator(".contact textarea").fill("Svalbard?");
   await chat.locator(".check input").check();
@@ -96,8 +97,7 @@ try {
   await panel.locator("input[name=token]").fill(token);
   await panel.locator(".entrance button").click();
   await panel.locator(".rows a").first().waitFor();
-  await panel.locator("select[name=state]").selectOption("waiting");
-  await panel.locator(".filters button").click();
+  await panel.locator("select[name=only]").selectOption("waiting");
   await panel.locator(".rows .status.waiting").waitFor();
   await panel.locator(".rows a").first().click();
   const bar = panel.locator(".talk");

@@ -10,6 +10,9 @@ const ONLY: Readonly<Record<string, readonly [string, string]>> = {
   down: ["rating", "down"],
   up: ["rating", "up"],
   errors: ["has_error", "true"],
+  waiting: ["state", "waiting"],
+  person: ["state", "person"],
+  closed: ["state", "closed"],
 };
 
 export function filters(): HTMLFormElement {
@@ -41,7 +44,6 @@ export function filters(): HTMLFormElement {
         el("label", {}, t.from, el("input", { type: "date", name: "since" })),
         el("label", {}, t.to, el("input", { type: "date", name: "until" })),
         el("label", {}, t.status, status),
-        el("label", {}, t.answeredBy, choices("state", t.any, Object.entries(t.stateOf))),
         preset,
         el("label", { class: "id" }, it.user, plain("user")),
         el("label", { class: "id" }, t.byId, plain("id")),
@@ -70,7 +72,7 @@ export function queryOf(form: HTMLFormElement): URLSearchParams {
   };
   day("since", 0);
   day("until", 86_400);
-  for (const name of ["text", "status", "state", "preset", "user"]) {
+  for (const name of ["text", "status", "preset", "user"]) {
     const value = String(given.get(name) ?? "").trim();
     if (value) query.set(name, value);
   }

@@ -10,7 +10,6 @@ const en = {
   delivered: (at: string) => `delivered ${at}`,
   failedTimes: (n: number) => `not delivered; ${n} ${n === 1 ? "attempt" : "attempts"} so far`,
   waitsForWebhook: "not delivered yet",
-  answeredBy: "Answered by",
   stateOf: {
     bot: "the model",
     waiting: "waits for a person",
@@ -186,7 +185,6 @@ const zh: Texts = {
   delivered: (at) => `已送达 ${at}`,
   failedTimes: (n) => `未送达，已尝试 ${n} 次`,
   waitsForWebhook: "尚未送达",
-  answeredBy: "由谁回答",
   stateOf: { bot: "模型", waiting: "等待人工", person: "人工", closed: "已关闭" },
   person: "人工",
   modelAnswers: "本会话由模型回答。",
