@@ -257,7 +257,9 @@ for (const hasTouch of [true, false]) {
     const around = await panel.boundingBox();
     for (const button of await page.locator("kefu-chat .actions button").all()) {
       const box = await button.boundingBox();
-      expect([box?.width, box?.height]).toEqual(hasTouch ? [44, 44] : [36, 36]);
+      expect([box?.width, box?.height].map((px = 0) => Math.round(px))).toEqual(
+        hasTouch ? [44, 44] : [36, 36],
+      );
       expect(box?.x).toBeGreaterThanOrEqual(around?.x ?? 0);
     }
   });

@@ -128,11 +128,11 @@ test("the panel keeps clear of a phone's keyboard, and full size when it goes (W
   await launcher.click();
   await pause(250);
   await keyboard(page, 500, 40);
-  expect(await panel.boundingBox()).toEqual({ x: 0, y: 40, width: 390, height: 500 });
+  await eventually(() => panel.boundingBox(), { x: 0, y: 40, width: 390, height: 500 });
   const box = await input.boundingBox();
   expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(540);
   await keyboard(page, 844, 0);
-  expect(await panel.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 });
+  await eventually(() => panel.boundingBox(), { x: 0, y: 0, width: 390, height: 844 });
   expect(await input.evaluate((node) => getComputedStyle(node).fontSize)).toBe("16px");
 });
 

@@ -229,7 +229,7 @@ test("on a phone data-open does not cover the page, and the opened panel fills i
   expect(await panel.isVisible()).toBe(false);
   await launcher.click();
   await pause(250);
-  expect(await panel.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 });
+  await eventually(() => panel.boundingBox(), { x: 0, y: 0, width: 390, height: 844 });
 });
 
 test("typing in the widget does not reach the shortcuts of the page", async () => {
