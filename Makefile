@@ -104,7 +104,7 @@ check: setup ## format, lint, types and import contracts: seconds
 test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
-	$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
+	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e
 	@echo "== Widget tests"

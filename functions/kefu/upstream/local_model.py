@@ -157,6 +157,9 @@ def _server(file: str, key: str) -> Any:
     params.verbosity = 0
     params.cache_ram_mib = 0
     params.sse_ping_interval = 2
+    # Such a small model repeats a sentence for ever otherwise.
+    params.sampling.penalty_repeat = 1.1
+    params.sampling.dry_multiplier = 0.8
     params.api_keys = [key]
     params.ui = params.endpoint_slots = params.endpoint_props = params.endpoint_metrics = False
     # The header Access-Control-Allow-Origin cannot be disabled. An empty value matches no origin;
