@@ -162,3 +162,23 @@ test("without the element of data-mount the page has the launcher, and one error
   await page.getByRole("button", { name: "Open chat" }).click();
   await panel.waitFor();
 });
+
+test("if the file that moves the chat does not load, the page has the launcher (W12)", async () => {
+  const all = { "data-api-url": it.service.url, "data-lang": "en", "data-mount": "#help-chat" };
+  const { page, launcher, panel } = await it.glance(it.site.page("/blank", "<!doctype html>"));
+  await page.route(/widget-mount/, (route) => route.abort());
+  await page.goto(it.site.page("/mounted", pageWith(all, BOX)));
+  await launcher.click();
+  await panel.waitFor();
+  expect(await panel.getAttribute("role")).toBe("dialog");
+});
+
+test("the widget in one file is shown in the box, too (W12)", async () => {
+  const all = { "data-api-url": it.service.url, "data-lang": "en", "data-mount": "#help-chat" };
+  const html = pageWith(all, '<div id="help-chat"></div>').replace("widget.js", "widget.all.js");
+  const visit = await it.glance(it.site.page("/one", html));
+  await visit.panel.waitFor();
+  expect(await visit.panel.boundingBox()).toEqual(await boxOf(visit, "#help-chat"));
+  expect(await visit.launcher.count()).toBe(0);
+  expect(visit.errors).toEqual([]);
+});
