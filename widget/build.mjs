@@ -91,20 +91,22 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, contact, talk, check] = await Promise.all([
+  const [texts, contact, talk, check, mount] = await Promise.all([
     dictionaries(),
     scriptOf("contact.ts", {}, "esm"),
     scriptOf("talk.ts", {}, "esm"),
     scriptOf("check.ts", {}, "esm"),
+    scriptOf("mount.ts", {}, "esm"),
   ]);
   const inExtras = {
     CONTACT_INTEGRITY: integrityOf(contact.code, "sha256"),
     TALK_INTEGRITY: integrityOf(talk.code, "sha256"),
     CHECK_INTEGRITY: integrityOf(check.code, "sha256"),
+    MOUNT_INTEGRITY: integrityOf(mount.code, "sha256"),
   };
   const extras = await scriptOf("extras.ts", inExtras, "esm");
   // One hash for all files that the chat fetches, so that the chat contains only one. The extras
-  // contain the hashes of the contact form, the talk and the bot check.
+  // contain the hashes of all other modules.
   const PARTS = short(Buffer.concat([...texts.values(), extras.code]));
   const known = { PARTS, EXTRAS_INTEGRITY: integrityOf(extras.code, "sha256") };
   const [chat, all] = await Promise.all([scriptOf("arrive.ts", known), scriptOf("all.ts", known)]);
@@ -121,6 +123,7 @@ export async function made() {
     [`chat-widget-contact.${PARTS}.js`]: contact,
     [`chat-widget-talk.${PARTS}.js`]: talk,
     [`chat-widget-check.${PARTS}.js`]: check,
+    [`chat-widget-mount.${PARTS}.js`]: mount,
     "chat-widget.all.js": all,
     [allFile]: all,
   };
@@ -133,7 +136,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, contact, talk, check, all };
+  const named = { loader, chat, extras, contact, talk, check, mount, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

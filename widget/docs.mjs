@@ -40,6 +40,10 @@ const MEANINGS = {
   ],
   userToken: ["a token", "identifies the visitor, signed by your site: [users](identity.md)"],
   lang: ["a language tag", "the language of the widget"],
+  mount: [
+    "`#id`",
+    "shows the chat [inside the page](#inside-the-page), in the element with this id",
+  ],
   theme: ["`auto`, `light`, `dark`", "`auto`: the theme of the visitor's system"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
   position: [
@@ -58,6 +62,7 @@ const MEANINGS = {
 /** The defaults of attributes that have another name or unit in the options. */
 const DEFAULTS = {
   apiUrl: () => "",
+  mount: () => "",
   theme: () => "`auto`",
   position: () => "`auto`",
   title: () => "by language",

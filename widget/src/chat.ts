@@ -60,9 +60,12 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();
-  const areWanted = turns.length > 0 || session || settings.suggestions || settings.context;
+  const isAsked = settings.suggestions || settings.context || settings.mount;
+  const areWanted = turns.length > 0 || session || isAsked;
   const loaded = areWanted ? await extras.load() : undefined;
   if (transport.chat) await loaded?.restore(transport.chat, store, owner);
+  // A chat inside the page has no launcher, unless it cannot be put there.
+  if (!launcher.isConnected && !(await loaded?.mount())) host.shadowRoot?.append(launcher);
   if (!host.isConnected) return undefined;
   const suggestions: Surface["suggestions"] = (chosen) =>
     loaded?.suggestions(settings.suggestions, chosen) ?? element("div", { hidden: true });

@@ -9,6 +9,7 @@ import type { Contact, ContactModule } from "./contact.ts";
 import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
 import { Lazy } from "./lazy.ts";
+import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
 import type { Seat } from "./seat.ts";
@@ -34,6 +35,7 @@ declare global {
   const CONTACT_INTEGRITY: string;
   const TALK_INTEGRITY: string;
   const CHECK_INTEGRITY: string;
+  const MOUNT_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
@@ -112,6 +114,11 @@ export default function extras(
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
+    /** Moves the widget into the element of `data-mount`. Returns whether that was done. */
+    mount: async () => {
+      const module = await part<MountModule>("mount", MOUNT_INTEGRITY).catch(() => undefined);
+      return module?.default(root as ShadowRoot, `${settings.mount}`);
+    },
     restore: async (kept: KeptChat, store: Store, owner: Owner) => {
       writer = await restore(kept, store, owner);
       isWaiting = store.read().isWaiting;

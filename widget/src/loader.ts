@@ -95,9 +95,8 @@ export function start(bring: Bring): void {
   };
   host.kefu = { launcher, settings, apiUrl: address.href, script, take };
 
-  launcher.className = "launcher";
   // TypeScript does not know that a text can be assigned to a DOMTokenList.
-  (launcher as { part: unknown }).part = "launcher";
+  (launcher as { part: unknown }).part = launcher.className = "launcher";
   // Until the chat with its translated texts is loaded: a word that most languages know.
   launcher.ariaLabel = "Chat";
   launcher.append(drawing(CHAT));
@@ -109,10 +108,12 @@ export function start(bring: Bring): void {
   sheet.replaceSync(stylesheet + lookOf(settings, language));
   const shadow = host.attachShadow({ mode: "open" });
   shadow.adoptedStyleSheets = [sheet];
-  shadow.append(launcher);
   // Next to the body: a transform or filter on the body would move elements with a fixed position.
   document.documentElement.append(host);
   window.ChatWidget = handle;
+  // A chat inside the page has no launcher, and is fetched at once.
+  if (settings.mount) send();
+  else shadow.append(launcher);
   // Not while the page loads: the first access to its storage blocks on another process.
   setTimeout(() => {
     try {

@@ -183,7 +183,7 @@ export class Widget implements Acts, Audience {
     }
     this.#view.status(this.#conversation);
     const shallOpen = hasTurns ? isOpen : this.#parts.options.open;
-    if (shallOpen && !this.#view.coversPage) this.#reveal();
+    if (!this.#parts.launcher.isConnected || (shallOpen && !this.#view.coversPage)) this.#reveal();
   }
 
   #listen(): void {
@@ -259,11 +259,16 @@ export class Widget implements Acts, Audience {
 
   #show(isOpen: boolean): void {
     this.#view.show(isOpen);
-    if (this.#conversation.turns.length > 0) this.#parts.store.write({ isOpen });
+    if (this.#conversation.turns.length > 0) this.#save();
     announce(this.#parts.host, isOpen ? "open" : "close", {});
   }
 
   #save(): void {
-    this.#parts.store.write({ isOpen: this.#view.isOpen, turns: this.#conversation.turns });
+    const { store, launcher } = this.#parts;
+    // The visitor has not opened a chat inside the page, so the next page starts with a closed one.
+    store.write({
+      isOpen: this.#view.isOpen && launcher.isConnected,
+      turns: this.#conversation.turns,
+    });
   }
 }

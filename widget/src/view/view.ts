@@ -36,7 +36,7 @@ export interface ViewActs {
 export interface Surface {
   readonly page: Window;
   readonly host: HTMLElement;
-  /** The elements that the loader drew. */
+  /** The element that the loader drew. A chat inside the page is always open, and has it nowhere. */
   readonly launcher: HTMLButtonElement;
   readonly texts: Texts;
   readonly options: Options;
@@ -84,12 +84,12 @@ export class View {
 
   /** Attaches the view to the page, until `gone` is aborted. */
   mount(gone: AbortSignal): void {
-    const { page, host } = this.#surface;
+    const { page, host, launcher } = this.#surface;
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(answerStyles + stylesheet);
     host.shadowRoot?.adoptedStyleSheets.push(sheet);
     host.shadowRoot?.prepend(this.panel.node);
-    fillScreen(page, this.panel.node, gone);
+    if (launcher.isConnected) fillScreen(page, this.panel.node, gone);
   }
 
   /** Whether the focus is inside the panel, so that hiding the panel would lose it. */

@@ -1,16 +1,12 @@
 /** axe-core, with its best practices, in every state, light and dark, in both directions. */
 
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { chunk, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
+import { violations } from "./axe.ts";
 import { stage, type Visit } from "./harness.ts";
 
 const it = stage();
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 const ANSWER = "Yes:\n\n- **one**\n- [two](https://example.com)\n\n```js\nlet a = 1;\n```\n";
 
@@ -78,24 +74,4 @@ async function visitIn(theme: string, direction: string): Promise<Visit> {
     .locator("kefu-chat")
     .evaluate((host, dir) => host.setAttribute("dir", dir), direction);
   return visit;
-}
-
-/** The violations that axe finds on the current page, one line for each node. */
-async function violations(page: Page): Promise<string[]> {
-  // Not through the page's own policy, which allows no such script.
-  const session = await page.context().newCDPSession(page);
-  const run = async (expression: string): Promise<unknown> => {
-    const outcome = await session.send("Runtime.evaluate", {
-      expression,
-      awaitPromise: true,
-      returnByValue: true,
-    });
-    return outcome.result.value;
-  };
-  await run(await readFile(AXE, "utf8"));
-  const results = (await run("axe.run()")) as AxeResults;
-  expect(results.passes.length).toBeGreaterThan(10);
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  );
 }

@@ -32,7 +32,7 @@ test("the page names every custom property a site may set, and no other", () => 
 
 test("the page names every part a site may style, and no other", () => {
   const listed = page.slice(page.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
-  const parts = all(source.join("\n"), /\bpart: "([\w-]+)"|unknown }\)\.part = "(\w+)"/g);
+  const parts = all(source.join("\n"), /\bpart: "([\w-]+)"|unknown }\)\.part = [\w.]+ = "(\w+)"/g);
   expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z-]+)`/g)).toEqual(parts);
 });
 

@@ -1,0 +1,29 @@
+/** Puts the chat inside the page, for sites with `data-mount`. */
+
+import stylesheet from "./view/mount.css";
+
+/** Moves the widget of `root` into the element `#id`. Returns false without one. */
+export default function mount(root: ShadowRoot, id: string): boolean {
+  const place = root.ownerDocument.getElementById(id.replace(/^#/, ""));
+  if (!place) {
+    console.error(`Chat widget: data-mount: the page has no element ${id}`);
+    return false;
+  }
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(stylesheet);
+  root.adoptedStyleSheets.push(sheet);
+  place.append(root.host);
+  // Before the panel's own listener, which would close the chat.
+  const keep = (event: Event): void => {
+    if ((event as KeyboardEvent).key === "Escape") event.stopPropagation();
+  };
+  root.addEventListener("keydown", keep, { capture: true });
+  // After the chat has drawn its panel: a part of the page is not a dialog.
+  setTimeout(() => {
+    const panel = root.querySelector(".panel");
+    if (panel) panel.role = "region";
+  });
+  return true;
+}
+
+export type MountModule = { readonly default: typeof mount };
