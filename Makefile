@@ -8,8 +8,10 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --no
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 # Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
-SHELLS := zsh fish
+PROGRAMS := zsh fish nginx
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
+MISSING = $(if $(CHROMIUM),,chromium-headless-shell) \
+  $(foreach name,$(PROGRAMS),$(if $(shell PATH="$$PATH:/usr/sbin" command -v $(name)),,$(name)))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -119,41 +121,22 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready browser shells ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready programs ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
-browser:
-ifeq ($(CHROMIUM),)
-	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
-	  { echo "The browser tests need Chromium. Please install it, on Debian: apt-get install chromium-headless-shell" >&2; exit 1; }
-	@echo "Installing Chromium for the browser tests ..."
-	apt-get update -qq && { apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
-	  apt-get install -y -qq --no-install-recommends chromium; }
-endif
-
-shells:
-ifneq ($(words $(foreach name,$(SHELLS),$(shell command -v $(name) 2>/dev/null))),$(words $(SHELLS)))
-	@test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
-	  { echo "The tests of completion need zsh and fish. Please install them, on Debian: apt-get install $(SHELLS)" >&2; exit 1; }
-	@echo "Installing zsh and fish for the tests of completion ..."
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends $(SHELLS)
-endif
+# Debian's packages have the names of the programs; older releases have no chromium-headless-shell.
+programs:
+	@missing="$(strip $(MISSING))"; test -z "$$missing" || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
+	    { echo "Some tests need programs that are not installed. On Debian: apt-get install $$missing" >&2; exit 1; }; \
+	  echo "Installing $$missing for some tests ..."; \
+	  apt-get update -qq; install="apt-get install -y -qq --no-install-recommends"; \
+	  $$install $$missing || $$install $$(echo "$$missing" | sed s/chromium-headless-shell/chromium/); }
 
 peers: .venv-peers/ready widget/bench/peers/node_modules/ready ## install what `make bench` compares with
 
 bench: setup ## measure; figures go to benchmarks/results/
 	$(BIN)/python -m benchmarks $(ARGS)
-
-parts: nginx
-
-nginx:
-	@if ! PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null; then \
-	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null || \
-	    { echo "A test needs nginx. Please install it, on Debian: apt-get install nginx" >&2; exit 1; }; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx; \
-	fi
-
-.PHONY: nginx
 
 format: setup ## put every file into its form, mend what can be mended
 	$(BIN)/ruff check --fix --quiet
@@ -167,4 +150,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test parts browser shells peers bench format docs lock
+.PHONY: help setup run chat package check test parts programs peers bench format docs lock
