@@ -11,7 +11,7 @@ pin() {
 echo uv | pin uv -
 pin server pyproject.toml --extra server --extra cli --extra learn --extra tokens
 pin lambda pyproject.toml --extra aws --extra tokens
-pin dev pyproject.toml --extra aws --extra cli --extra learn --extra tokens --group dev
+pin dev pyproject.toml --extra aws --extra cli --extra learn --extra meaning --extra tokens --group dev
 pin clients --group clients
 pin sam --group sam
 pin peers --group peers

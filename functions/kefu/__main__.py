@@ -94,9 +94,11 @@ def _learn(options: argparse.Namespace) -> int:
     from kefu.cli import learn as shown
 
     try:
-        from kefu.bootstrap.learn import Options, learn, show
+        from kefu.bootstrap.learn import Options, learn, meaning, show
+
+        model = meaning() if options.meaning else None
     except ModuleNotFoundError as error:
-        return _not_installed(error, "learning", "learn")
+        return _not_installed(error, "learning", "learn,meaning" if options.meaning else "learn")
     sources = options.sources
     if not sources:
         settings = _settings()
@@ -104,7 +106,7 @@ def _learn(options: argparse.Namespace) -> int:
     if not sources:
         sys.stderr.write("kefu: name the address of a site, a folder or a file.\n")
         return 2
-    chosen = Options(Path(options.output), options.url, options.allow_private)
+    chosen = Options(Path(options.output), options.url, options.allow_private, model)
     if options.show:
         return shown.show(*show(sources[0], allow_private=options.allow_private))
     return shown.run(lambda note: learn(sources, chosen, note), options.output)

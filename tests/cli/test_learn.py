@@ -49,6 +49,16 @@ def test_a_folder_is_learnt_and_found_with_links(folder: Path, tmp_path: Path) -
     assert "matched: back, boot, send" in found.stdout
 
 
+def test_meaning_finds_a_page_in_another_language(folder: Path, tmp_path: Path) -> None:
+    """G17: `kefu find` needs no flag, because the file has the numbers."""
+    learnt = kefu("learn", "--meaning", "docs", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    found = kefu("find", "怎么把鞋退回去", cwd=tmp_path)
+    assert found.stdout.startswith("[1] Returns\n"), found.stdout
+    kefu("learn", "docs", cwd=tmp_path)
+    assert kefu("find", "怎么把鞋退回去", cwd=tmp_path).stdout == "Nothing was found.\n"
+
+
 def test_a_reader_that_stops_reading_causes_no_error(folder: Path, tmp_path: Path) -> None:
     kefu("learn", "docs", cwd=tmp_path)
     command = [sys.executable, "-m", "kefu", "find", "--jsonl"]

@@ -21,6 +21,7 @@ from kefu.stores.sqlite.knowledge.write import (
     NO_FRAME,
     LastRun,
     Learnt,
+    Meaning,
     Problem,
     Run,
     read_back,
@@ -42,6 +43,8 @@ class Options(NamedTuple):
     """The web address of a folder, for links to its pages."""
     allow_private: bool = False
     """Whether sites on this machine and in its network may be read."""
+    meaning: Meaning | None = None
+    """Adds numbers for the meaning of passages."""
 
 
 def learn(sources: Sequence[str], options: Options, note: Callable[[Outcome], None]) -> Report:
@@ -63,8 +66,16 @@ def learn(sources: Sequence[str], options: Options, note: Callable[[Outcome], No
     if not report.pages or report.is_too_small:
         return report
     run = Run(_pages(report, last), _problems(report), SystemClock().now(), last.frame)
-    size = write(options.output, run)
+    size = write(options.output, run, options.meaning)
     return report._replace(passages=size.passages, file=size.file)
+
+
+def meaning() -> Meaning:
+    """The model for `Options`. Raises ModuleNotFoundError if it is not installed."""
+    from kefu.stores.sqlite.knowledge.meaning import MODEL, encoded, load
+
+    load()
+    return Meaning(MODEL, encoded)
 
 
 def show(source: str, *, allow_private: bool) -> tuple[Page | None, str]:

@@ -50,6 +50,11 @@ def add_learn(commands: Commands) -> None:
         help="also read sites on this machine and in its network",
     )
     learn.add_argument(
+        "--meaning",
+        action="store_true",
+        help="also find pages in other words or languages than the question's (kefu[meaning])",
+    )
+    learn.add_argument(
         "--show", action="store_true", help="print the text that is kept of one page, and stop"
     )
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import Found, asked, chosen
+from kefu.knowledge.finding import Found, asked, chosen, joined
 from kefu.knowledge.pages import Passage
 from kefu.knowledge.terms import is_pair, question_terms, terms
 from kefu.stores.sqlite.knowledge.packed import unpacked
-from kefu.stores.sqlite.knowledge.schema import CannotRead, check
+from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
+
+if TYPE_CHECKING:
+    from kefu.stores.sqlite.knowledge.meaning import Meanings
 
 HITS = 40
 """Passages that are read for a question, before at most two of a page are kept."""
@@ -46,6 +49,7 @@ class KnowledgeFile:
         try:
             check(self._db, str(path))
             self.facts = self._facts()
+            self._meanings = _meanings(self._db, self.facts.passages, str(path))
         except BaseException:
             self._db.close()
             raise
@@ -71,14 +75,21 @@ class KnowledgeFile:
 
     def find(self, question: str, before: Sequence[str], limit: int) -> list[Found]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
-        wanted = question_terms(asked(question, before), self.languages)[:TERMS]
+        text = asked(question, before)
+        wanted = question_terms(text, self.languages)[:TERMS]
         if not wanted:
             return []
+        rows = self._by_words(wanted)
+        if self._meanings:
+            near = self._meanings.nearest(text, HITS)
+            rows = joined([id for id, _ in rows], near)
+        return [_explained(one, set(wanted)) for one in chosen(self._hits(rows), limit)]
+
+    def _by_words(self, wanted: Sequence[str]) -> list[tuple[int, float]]:
         match = " OR ".join([f'"{term}"' for term in self._rare(wanted)] + self._single(wanted))
-        rows = self._db.execute(
+        return self._db.execute(
             "SELECT rowid, -rank FROM term WHERE term MATCH ? ORDER BY rank LIMIT ?", (match, HITS)
         ).fetchall()
-        return [_explained(one, set(wanted)) for one in chosen(self._hits(rows), limit)]
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
         """The terms without common ones, or all if there are no others."""
@@ -118,6 +129,28 @@ class KnowledgeFile:
             one = cut[id - first]
             url = _link(source, one.anchor)
             yield Found(source, url, title, one.headings, one.text, round(score, 3), language)
+
+
+def _meanings(db: sqlite3.Connection, passages: int, name: str) -> Meanings | None:
+    """None for a file without them, or on a machine without `kefu[meaning]`: words serve alone.
+
+    Raises CannotRead for a damaged file.
+    """
+    if not (model := meaning_of(db)):
+        return None
+    try:
+        from kefu.stores.sqlite.knowledge.meaning import MODEL, Meanings
+
+        if model != MODEL:
+            return None
+        meanings = Meanings(db)
+    except ModuleNotFoundError:
+        return None
+    except (sqlite3.Error, ValueError) as error:
+        raise CannotRead(f"{name} cannot be read: {error}.") from None
+    if len(meanings) != passages:
+        raise CannotRead(f"{name} is damaged. Please run `kefu learn` again.")
+    return meanings
 
 
 def _link(source: str, anchor: str) -> str:

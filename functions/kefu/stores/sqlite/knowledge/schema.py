@@ -22,6 +22,10 @@ TABLES = (
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )
 
+# Only `kefu learn --meaning` makes it; files without it have the bytes that they always had. A row
+# has the vectors of all passages of a page, in order.
+MEANING = "CREATE TABLE meaning (first INTEGER PRIMARY KEY, vectors BLOB NOT NULL)"
+
 # The terms are joined with spaces, and the tokenizer `ascii` splits only there: a term consists of
 # letters, digits and characters beyond ASCII. `detail=full` is the default and must stay: with
 # `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error.
@@ -42,6 +46,12 @@ def create(db: sqlite3.Connection) -> None:
     for statement in (*TABLES, *INDEX):
         db.execute(statement)
     db.execute("INSERT INTO meta VALUES ('terms', ?)", (str(terms.VERSION),))
+
+
+def meaning_of(db: sqlite3.Connection) -> str:
+    """The model whose numbers the file has; empty for none."""
+    row = db.execute("SELECT value FROM meta WHERE name = 'meaning'").fetchone()
+    return str(row[0]) if row else ""
 
 
 def check(db: sqlite3.Connection, name: str) -> None:

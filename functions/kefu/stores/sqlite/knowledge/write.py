@@ -10,7 +10,7 @@ import os
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from kefu.knowledge.pages import Page, Passage
 from kefu.knowledge.passages import passages
 from kefu.knowledge.terms import page_language, terms
 from kefu.stores.sqlite.knowledge.packed import as_json, packed, unpacked
-from kefu.stores.sqlite.knowledge.schema import check, create
+from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
 MANY = 2000
 """Passages. In a larger index, terms of very many passages are listed as common."""
@@ -68,6 +68,17 @@ class Run(NamedTuple):
     """Of the last run."""
 
 
+Encode = Callable[[Sequence[str]], bytes]
+"""Returns the numbers for the meaning of texts, equally many bytes for each."""
+
+
+class Meaning(NamedTuple):
+    """How to add the meaning of passages to the file."""
+
+    model: str
+    encode: Encode
+
+
 class Size(NamedTuple):
     pages: int
     passages: int
@@ -76,7 +87,7 @@ class Size(NamedTuple):
     file: int
 
 
-def write(path: Path, run: Run) -> Size:
+def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
     """Replace the file. A killed process leaves the old file, or the new one, never half of one.
 
     Equal pages give equal bytes with the same version of SQLite. Raises OSError, sqlite3.Error.
@@ -89,6 +100,8 @@ def write(path: Path, run: Run) -> Size:
             db.execute("BEGIN")
             create(db)
             size = _fill(db, run)
+            if meaning:
+                _add_meaning(db, meaning, _kept(path, meaning.model))
             db.execute("COMMIT")
             db.execute("VACUUM")
         _flush(new)
@@ -139,6 +152,34 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     }
     db.executemany("INSERT INTO meta VALUES (?, ?)", [(n, str(v)) for n, v in facts.items()])
     return Size(index.pages, index.next - 1, index.size, 0)
+
+
+def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> None:
+    db.execute(MEANING)
+    db.execute("INSERT INTO meta VALUES ('meaning', ?)", (meaning.model,))
+    pages = db.execute("SELECT first, title, passages FROM page ORDER BY first").fetchall()
+    for first, title, body in pages:
+        vectors = kept.get((title, body)) or meaning.encode(
+            ["\n".join((title, *one.headings, one.text)) for one in unpacked(body)]
+        )
+        db.execute("INSERT INTO meaning VALUES (?, ?)", (first, vectors))
+
+
+_Vectors = Mapping[tuple[str, bytes], bytes]
+
+
+def _kept(path: Path, model: str) -> _Vectors:
+    """The numbers of the last file by title and passages, because a page takes long to encode."""
+    sql = "SELECT title, passages, vectors FROM page JOIN meaning USING (first)"
+    if not path.is_file():
+        return {}
+    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+        try:
+            check(db, str(path))
+            has_meaning = meaning_of(db) == model
+            return {(one, body): of for one, body, of in db.execute(sql)} if has_meaning else {}
+        except (CannotRead, sqlite3.DatabaseError):
+            return {}
 
 
 def _cut(page: Page) -> CutPage:
