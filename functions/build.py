@@ -79,6 +79,7 @@ NOT_NEEDED = (
     "kefu/stores/legacy_xml.py",
     "kefu/stores/session_logs.py",
     "kefu/stores/sqlite/history.py",
+    "kefu/stores/sqlite/knowledge/meaning.py",
     "kefu/stores/sqlite/knowledge/write.py",
     "kefu/stores/stream_sink.py",
     "kefu/evaluation",
