@@ -320,8 +320,10 @@ test("two tabs with data-persist=local: both continue, and one whole conversatio
   await eventually(() => second.answers.allInnerTexts(), ["one"]);
   await second.send("2");
   await second.idle();
-  // A tab that only opens and closes its panel loses nothing of the other.
+  // A tab that only opens and closes its panel loses nothing of the other. Chromium's processes tell
+  // each other of writes to localStorage a moment later.
   await first.page.bringToFront();
+  await eventually(() => first.page.evaluate(() => /two/.test(JSON.stringify(localStorage))), true);
   await first.launcher.click();
   await first.launcher.click();
   await second.page.reload();
