@@ -259,16 +259,14 @@ export class Widget implements Acts, Audience {
 
   #show(isOpen: boolean): void {
     this.#view.show(isOpen);
-    if (this.#conversation.turns.length > 0) this.#save();
+    // Without the turns: another tab may have stored more.
+    if (this.#conversation.turns.length > 0) this.#save({});
     announce(this.#parts.host, isOpen ? "open" : "close", {});
   }
 
-  #save(): void {
+  #save(change: Partial<Stored> = { turns: this.#conversation.turns }): void {
     const { store, launcher } = this.#parts;
     // The visitor has not opened a chat inside the page, so the next page starts with a closed one.
-    store.write({
-      isOpen: this.#view.isOpen && launcher.isConnected,
-      turns: this.#conversation.turns,
-    });
+    store.write({ isOpen: this.#view.isOpen && launcher.isConnected, ...change });
   }
 }
