@@ -238,8 +238,8 @@ async def test_l4_instance_that_was_frozen_between_requests_answers_and_no_key_r
     site.upstream.script("*", b.answer("hi"))
     assert (await ask(site.url, "<first>", headers=PAGE)).complete
     [instance] = site.front.instances
-    await site.upstream.until(lambda: frozen(instance.processes[1].pid))
-    assert all(frozen(process.pid) for process in instance.processes)
+    processes = instance.processes
+    assert await site.upstream.until(lambda: all(frozen(one.pid) for one in processes))
     opened = site.upstream.connections
     site.upstream.close_idle()
     # The adapter keeps its idle connections for this time.
