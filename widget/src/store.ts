@@ -129,8 +129,8 @@ function keyOf(apiUrl: URL | string): string {
 }
 
 /**
- * Whether the panel was left open, or a person may have written. The loader reads only this; the chat reads the rest. Throws if
- * there is no storage.
+ * Whether the panel was left open, or a person may have written. The loader reads only this; the
+ * chat reads the rest. Throws if there is no storage.
  */
 export function isKeptOpen(page: Window, apiUrl: string, persist: unknown): boolean {
   const area = persist === "local" ? page.localStorage : page.sessionStorage;

@@ -253,9 +253,12 @@ class KeptTurn:
         summarize = partial(self._deps.summarize, on_call=recorder.auxiliary_call)
         visit = self._visit._replace(history=history)
         hooks, until = self._deps.hooks, asyncio.get_running_loop().time() + BEFORE_MODEL
-        history, context = await asyncio.gather(
-            hooks.history(visit._replace(summarize=summarize), until),
-            hooks.context(message.content, visit, until),
-        )
+        changed = hooks.history(visit._replace(summarize=summarize), until)
+        context: Sequence[str] = ()
+        if hooks.has("context"):
+            asked = hooks.context(message.content, visit, until)
+            history, context = await asyncio.gather(changed, asked)
+        else:
+            history = await changed
         recorder.meta["history"] = {"read": len(stored), "told": len(history)}
         return history, context
