@@ -51,7 +51,7 @@ def served(**constants: object) -> list[str]:
 def kefu(name: str, store: str) -> Contender:
     return Contender(
         name,
-        lambda _: served(max_streams=5000, max_streams_per_ip=0),
+        lambda _: served(max_streams=5000, max_streams_per_ip=0, overload_delay=60.0),
         env=lambda upstream, folder: kefu_env(upstream, folder, store),
     )
 

@@ -79,7 +79,7 @@ class Service:
         self.url = ""
         self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
-    def start(self, timeout: float = 30) -> Self:
+    def start(self, timeout: float = 120) -> Self:
         """Wait for the ready line. The error message of a failed start contains the service's
         output.
         """
