@@ -27,8 +27,11 @@ PAIRS = [
     Pair("docs/widget.md", "docs/zh/widget.md"),
     Pair("docs/widget-look.md", "docs/zh/widget-look.md"),
     Pair("docs/widget-security.md", "docs/zh/widget-security.md"),
+    Pair("docs/login.md", "docs/zh/login.md"),
+    Pair("docs/bot-check.md", "docs/zh/bot-check.md"),
     Pair("docs/errors.md", "docs/zh/errors.md", is_whole=False),
 ]
+LANGUAGES = ("sh", "toml", "yaml", "html", "php", "jsx", "js", "css", "python", "text")
 CHINESE = {pair.english: pair.chinese for pair in PAIRS}
 
 pairs = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.chinese)
@@ -38,7 +41,7 @@ def code_of(page: str) -> list[str]:
     """The blocks of code, without comments."""
     return [
         re.sub(r" *#(?: .*)?$", "", block, flags=re.MULTILINE)
-        for block in blocks(ROOT / page, "sh", "toml", "yaml", "html", "php", "jsx", "css", "text")
+        for block in blocks(ROOT / page, *LANGUAGES)
     ]
 
 
