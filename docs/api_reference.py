@@ -96,7 +96,8 @@ MEANINGS: Mapping[str, str] = {
     "`content`; the last one is the user's",
     "store": "`true`: begin a stored chat with this single message, if the service stores chats",
     "session_id": "of an earlier answer; absent: a new chat",
-    "config_id": "a [preset](sessions.md#presets), for a new chat",
+    "config_id": "a [preset](sessions.md#presets), for a new chat; also with `messages`",
+    "context": "[facts about the page](widget.md#what-the-visitor-sees), as data for the model",
     "profile": "texts about the visitor, for the hook `user_profile`",
     "again": "the `client_message_id` of an earlier message of the chat, whose answer is replaced",
     "client_message_id": "a UUID of yours: for retries, `cancel` and `feedback`",
@@ -159,8 +160,8 @@ def _fields(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for name in {**stored, **whole}:
         both = name in stored and name in whole
         form = "both" if both else "`message`" if name in stored else "`messages`"
-        yield (f"`{name}`", form, MEANINGS.get(name, ""))
+        yield (f"`{name}`", form, MEANINGS[name])
 
 
 def _headers() -> Iterator[tuple[str, ...]]:
-    return ((f"`{name}`", HEADERS.get(name, "")) for name in EXPOSED.split(", "))
+    return ((f"`{name}`", HEADERS[name]) for name in EXPOSED.split(", "))

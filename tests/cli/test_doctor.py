@@ -38,6 +38,7 @@ def test_a_right_machine_is_one_line_and_costs_one_call_for_each_key(
     monkeypatch.setenv("KEFU_STORE", f"sqlite:///{right.parent}/data/kefu.db")
     ran = kefu("doctor")
     assert ran == (0, WELL, "")
+    assert not (right.parent / "data").exists()  # the database belongs to the service's user
     (request,) = upstream.journal
     assert request.body["max_tokens"] == 1
     assert json.loads(kefu("doctor", "--json").out) == {"ok": True, "findings": []}

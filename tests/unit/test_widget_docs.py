@@ -1,4 +1,4 @@
-"""The commands of docs/widget.md make a complete copy of the pinned widget."""
+"""The commands of docs/widget-security.md make a complete copy of the pinned widget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = re.compile(r"chat-widget-(?:\$\{\w+\}|\w+)\.[0-9a-f]{12}\.js(?:on)?")
 def test_c16_the_copy_of_a_pinned_widget_has_every_file_that_it_fetches(tmp_path: Path) -> None:
     if not (ROOT / "functions/kefu/web/static/widget/chat-widget.json").exists():
         pytest.skip("the widget is not built: make setup")
-    text = (ROOT / "docs/widget.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/widget-security.md").read_text(encoding="utf-8")
     [commands] = re.findall(r"```sh\n(mkdir -p site/kefu\n.*?)```", text, re.DOTALL)
     (tmp_path / "functions").symlink_to(ROOT / "functions")
     ran = subprocess.run(

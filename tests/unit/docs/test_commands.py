@@ -186,6 +186,16 @@ def test_every_command_runs_as_it_is_printed(
             run(here, folder, environment)
 
 
+PROMPTED = re.compile(r"^(?:\$ )?(?:kefu|aws|sam|make|curl|pip|git|docker|[A-Z_]+=\S+ \w)")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name_of)
+def test_a_command_is_in_a_block_that_runs(page: Path) -> None:
+    """A block `sh` runs here. A block `text` may show a command with its output."""
+    first = [block.strip().split("\n")[0] for block in blocks(page, "", "bash", "console", "shell")]
+    assert [line for line in first if PROMPTED.match(line)] == []
+
+
 def test_most_blocks_with_kefu_run_here() -> None:
     """The signs of `NEEDS` do not hide what could run."""
     commands = [command for shown in printed() for command in shown.commands]

@@ -87,6 +87,35 @@ def source() -> str:
     return " ".join(re.sub(r'"\s*\n\s*f?"', "", text_of(file)) for file in files)
 
 
+@pytest.mark.parametrize(
+    ("page", "files"),
+    [
+        ("docs/trouble.md", ("texts.ts", "extra-texts.ts")),
+        ("docs/zh/trouble.md", ("languages/zh-CN.ts",)),
+    ],
+)
+def test_the_page_of_faults_begins_with_every_note_of_the_widget(
+    page: str, files: tuple[str, ...]
+) -> None:
+    """A visitor reads such a note in place of an answer, and tells the owner."""
+    texts = "".join(text_of(ROOT / "widget/src" / name) for name in files)
+    refusals = re.findall(r'^ +(?:refused|tooLong|spent|notHuman): "(.+)",$', texts, re.MULTILINE)
+    [endings] = re.findall(r"endings: \{(.*?)\n  \}", texts, re.DOTALL)
+    failures = re.findall(r'^ +(?!whole|stopped)\w+: "(.+)",$', endings, re.MULTILINE)
+    assert (len(refusals), len(failures) >= 7) == (4, True)
+    listed = text_of(ROOT / page).split("\n## ")[0]
+    assert [note for note in [*refusals, *failures] if note not in listed] == []
+
+
+def test_every_message_at_start_that_the_chinese_page_explains_is_in_the_source() -> None:
+    table = text_of(ROOT / "docs/zh/errors.md").split("\n## 启动时的消息\n")[1]
+    cells = re.findall(r"^\| (`.+`) \|", table, re.MULTILINE)
+    quoted = [span for cell in cells for span in re.findall(r"`([^`]+)`", cell)]
+    assert len(quoted) > 10
+    known = source()
+    assert [one for one in quoted if one not in known] == []
+
+
 def test_every_message_that_a_page_quotes_is_in_the_source() -> None:
     """In the pages about faults and the log, text in quotes or after `misconfigured=` is output."""
     known = source()

@@ -1,10 +1,11 @@
-/** The promises of docs/widget.md, compared with the source. */
+/** The promises of docs/widget.md and docs/widget-look.md, compared with the source. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { NAMES, namesRead, PAGE, pageWithTable } from "../../docs.mjs";
 
 const page = readFileSync(PAGE, "utf8");
+const look = readFileSync(new URL("widget-look.md", PAGE), "utf8");
 const view = new URL("../../src/view/", import.meta.url);
 const source = [...readdirSync(view), "../loader.ts"].map((name) =>
   readFileSync(new URL(name, view), "utf8"),
@@ -27,11 +28,11 @@ test("the table names every attribute that is read, and no other", async () => {
 
 test("the page names every custom property a site may set, and no other", () => {
   const pattern = /(--kefu-[a-z][\w-]*)/g;
-  expect(all(page, pattern)).toEqual(all(source.join("\n"), pattern));
+  expect(all(page + look, pattern)).toEqual(all(source.join("\n"), pattern));
 });
 
 test("the page names every part a site may style, and no other", () => {
-  const listed = page.slice(page.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
+  const listed = look.slice(look.indexOf("`kefu-chat::part(")).split("\n\n")[0] ?? "";
   const parts = all(source.join("\n"), /\bpart: "([\w-]+)"|unknown }\)\.part = [\w.]+ = "(\w+)"/g);
   expect(all(listed.slice(listed.indexOf(":\n")), /`([a-z-]+)`/g)).toEqual(parts);
 });

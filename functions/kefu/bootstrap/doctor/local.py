@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def _provider(provider: Provider, keys: Sequence[str], place: str) -> Iterator[F
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
+    kind, _, name = settings.store.partition("://")
+    fix = f"aws dynamodb describe-table --table-name {name}"
+    if kind == "sqlite":
+        file = Path(name.removeprefix("/")).absolute()
+        fix = f"ls -ld {file.parent}  # this user must be able to create files there"
+        if not file.exists():
+            # A check that creates the file as root would close it to the service's own user.
+            folder = next(parent for parent in file.parents if parent.exists())
+            if not (folder.is_dir() and os.access(folder, os.W_OK)):
+                yield Finding(f"The store fails: nothing can be created in {folder}.", fix)
+            return
     store = choose_store(settings, SystemClock())
 
     async def problems() -> Sequence[str]:
@@ -87,11 +99,6 @@ def _store(settings: Settings) -> Iterator[Finding]:
         finally:
             await store.aclose()
 
-    kind, _, name = settings.store.partition("://")
-    fix = f"aws dynamodb describe-table --table-name {name}"
-    if kind == "sqlite":
-        folder = Path(name.removeprefix("/")).parent
-        fix = f"ls -ld {folder}  # this user must be able to create files there"
     for message in asyncio.run(problems()):
         yield Finding(f"{message} It is {settings.store}.", fix)
 
