@@ -75,6 +75,7 @@ TAIL = """\
 |---|---|
 | `no_api_key` | no key is configured |
 | `secret_not_read` | a secret could not be read from AWS |
+| `pages_not_read` | the learnt pages could not be read from S3 |
 | `store_failed` | the store cannot be read or written |"""
 
 SETTINGS = {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9"}

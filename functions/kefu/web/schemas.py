@@ -268,7 +268,7 @@ class ErrorBody(TypedDict):
 
 
 class Problem(TypedDict):
-    code: Literal["no_api_key", "secret_not_read", "store_failed"]
+    code: Literal["no_api_key", "secret_not_read", "pages_not_read", "store_failed"]
     message: str
 
 
