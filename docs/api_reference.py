@@ -105,7 +105,7 @@ MEANINGS: Mapping[str, str] = {
     "max_tokens": "the longest answer, up to the service's own limit",
     "max_completion_tokens": "the same",
     "stream_options": '`{"include_usage": true}`',
-    "sources": "`true` or `text`: name the pages that the answer cites",
+    "sources": "`true`, `text` or `passages`: name the pages that the answer cites",
     "verification_token": "of the [bot check](bot-check.md), once",
     "verification_pass": "of an earlier answer, in place of the token",
 }
