@@ -201,9 +201,13 @@ def _pages(value: object, place: str) -> Sequence[str] | bool:
 
 
 def _share(value: object, place: str) -> float:
-    if isinstance(value, int | float) and 0 <= value <= 1:
-        return float(value)
-    return float(_switch(value, place))
+    try:
+        share = float(str(value))
+    except ValueError:
+        return float(_switch(value, place))
+    if not 0 <= share <= 1:
+        raise WrongFile(f"{place}: must be true, false or a share, such as 0.8")
+    return share
 
 
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
