@@ -19,9 +19,11 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
+from benchmarks.knowledge import site
 from benchmarks.processes import ROOT, free_port
 from benchmarks.relay import Row
 from build import PYTHON, find_python
+from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
 
 PEER = "sample"
 
@@ -77,6 +79,8 @@ ENVIRONMENT = {
     "LONGCAT_API_KEYS": "sk-bench",
     "OPENAI_API_KEY": "sk-bench",
 }
+# Nobody serves this object: this measures the client of S3 during the start.
+IN_S3 = {"KEFU_KNOWLEDGE": "s3://kefu/site.kefu", "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9"}
 # No table exists at this address: this measures the import of boto3 during the start.
 DYNAMODB = {
     "KEFU_STORE": "dynamodb://kefu",
@@ -110,6 +114,8 @@ def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
         Starter("sample, compiled", compiled),
         Starter("kefu", kefu),
         Starter("kefu, DynamoDB", kefu, DYNAMODB),
+        Starter("kefu, learnt pages", kefu, {"KEFU_KNOWLEDGE": str(make_pages(folder))}),
+        Starter("kefu, DynamoDB, pages in S3", kefu, DYNAMODB | IN_S3),
     )
     rows: dict[str, Row] = {
         starter.name: {"cold_ms": [], "cold_cpu_ms": []} for starter in starters
@@ -124,6 +130,14 @@ def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
             rows[starter.name]["cold_cpu_ms"].append(worked)
         rows["kefu"]["event_ms"].append(first_event_ms(kefu, python))
     return rows
+
+
+def make_pages(folder: Path) -> Path:
+    """A file of learnt pages of 3 MB."""
+    path = folder / "site.kefu"
+    pages = [Learnt(page, {}) for page in site(450, "en").pages]
+    write(path, Run(pages, [], 0.0))
+    return path
 
 
 def make_sample(folder: Path, python: str) -> None:

@@ -27,6 +27,7 @@ from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
 
 SIZES = (250, 1_000, 10_000, 50_000)
+LEARNT = (250, 10_000)
 QUESTIONS = 200
 RECALL_PAGES = 1_000
 INSTALL = "bm25s is not installed; for its line: make peers"
@@ -89,6 +90,10 @@ def knowledge(largest: int) -> str:
             if count <= largest
         ]
         lines.append(_size_line(Path(folder), site(1_000, "zh"), "1000 in Chinese"))
+        lines += ["", f"{'kefu learn, a folder of Markdown':32}{'processor s':>12}{'MiB':>11}"]
+        lines += [
+            _learning_line(Path(folder), count) for count in LEARNT if count <= max(largest, 250)
+        ]
         lines += ["", f"{'found among the first 5 of 1,000':32}{'English':>12}{'Chinese':>11}"]
         sites = [site(RECALL_PAGES, language) for language in ("en", "zh")]
         openers = {"Kefu": lambda one: _kefu(one, Path(folder)), "FTS5 unicode61": _unicode61}
@@ -113,6 +118,23 @@ def _size_line(folder: Path, made: Site, name: str) -> str:
     times.sort()
     p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
     return f"{name:32}{spent:>12.1f}{size.file / size.text:>11.2f}{p50:>9.2f}{p99:>9.2f}"
+
+
+def _learning_line(folder: Path, count: int) -> str:
+    """The command as a process of its own: all of its processor time and its largest memory."""
+    docs = folder / f"docs-{count}"
+    docs.mkdir()
+    for number, page in enumerate(site(count, "en").pages):
+        lines = [f"# {page.title}", *("#" * one.level + " " + one.text for one in page.blocks)]
+        (docs / f"{number}.md").write_text("\n\n".join(lines), encoding="utf-8")
+    command = [sys.executable, "-m", "kefu", "learn", str(docs), "-o", str(folder / "learnt.kefu")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    (folder / "learnt.kefu").unlink()
+    spent = used.ru_utime + used.ru_stime
+    return f"{f'{count} pages':32}{spent:>12.1f}{used.ru_maxrss / 1024:>11.0f}"
 
 
 def _recall(made: Site, find: Find) -> float:

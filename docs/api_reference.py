@@ -75,6 +75,7 @@ TAIL = """\
 |---|---|
 | `no_api_key` | no key is configured |
 | `secret_not_read` | a secret could not be read from AWS |
+| `pages_not_read` | the learnt pages could not be read from S3 |
 | `store_failed` | the store cannot be read or written |"""
 
 SETTINGS = {"KEFU_UPSTREAM_URL": "http://127.0.0.1:9"}
@@ -105,7 +106,7 @@ MEANINGS: Mapping[str, str] = {
     "max_tokens": "the longest answer, up to the service's own limit",
     "max_completion_tokens": "the same",
     "stream_options": '`{"include_usage": true}`',
-    "sources": "`true` or `text`: name the pages that the answer cites",
+    "sources": "`true`, `text` or `passages`: name the pages that the answer cites",
     "verification_token": "of the [bot check](bot-check.md), once",
     "verification_pass": "of an earlier answer, in place of the token",
 }

@@ -31,7 +31,7 @@ TEMPLATE = FUNCTIONS.parent / "template.yaml"
 SETTINGS = FUNCTIONS.parent / "kefu.toml"
 WIDGET = FUNCTIONS / "kefu/web/static/widget"
 
-SERVICES = ("codedeploy", "dynamodb", "lambda", "secretsmanager", "ssm", "sts")
+SERVICES = ("codedeploy", "dynamodb", "lambda", "s3", "secretsmanager", "ssm", "sts")
 """The descriptions of services in botocore that Kefu uses; all of them are 30 MB."""
 
 NOT_NEEDED = (
@@ -69,7 +69,7 @@ NOT_NEEDED = (
     "kefu/__main__.py",
     "kefu/agent",
     "kefu/bootstrap/doctor",
-    "kefu/bootstrap/find.py",
+    "kefu/bootstrap/learnt_file.py",
     "kefu/bootstrap/learn.py",
     "kefu/cli",
     "kefu/knowledge/extract",

@@ -109,7 +109,9 @@ def _learn(options: argparse.Namespace) -> int:
     chosen = Options(Path(options.output), options.url, options.allow_private, model)
     if options.show:
         return shown.show(*show(sources[0], allow_private=options.allow_private))
-    return shown.run(lambda note: learn(sources, chosen, note), options.output)
+    return shown.run(
+        lambda progress: learn(sources, chosen, progress.note, progress.encoded), options.output
+    )
 
 
 def _test(options: argparse.Namespace) -> int:
@@ -140,9 +142,7 @@ def _with_packages(run: Callable[[argparse.Namespace], int], options: argparse.N
 
 
 def _find(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from kefu.bootstrap.find import opened
+    from kefu.bootstrap.learnt_file import opened
     from kefu.cli.find import print_found, print_lines
     from kefu.terminal.pipes import forget_broken_pipes
 
@@ -152,10 +152,11 @@ def _find(options: argparse.Namespace) -> int:
     try:
         settings = None if options.file else _settings()
         file = settings.knowledge if settings else options.file
-        find = opened(Path(file or "site.kefu"), 8 if options.jsonl else 6)
-    except OSError as error:
+        pages, limit = opened(file or "site.kefu"), 8 if options.jsonl else 6
+    except (OSError, ValueError) as error:
         sys.stderr.write(f"kefu: {error}\n")
         return 2
+    find = partial(pages.find, limit=limit)
     try:
         if options.jsonl:
             return print_lines(find, sys.stdin)
@@ -177,7 +178,7 @@ def _gaps(options: argparse.Namespace) -> int:
         return 2
     try:
         found = asyncio.run(collected(settings))
-    except (OSError, StoreUnavailable) as error:
+    except (OSError, ValueError, StoreUnavailable) as error:
         sys.stderr.write(f"kefu: {error}\n")
         return 2
     return print_csv(found) if options.csv else print_gaps(found)

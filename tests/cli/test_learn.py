@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,8 +52,17 @@ def test_a_folder_is_learnt_and_found_with_links(folder: Path, tmp_path: Path) -
 
 def test_meaning_finds_a_page_in_another_language(folder: Path, tmp_path: Path) -> None:
     """G17: `kefu find` needs no flag, because the file has the numbers."""
-    learnt = kefu("learn", "--meaning", "docs", cwd=tmp_path)
-    assert learnt.returncode == 0, learnt.stderr
+    command = [sys.executable, "-m", "kefu", "learn", "--meaning", "docs"]
+    terminal, inside = os.openpty()
+    learnt = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=inside, check=False
+    )
+    os.close(inside)
+    shown = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    assert learnt.returncode == 0, shown
+    assert "3 learnt, 1 failed · " in shown
+    assert shown.endswith("adding the meaning of 3 pages · 100%\r\x1b[K")
     found = kefu("find", "怎么把鞋退回去", cwd=tmp_path)
     assert found.stdout.startswith("[1] Returns\n"), found.stdout
     kefu("learn", "docs", cwd=tmp_path)

@@ -95,17 +95,20 @@ def test_pages_that_are_cited_and_a_judge_decide(
     (folder / "pages" / "delivery.md").write_text("# Delivery\n\nWe ship to Norway in nine days.\n")
     assert kefu("learn", "pages", "--url", "https://shop.example/").code == 0
     upstream.script("*", answer("In nine days [1]."), asking="Norway")
+    upstream.script("*", answer("In 8 days by DHL [1]."), asking="DHL")
     upstream.script("*", answer("[0] I do not know."), asking="Mars")
     upstream.script("*", answer('{"pass": false, "reason": "too short"}'), asking="<rubric>")
     (folder / "questions.yaml").write_text(
         "- {ask: Do you ship to Norway, expect: {grounded: true, cites: delivery}}\n"
         "- {ask: Do you ship to Mars, expect: {refuses: true, grounded: false}}\n"
+        "- {name: invented, ask: Do you ship by DHL, expect: {grounded: 0.9}}\n"
         "- {name: judged, ask: Norway, expect: {judge: Long.}}\n"
     )
     ran = kefu("test", "questions.yaml")
     assert ran.code == 1
-    assert "2 passed, 1 failed" in ran.out
+    assert "2 passed, 2 failed" in ran.out
     assert "judge: too short" in ran.out
+    assert "grounded: 0% of the sentences; not in the passages: 8\n" in ran.out
     assert kefu("test", "questions.yaml", "--only", "Mars").code == 0
 
 

@@ -157,7 +157,7 @@ async def test_a_file_that_is_damaged_while_it_is_used_finds_nothing(file: Path)
     knowledge = ReloadingKnowledge(file, lambda: 0.0, faults.append)
     assert await knowledge.find("refund", (), 6) == []
     assert faults == [f"{file} is damaged: error"]
-    knowledge.close()
+    await knowledge.aclose()
 
 
 def replaced_by(file: Path, content: bytes) -> None:
@@ -186,7 +186,7 @@ async def test_a_newer_file_is_taken_and_a_broken_one_is_not(file: Path) -> None
     removed(file)
     now[0] += LOOK_AFTER
     assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
-    knowledge.close()
+    await knowledge.aclose()
 
 
 WRITER = """

@@ -64,7 +64,9 @@ def test_equal_pages_give_equal_bytes_and_are_encoded_once(file: Path, tmp_path:
     assert (tmp_path / "other.kefu").read_bytes() == first
     asked.clear()
     changed = [*ENGLISH[:-1], page("hours", "Opening hours", Block("The shop opens at ten."))]
-    write(file, run(changed), Meaning(model, counted))
+    steps = list[tuple[int, int]]()
+    write(file, run(changed), Meaning(model, counted, lambda *step: steps.append(step)))
+    assert steps == [(1, 1)]
     assert asked == ["Opening hours\nThe shop opens at ten."]
     assert found(file, "when are you open")[0] == f"{SITE}/hours"
 

@@ -15,6 +15,7 @@ class Request(NamedTuple):
     target: str
     """The header X-Amz-Target, which names the operation of a JSON protocol; else ""."""
     body: bytes
+    if_none_match: str = ""
 
     def json(self) -> dict[str, Any]:
         return dict(json.loads(self.body))
@@ -56,7 +57,8 @@ class AwsServer(HttpServer):
 
             def _respond(self, body: bytes) -> None:
                 target = self.headers.get("X-Amz-Target", "")
-                response = fake._answer(Request(self.command, self.path, target, body))
+                etag = self.headers.get("If-None-Match", "")
+                response = fake._answer(Request(self.command, self.path, target, body, etag))
                 self.send_response(response.status)
                 self.send_header("Content-Type", response.content_type)
                 self.send_header("Content-Length", str(len(response.content)))

@@ -140,6 +140,7 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
         "kms:Decrypt",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
+        "s3:GetObject",
         "secretsmanager:GetSecretValue",
         "ssm:GetParameter",
     }

@@ -96,6 +96,12 @@ async def test_g26_the_widget_learns_the_sources_and_which_were_used(grounded: S
     assert answer.complete
 
 
+async def test_g28_the_passages_are_shown_to_a_client_that_asks_for_them(grounded: Stage) -> None:
+    answer = await grounded.ask(conversation("Q3 boots sent back?", sources="passages"))
+    [source] = answer.chunks[0]["sources"]
+    assert (source["number"], source["text"]) == (1, "Boots can be sent back within thirty days.")
+
+
 async def test_g26_other_clients_see_no_event_of_their_own(grounded: Stage) -> None:
     answer = await grounded.ask("Q2 Norway parcels?")
     assert {chunk["object"] for chunk in answer.chunks} == {"chat.completion.chunk"}

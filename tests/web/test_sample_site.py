@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import kefu
-from kefu.bootstrap.find import opened
 from kefu.bootstrap.learn import Options, learn
+from kefu.bootstrap.learnt_file import opened
 from tests.fakes.asking import get
 from tests.fakes.stage import Stage
 
@@ -27,7 +27,7 @@ def test_questions_find_their_page_with_a_link_to_it(tmp_path: Path) -> None:
     options = Options(tmp_path / "sample.kefu", "/sample")
     report = learn([str(SAMPLE)], options, lambda _: None)
     assert report.pages == len(list(SAMPLE.glob("*.html")))
-    find = opened(tmp_path / "sample.kefu", 6)
+    file = opened(str(tmp_path / "sample.kefu"))
     questions = {
         "How long does delivery take?": "delivery",
         "do I have to pay customs": "customs",
@@ -37,17 +37,19 @@ def test_questions_find_their_page_with_a_link_to_it(tmp_path: Path) -> None:
         "几天退款": "zh",
     }
     for question, page in questions.items():
-        assert find(question, ())[0].url.startswith(f"/sample/{page}.html"), question
+        assert file.find(question, (), 6)[0].url.startswith(f"/sample/{page}.html"), question
+    file.close()
 
 
 def test_the_questions_that_a_sample_page_suggests_find_their_pages(tmp_path: Path) -> None:
     learn([str(SAMPLE)], Options(tmp_path / "sample.kefu", "/sample"), lambda _: None)
-    find = opened(tmp_path / "sample.kefu", 6)
+    file = opened(str(tmp_path / "sample.kefu"))
     for page, pages in (
         ("index", ["delivery", "customs", "returns", "contact"]),
         ("zh", ["zh", "zh"]),
     ):
         html = (SAMPLE / f"{page}.html").read_text(encoding="utf-8")
         [suggested] = re.findall(r'data-suggestions="([^"]+)"', html)
-        found = [find(question, ())[0].url for question in suggested.split("|")]
+        found = [file.find(question, (), 6)[0].url for question in suggested.split("|")]
         assert [url.partition(".html")[0].rpartition("/")[2] for url in found] == pages
+    file.close()

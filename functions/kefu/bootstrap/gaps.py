@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.learnt_file import opened
 from kefu.bootstrap.stores import choose_store, sessions_of
 from kefu.knowledge.gaps import Asked, Gaps, gaps
 from kefu.sessions.model import (
@@ -19,7 +20,6 @@ from kefu.sessions.model import (
     Wanted,
 )
 from kefu.settings import Settings
-from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
 CHATS = 2000
 """The newest chats are read, up to this number."""
@@ -28,10 +28,10 @@ _PAGE, _MESSAGES = 200, 1000
 
 
 async def collected(settings: Settings) -> Gaps:
-    """Raises OSError for a file that cannot be read, StoreUnavailable."""
+    """Raises OSError and ValueError for a file that cannot be read, and StoreUnavailable."""
     clock = SystemClock()
     asked, cited, chats = list[Asked](), set[str](), 0
-    with closing(KnowledgeFile(Path(settings.knowledge))) as pages:
+    with closing(opened(settings.knowledge)) as pages:
         async with _chats(settings, clock) as store:
             async for session in _newest(store, clock.now()):
                 chats += 1

@@ -39,18 +39,15 @@ def learnt_pages(
 
     Raises ConfigurationError for a file that cannot be used.
     """
-    path = Path(settings.knowledge)
     is_default = settings.knowledge == Settings.model_fields["knowledge"].default
-    if not settings.knowledge or (is_default and not path.is_file()):
+    if not settings.knowledge or (is_default and not Path(settings.knowledge).is_file()):
         return None
     from kefu.chat.grounding import Grounder, Room
     from kefu.chat.search_words import SearchWords
-    from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
-    from kefu.stores.sqlite.knowledge.schema import CannotRead
 
     try:
-        file = ReloadingKnowledge(path, calls.clock.monotonic, on_fault)
-    except CannotRead as error:
+        file = _opened(settings, calls.clock.monotonic, on_fault)
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"KEFU_KNOWLEDGE: {error}") from None
     tokens = LOCAL_KNOWLEDGE_TOKENS if model.kind == "local-model" else KNOWLEDGE_TOKENS
     room = Room(tokens, prompt_room(settings, model.name))
@@ -59,3 +56,20 @@ def learnt_pages(
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
         words = SearchWords(calls.relay, calls.admission, model.name, calls.clock)
     return Pages(Grounder(file, room, words), file)
+
+
+def _opened(
+    settings: Settings, monotonic: Callable[[], float], on_fault: Callable[[str], None]
+) -> ReloadingKnowledge:
+    """Raises OSError for a file that cannot be used, and ValueError for an address that is none."""
+    from kefu.stores.s3_object import S3Object, is_s3
+    from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
+
+    if not is_s3(settings.knowledge):
+        return ReloadingKnowledge(Path(settings.knowledge), monotonic, on_fault)
+    copy = S3Object(settings.knowledge)
+    file = ReloadingKnowledge(copy.path, monotonic, on_fault, copy)
+    # A cold start on Lambda does not wait for S3: the first question does, and `/ready`.
+    if not settings.lambda_function:
+        file.load()
+    return file

@@ -19,6 +19,7 @@ from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     NO_FRAME,
+    Encoded,
     LastRun,
     Learnt,
     Meaning,
@@ -47,10 +48,16 @@ class Options(NamedTuple):
     """Adds numbers for the meaning of passages."""
 
 
-def learn(sources: Sequence[str], options: Options, note: Callable[[Outcome], None]) -> Report:
+def learn(
+    sources: Sequence[str],
+    options: Options,
+    note: Callable[[Outcome], None],
+    encoded: Encoded | None = None,
+) -> Report:
     """Read the sources and write the file, unless too few pages were read.
 
-    `note` is called after each page. Raises OSError for a source or an output that cannot be used.
+    `note` is called after each page, and `encoded` after each whose meaning was added.
+    Raises OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
     known = {url: one.state for url, one in last.pages.items()}
@@ -66,7 +73,10 @@ def learn(sources: Sequence[str], options: Options, note: Callable[[Outcome], No
     if not report.pages or report.is_too_small:
         return report
     run = Run(_pages(report, last), _problems(report), SystemClock().now(), last.frame)
-    size = write(options.output, run, options.meaning)
+    added = options.meaning
+    if added and encoded:
+        added = added._replace(encoded=encoded)
+    size = write(options.output, run, added)
     return report._replace(passages=size.passages, file=size.file)
 
 

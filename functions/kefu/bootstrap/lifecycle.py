@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from kefu.sessions.service import SessionService
 
 
+PAGES_FOR_SNAPSHOT = 10.0
+"""Seconds."""
+
+
 class Lifecycle(NamedTuple):
     log: RequestLog
     notices: Sequence[str]
@@ -59,6 +63,9 @@ class Lifecycle(NamedTuple):
             self.turns.deps.capacity.prefetch()
         if self.contact:
             self.contact.start()
+        if self.pages:
+            # In a start, only a snapshot waits for pages that are read from S3.
+            await self.pages.file.ready(PAGES_FOR_SNAPSHOT if self.settings.snapshot else 0)
         if self.settings.snapshot:
             # The Web Adapter does not report when the snapshot is taken.
             await self.disconnect()
@@ -81,7 +88,7 @@ class Lifecycle(NamedTuple):
         await self.verifier.aclose()
         await self.store.aclose()
         if self.pages:
-            self.pages.file.close()
+            await self.pages.file.aclose()
 
     async def disconnect(self) -> None:
         """Close every connection. The next use opens new ones."""
@@ -90,6 +97,8 @@ class Lifecycle(NamedTuple):
         await self.verifier.aclose()
         if self.contact:
             await self.contact.disconnect()
+        if self.pages:
+            self.pages.file.disconnect()
         await self.store.disconnect()
 
     def reconnect(self) -> None:

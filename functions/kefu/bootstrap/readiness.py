@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kefu.chat.limits import Rate
 from kefu.relay.key_pool import KeyPool
 from kefu.stores.guarded.store import Store
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.web.schemas import Problem
+
+if TYPE_CHECKING:
+    from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 CACHE_FOR: Final = 5.0
 """Seconds for which a result is reused, because anybody may ask, and each check writes."""
@@ -29,6 +32,7 @@ class Readiness:
         store: Store,
         now: Callable[[], float],
         keys_notice: str,
+        pages: ReloadingKnowledge | None = None,
     ) -> None:
         """`keys_notice`: the sentence for a service without keys."""
         self._pools = pools
@@ -36,6 +40,7 @@ class Readiness:
         self._store = store
         self._now = now
         self._keys_notice = keys_notice
+        self._pages = pages
         self._checking: asyncio.Task[list[Problem]] | None = None
         self._checked = float("-inf")
 
@@ -49,6 +54,8 @@ class Readiness:
     async def _check(self) -> list[Problem]:
         waits = [reference.ready(FIRST_ANSWER) for reference in self._references]
         store = asyncio.create_task(store_problems(self._store))
+        if self._pages:
+            waits.append(self._pages.ready(FIRST_ANSWER))
         await asyncio.gather(*waits)
         found = [
             Problem(code="secret_not_read", message=f"Reading {one.what} failed: {one.trouble}.")
@@ -57,6 +64,8 @@ class Readiness:
         ]
         if not any(pool.keys for pool in self._pools) and not found:
             found.append(Problem(code="no_api_key", message=self._keys_notice))
+        if self._pages and (trouble := self._pages.trouble):
+            found.append(Problem(code="pages_not_read", message=trouble))
         found += await store
         self._checked = self._now()
         return found

@@ -218,12 +218,15 @@ def _app_parts(
     lifecycle: Lifecycle,
 ) -> AppParts:
     pools, store, clock = chats.relay.pools, common.store.store, common.clock
+    pages = chats.pages.file if chats.pages else None
     return AppParts(
         options=web_options(common.settings, common.constants),
         runtime=runtime,
         clock=clock,
         health=partial(_health, common.model, chats),
-        problems=Readiness(pools, references, store, clock.now, common.model.notice).problems,
+        problems=Readiness(
+            pools, references, store, clock.now, common.model.notice, pages
+        ).problems,
         start=lifecycle.start,
         stop=lifecycle.stop,
         identities=access.users.identities,

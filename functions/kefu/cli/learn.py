@@ -11,7 +11,7 @@ from kefu.knowledge.pages import Page
 
 
 class Progress:
-    """One line that shows the page that was read last; nothing when the output is no terminal."""
+    """One line that shows how far the run is; nothing when the output is no terminal."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
@@ -21,19 +21,26 @@ class Progress:
         self._counts[outcome.kind] += 1
         if self._shows:
             counts = ", ".join(f"{count} {kind}" for kind, count in self._counts.items())
-            sys.stderr.write(f"\r\x1b[K{counts} · {printable(outcome.url)[:60]}")
-            sys.stderr.flush()
+            self._show(f"{counts} · {printable(outcome.url)[:60]}")
+
+    def encoded(self, done: int, pages: int) -> None:
+        if self._shows:
+            self._show(f"adding the meaning of {pages} pages · {done / pages:.0%}")
+
+    def _show(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
 
     def close(self) -> None:
         if self._shows:
             sys.stderr.write("\r\x1b[K")
 
 
-def run(learn: Callable[[Callable[[Outcome], None]], Report], output: str) -> int:
+def run(learn: Callable[[Progress], Report], output: str) -> int:
     """Run `learn` with the progress shown, and print its report. Returns the exit code."""
     progress = Progress()
     try:
-        report = learn(progress.note)
+        report = learn(progress)
     except OSError as error:
         progress.close()
         sys.stderr.write(f"kefu: {error}\n")

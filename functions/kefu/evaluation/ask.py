@@ -47,7 +47,7 @@ class Chat:
     """One chat with the service, in the name of a new visitor."""
 
     def __init__(self, url: str, visitor: Visitor, gate: Gate) -> None:
-        self._server = KefuServer(url, visitor._replace(sources=True))
+        self._server = KefuServer(url, visitor._replace(sources="passages"))
         self._gate = gate
         self._messages: list[Mapping[str, str]] = []
 
@@ -86,7 +86,8 @@ class Chat:
             read = await _read(response)
         finally:
             await response.aclose()
-        return Answer(read.text, clock() - started, read.pages(), read.answered)
+        seconds, question = clock() - started, str(messages[-1]["content"])
+        return Answer(read.text, seconds, read.pages(), read.answered, question)
 
 
 class _Read:
@@ -110,7 +111,9 @@ class _Read:
             self.text += (choice.get("delta") or {}).get("content") or ""
         if "sources" in event:
             self._sources = {
-                one["number"]: Page(one.get("title") or "", one.get("url") or "")
+                one["number"]: Page(
+                    one.get("title") or "", one.get("url") or "", one["number"], one.get("text")
+                )
                 for one in event["sources"]
             }
         if "used" in event:

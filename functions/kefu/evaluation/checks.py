@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kefu.evaluation.groundedness import groundedness
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
 
@@ -27,6 +28,9 @@ class Page(NamedTuple):
 
     title: str
     url: str
+    number: int = 0
+    text: str | None = None
+    """The passage that the model received; None if the service does not show it."""
 
 
 class Answer(NamedTuple):
@@ -39,6 +43,7 @@ class Answer(NamedTuple):
     """The cited pages; None: the service has no learnt pages."""
     answered: bool = True
     """False: the model said that the pages do not answer the question."""
+    question: str = ""
 
 
 def failures(answer: Answer, expected: Expected) -> Iterator[str]:
@@ -75,10 +80,23 @@ def _about_pages(answer: Answer, expected: Expected) -> Iterator[str]:
         if refused != expected.refuses:
             yield f"refuses: it {'refused' if refused else 'answered'}"
     if expected.grounded is not None:
-        if answer.pages is None:
-            yield "grounded: the service has no learnt pages"
-        elif expected.grounded != (answer.answered and bool(pages)):
-            yield f"grounded: it cites {cited}"
+        yield from _about_facts(answer, expected.grounded, cited)
+
+
+def _about_facts(answer: Answer, wanted: float, cited: str) -> Iterator[str]:
+    pages = answer.pages or ()
+    if answer.pages is None:
+        yield "grounded: the service has no learnt pages"
+    elif bool(wanted) != (answer.answered and bool(pages)):
+        yield f"grounded: it cites {cited}"
+    elif any(page.text is None for page in pages):
+        yield "grounded: the service does not show its passages: it is older than this command"
+    else:
+        passages = {page.number: f"{page.title}\n{page.url}\n{page.text}" for page in pages}
+        found = groundedness(answer.text, passages, answer.question)
+        if found.share < wanted:
+            missing = ", ".join(found.missing)
+            yield f"grounded: {found.share:.0%} of the sentences; not in the passages: {missing}"
 
 
 def _folded(text: str) -> str:

@@ -27,7 +27,8 @@ class Expected(NamedTuple):
     cites: Sequence[str] | bool | None = None
     """Parts of addresses or titles of cited pages; True: any page, False: none."""
     refuses: bool | None = None
-    grounded: bool | None = None
+    grounded: float | None = None
+    """The share of sentences whose facts are in the cited passages; 0: it cites none."""
     judge: str = ""
     """A rubric for a model."""
 
@@ -199,6 +200,16 @@ def _pages(value: object, place: str) -> Sequence[str] | bool:
     return _texts(value, place)
 
 
+def _share(value: object, place: str) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        return float(_switch(value, place))
+    if not 0 <= share <= 1:
+        raise WrongFile(f"{place}: must be true, false or a share, such as 0.8")
+    return share
+
+
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "contains": _texts,
     "not": _texts,
@@ -207,6 +218,6 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "max_seconds": _seconds,
     "cites": _pages,
     "refuses": _switch,
-    "grounded": _switch,
+    "grounded": _share,
     "judge": _text,
 }

@@ -44,11 +44,12 @@ class Source(NamedTuple):
     title: str
     url: str
     """A link to the passage; empty when the page has no address on the web."""
+    text: str = ""
 
 
 def sources(found: Sequence[Found]) -> list[Source]:
     """The passages with their numbers, from 1."""
-    return [Source(n, one.title or one.page, one.url) for n, one in enumerate(found, 1)]
+    return [Source(n, one.title or one.page, one.url, one.text) for n, one in enumerate(found, 1)]
 
 
 def listed(cited: Sequence[Source]) -> str:

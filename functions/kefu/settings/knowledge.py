@@ -22,8 +22,8 @@ class KnowledgeSettings(Section):
         "site.kefu",
         "knowledge.file",
         "KEFU_KNOWLEDGE",
-        "The file of learnt pages that answers come from: docs/knowledge.md. The default is used "
-        "only if it is there.",
+        "The file of learnt pages that answers come from, or its place in S3, such as "
+        "`s3://BUCKET/site.kefu`: docs/knowledge.md. The default is used only if it is there.",
     )
     knowledge_rewrite: Literal["auto", "off"] = setting(
         "off",

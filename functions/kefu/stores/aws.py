@@ -57,3 +57,18 @@ def text_at(reference: str) -> str:
     if not isinstance(text, str):
         raise ValueError("contains no text")
     return text
+
+
+def s3() -> Any:
+    """A client that reads objects one at a time."""
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=1,
+        read_timeout=5,
+        retries={"mode": "standard", "total_max_attempts": 2},
+        max_pool_connections=1,
+    )
+    with _client_creation:
+        return boto3.client("s3", config=config)

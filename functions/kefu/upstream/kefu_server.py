@@ -61,7 +61,7 @@ class Visitor(NamedTuple):
     operator_token: str = ""
     """It passes the bot check."""
     preset: str = ""
-    sources: bool | Literal["text"] = "text"
+    sources: bool | Literal["text", "passages"] = "text"
 
 
 class KefuServer:

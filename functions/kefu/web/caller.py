@@ -92,7 +92,7 @@ class Caller(NamedTuple):
     wants_usage: bool = False
     """Whether the stream includes the token usage (`stream_options.include_usage`)."""
     client_message_id: str | None = None
-    sources: bool | Literal["text"] = False
+    sources: bool | Literal["text", "passages"] = False
     """Whether the stream has events that name the sources, or the text ends with a list of them."""
     client: str = ""
     """The name of the key with which a client of `/v1` has identified itself."""

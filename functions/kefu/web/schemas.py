@@ -85,9 +85,9 @@ class AnswerRequest(StrictBody):
     max_completion_tokens: Tokens | None = Field(None, ge=1)
     stream_options: StreamOptions | None = None
     client_message_id: ClientMessageId | None = None
-    sources: StrictBool | Literal["text"] = False
-    """`true`: events of the stream name the pages that the answer cites. `text`: the answer ends
-    with a list of them."""
+    sources: StrictBool | Literal["text", "passages"] = False
+    """`true`: events of the stream name the pages that the answer cites. `passages`: with the
+    texts that the model received. `text`: the answer ends with a list of the pages."""
     verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
     verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
 
@@ -268,7 +268,7 @@ class ErrorBody(TypedDict):
 
 
 class Problem(TypedDict):
-    code: Literal["no_api_key", "secret_not_read", "store_failed"]
+    code: Literal["no_api_key", "secret_not_read", "pages_not_read", "store_failed"]
     message: str
 
 

@@ -194,10 +194,14 @@ class ChatResponse(Response):
         """
         if self._caller.sources == "text" and isinstance(event, SourcesUsed) and not event.answered:
             return _event({"answered": False})
-        if self._caller.sources is not True:
+        if self._caller.sources not in {True, "passages"}:
             return b""
         if isinstance(event, SourcesFound):
-            body: dict[str, object] = {"sources": [one._asdict() for one in event.sources]}
+            found = [one._asdict() for one in event.sources]
+            if self._caller.sources is True:
+                for one in found:
+                    del one["text"]
+            body: dict[str, object] = {"sources": found}
         else:
             body = {"used": list(event.numbers), "answered": event.answered}
         return _event(body)

@@ -10,7 +10,7 @@ from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
 
-PAGE = Page("Delivery", "https://shop.example/help/delivery")
+PAGE = Page("Delivery", "https://shop.example/help/delivery", 1, "Parcels to Norway take 9 days.")
 GOOD = Answer("We ship to Norway in 9 days [1].", 1.0, [PAGE])
 NONE = Answer("The pages of this site do not answer that.", 1.0, [], answered=False)
 PLAIN = Answer("I can\u2019t help with that.", 1.0)
@@ -34,6 +34,9 @@ PLAIN = Answer("I can\u2019t help with that.", 1.0)
         (Expected(grounded=True), GOOD, NONE, "it cites no page"),
         (Expected(grounded=True), GOOD, PLAIN, "the service has no learnt pages"),
         (Expected(grounded=False), NONE, GOOD, "grounded"),
+        (Expected(grounded=1.0), GOOD, GOOD._replace(text="In 8 days [1]."), "passages: 8"),
+        (Expected(grounded=0.5), GOOD, GOOD._replace(text="8 days [1]."), "0% of the sentences"),
+        (Expected(grounded=True), GOOD, GOOD._replace(pages=[Page("A", "/a")]), "is older than"),
     ],
 )
 def test_an_expectation_passes_the_right_answer_alone(

@@ -57,6 +57,7 @@ WRONG = {
     "- {ask: a, expect: {max_seconds: soon}}": "a number of seconds",
     "- {ask: a, expect: {max_seconds: nan}}": "a number of seconds",
     "- {ask: a, expect: {refuses: maybe}}": "must be true or false",
+    "- {ask: a, expect: {grounded: 80}}": "must be true, false or a share, such as 0.8",
     "- {ask: a, expect: {contains: {a: b}}}": "must be a text",
     "- {ask: a, expect: {contains: ''}}": "is empty",
     "- {ask: a, expect: x}": "must be a mapping",

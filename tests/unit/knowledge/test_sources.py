@@ -59,4 +59,5 @@ def test_an_earlier_answer_of_any_shape_takes_linear_time(piece: str) -> None:
 
 
 def test_a_source_has_the_number_of_its_passage() -> None:
-    assert sources([found("x", title="")])[0] == (1, "https://a.example/p", "https://a.example/p#x")
+    name = "https://a.example/p"
+    assert sources([found("x", title="")]) == [Source(1, name, f"{name}#x", "x")]

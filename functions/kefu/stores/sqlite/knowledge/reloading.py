@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 from kefu.knowledge.finding import Found
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
@@ -16,68 +17,156 @@ from kefu.stores.sqlite.knowledge.schema import CannotRead
 LOOK_AFTER = 10.0
 """Seconds between two looks at the file."""
 
+REFRESH_AFTER = 30.0
+"""Seconds between two looks at the original of a copy, such as an object in S3."""
+
+RETRY_AFTER = 5.0
+"""The same while there is no copy."""
+
+PATIENCE = 1.0
+"""Seconds that a question waits for such a look. It is then searched in the copy of before."""
+
+FIRST_PATIENCE = 3.0
+"""The same while there is no copy. Importing boto3 is part of this time."""
+
+NO_FACTS = Facts(0, 0, 0.0, 0)
+
 Version = tuple[int, int, int]
+
+
+class Original(Protocol):
+    """An original elsewhere, of which the file is a copy."""
+
+    def refresh(self) -> None:
+        """Bring the copy up to date. Blocks. Raises OSError with the reason."""
+        ...
+
+    def disconnect(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class ReloadingKnowledge:
     """Implements `Knowledge`. All work on the file runs in one thread, off the event loop."""
 
     def __init__(
-        self, path: Path, monotonic: Callable[[], float], on_fault: Callable[[str], None]
+        self,
+        path: Path,
+        monotonic: Callable[[], float],
+        on_fault: Callable[[str], None],
+        original: Original | None = None,
     ) -> None:
-        """Raises CannotRead. `on_fault` receives why a newer file cannot be used."""
+        """Raises CannotRead. `on_fault` receives why a newer file cannot be used.
+
+        With an `original`, the file is read by `load`, or before the first question.
+        """
         self._path = path
         self._monotonic = monotonic
         self._on_fault = on_fault
-        self._file = KnowledgeFile(path)
+        self._original = original
+        self._file = None if original else KnowledgeFile(path)
         self._version = _version(path)
         self._looked = monotonic()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-knowledge")
+        self._refreshing: asyncio.Task[None] | None = None
+        self._refreshed = float("-inf")
+        self.trouble = ""
+        """Why there are no pages; empty if there are some."""
+
+    def load(self) -> None:
+        """Fetch the copy, and open it. Blocks. Raises OSError."""
+        if self._original:
+            self._original.refresh()
+            self._refreshed = self._monotonic()
+        self._version, self._file = _version(self._path), KnowledgeFile(self._path)
+
+    async def ready(self, patience: float = FIRST_PATIENCE) -> None:
+        """Wait for the copy of an original, for `patience` seconds at most if there is none."""
+        if not self._original:
+            return
+        now = self._monotonic()
+        is_idle = self._refreshing is None or self._refreshing.done()
+        if is_idle and now >= self._refreshed + REFRESH_AFTER:
+            self._refreshed = now
+            self._refreshing = asyncio.create_task(self._refresh(self._original))
+        if self._refreshing and not self._refreshing.done():
+            left = self._refreshed + (PATIENCE if self._file else patience) - now
+            await asyncio.wait({self._refreshing}, timeout=max(0.0, left))
+
+    async def _refresh(self, original: Original) -> None:
+        try:
+            # Not in the thread of the searches: they go on in the copy of before.
+            await asyncio.to_thread(original.refresh)
+        except OSError as error:
+            self._failed(str(error))
+            return
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._take)
+
+    def _failed(self, reason: str) -> None:
+        if self._file:
+            self._on_fault(f"The learnt pages from before are used. {reason}")
+            return
+        self.trouble = reason
+        self._refreshed += RETRY_AFTER - REFRESH_AFTER
+        self._on_fault(f"There are no learnt pages. {reason}")
 
     @property
     def facts(self) -> Facts:
-        return self._file.facts
+        return self._file.facts if self._file else NO_FACTS
 
     @property
     def languages(self) -> Sequence[str]:
-        return self._file.languages
+        return self._file.languages if self._file else ()
 
     async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+        await self.ready()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._find, question, before, limit)
 
     async def problems(self) -> Sequence[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""
+        await self.ready()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._problems)
+
+    def disconnect(self) -> None:
+        if self._original:
+            self._original.disconnect()
+
+    async def aclose(self) -> None:
+        if self._refreshing:
+            await asyncio.wait({self._refreshing})
+        self._thread.shutdown()
+        if self._file:
+            self._file.close()
+        if self._original:
+            self._original.close()
 
     def _problems(self) -> Sequence[tuple[str, str]]:
         self._look()
         try:
-            return self._file.problems()
+            return self._file.problems() if self._file else []
         except sqlite3.Error as error:
             self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
             return []
 
-    def close(self) -> None:
-        self._thread.shutdown()
-        self._file.close()
-
     def _find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
         self._look()
         try:
-            return self._file.find(question, before, limit)
+            return self._file.find(question, before, limit) if self._file else []
         except (sqlite3.Error, zlib.error, LookupError, TypeError, ValueError) as error:
             # A damaged file must not end a chat: it is answered without passages.
             self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
             return []
 
     def _look(self) -> None:
-        """Open the file again if it was replaced. A file that cannot be used changes nothing."""
         now = self._monotonic()
-        if now < self._looked + LOOK_AFTER:
-            return
-        self._looked = now
+        if not self._original and now >= self._looked + LOOK_AFTER:
+            self._looked = now
+            self._take()
+
+    def _take(self) -> None:
+        """Open the file again if it was replaced. A file that cannot be used changes nothing."""
         version = _version(self._path)
         if version in {self._version, None}:
             return
@@ -85,10 +174,11 @@ class ReloadingKnowledge:
         try:
             newer = KnowledgeFile(self._path)
         except CannotRead as error:
-            self._on_fault(f"The learnt pages from before are used. {error}")
+            self._failed(str(error))
             return
-        self._file.close()
-        self._file = newer
+        if self._file:
+            self._file.close()
+        self._file, self.trouble = newer, ""
 
 
 def _version(path: Path) -> Version | None:

@@ -71,12 +71,16 @@ class Run(NamedTuple):
 Encode = Callable[[Sequence[str]], bytes]
 """Returns the numbers for the meaning of texts, equally many bytes for each."""
 
+Encoded = Callable[[int, int], None]
+"""Is called after each page that was encoded: how many, and of how many."""
+
 
 class Meaning(NamedTuple):
     """How to add the meaning of passages to the file."""
 
     model: str
     encode: Encode
+    encoded: Encoded | None = None
 
 
 class Size(NamedTuple):
@@ -158,10 +162,15 @@ def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> No
     db.execute(MEANING)
     db.execute("INSERT INTO meta VALUES ('meaning', ?)", (meaning.model,))
     pages = db.execute("SELECT first, title, passages FROM page ORDER BY first").fetchall()
+    new = sum((title, body) not in kept for _, title, body in pages)
+    done = 0
     for first, title, body in pages:
-        vectors = kept.get((title, body)) or meaning.encode(
-            ["\n".join((title, *one.headings, one.text)) for one in unpacked(body)]
-        )
+        if (vectors := kept.get((title, body))) is None:
+            texts = ["\n".join((title, *one.headings, one.text)) for one in unpacked(body)]
+            vectors = meaning.encode(texts)
+            done += 1
+            if meaning.encoded:
+                meaning.encoded(done, new)
         db.execute("INSERT INTO meaning VALUES (?, ?)", (first, vectors))
 
 
