@@ -30,11 +30,11 @@ from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.sessions.turn import KeptConversation
 from kefu.stores.memory.store import MemoryStore
+from kefu.web.answers import ChatResponse
 from kefu.web.caller import Caller
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record
 from kefu.web.runtime import ChatRuntime
-from kefu.web.streaming import ChatResponse
 
 
 @dataclass
