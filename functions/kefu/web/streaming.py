@@ -102,7 +102,7 @@ class StreamedAnswer(Response):
         raise NotImplementedError
 
     def _instead(self, busy: SessionBusy) -> AsyncGenerator[AnswerEvent]:
-        """The events of another request that is answering this message. Without one, raises `busy`."""
+        """The events of another request that answers this message. Without one, raises `busy`."""
         raise busy
 
     async def _following(self, running: Stoppable) -> AsyncGenerator[AnswerEvent]:
