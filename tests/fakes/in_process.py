@@ -140,7 +140,7 @@ class Connection:
         self.reads = asyncio.Event()
         """Cleared: the client reads nothing."""
         self.reads.set()
-        self._left = asyncio.Event()
+        self._left, self._news = asyncio.Event(), asyncio.Event()
         self._sent: list[Any] = []
         scope = {"type": "http", "method": "POST", "state": {"record": record}}
         self._task = asyncio.create_task(response(scope, self._receive, self._send))
@@ -150,6 +150,7 @@ class Connection:
             return  # as uvicorn does
         await self.reads.wait()
         self._sent.append(message)
+        self._news.set()
 
     async def _receive(self) -> dict[str, Any]:
         await self._left.wait()
@@ -168,7 +169,8 @@ class Connection:
     async def until(self, words: str) -> None:
         """Wait until the client has received these words."""
         while words not in self.body:
-            await asyncio.sleep(0.01)
+            self._news.clear()
+            await self._news.wait()
 
     async def ended(self) -> None:
         await self._task

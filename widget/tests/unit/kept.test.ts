@@ -34,7 +34,7 @@ test("kept: messages become turns, each with how it ended (P14, P16)", () => {
     kept("c", "", "upstream_service_unavailable"),
     kept("d", "hal", "stopped"),
     kept("e", "", "disconnected"),
-    kept("f", "", "disconnected"),
+    kept("f", "", "open"),
   ]);
 });
 
