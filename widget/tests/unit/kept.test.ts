@@ -55,6 +55,12 @@ const MERGED: readonly (readonly [string, readonly Turn[], readonly Turn[], read
   ["nothing here: all is the service's", [kept("a"), kept("b")], [], [kept("a"), kept("b")]],
   ["nothing there: all is here", [], [local("a")], [local("a")]],
   [
+    "it is being answered: the text that has arrived stays",
+    [kept("a", "", "open")],
+    [local("a", "hal", "disconnected")],
+    [local("a", "hal", "open")],
+  ],
+  [
     "the same: ids of here",
     [kept("a"), kept("b")],
     [local("a"), local("b")],
