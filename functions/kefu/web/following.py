@@ -7,7 +7,7 @@ slow reader receives longer pieces, and takes no memory of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from kefu.chat.answer import AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.chat.conversation import Report
@@ -21,7 +21,9 @@ PING_EVERY = 2.5
 class Progress:
     """Tells the requests that follow an answer about its changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, free: Callable[[], None]) -> None:
+        """`free` is called when the answer has paused while others follow it."""
+        self.free = free
         self.sources: list[SourcesFound | SourcesUsed] = []
         self.has_ended = False
         self.error: KefuError | None = None
@@ -66,7 +68,8 @@ async def follow(progress: Progress, report: Report) -> AsyncGenerator[AnswerEve
             yield []
         if has_ended:
             break
-        await asyncio.wait({change}, timeout=PING_EVERY)
+        if not (await asyncio.wait({change}, timeout=PING_EVERY))[0]:
+            progress.free()
     if progress.error:
         raise progress.error
     if report.dialogue:

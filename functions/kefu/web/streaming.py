@@ -61,10 +61,14 @@ class StreamedAnswer(Response):
         self.client_message_id = caller.client_message_id
         self.report = Report()
         self.stop = Stop()
-        self.progress = Progress()
+        self.progress = Progress(self._drop_reader)
         self._runtime = runtime
         self._caller = caller
         self._has_head = False
+        self._is_writing = False
+        self._dropped = asyncio.Event()
+        """Set: nothing more is sent to the client."""
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def session_id(self) -> str | None:
@@ -72,7 +76,8 @@ class StreamedAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Each wait of a task passes through all of its frames, and the application has twenty.
-        await asyncio.create_task(self._answer(scope, receive, send))
+        self._task = asyncio.create_task(self._answer(scope, receive, send))
+        await self._task
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
@@ -191,12 +196,30 @@ class StreamedAnswer(Response):
         self._has_head = True
 
     async def _write(self, send: Send, body: bytes, *, more: bool = True) -> None:
+        if self._dropped.is_set():
+            return
+        self._is_writing = True
         try:
             await send({"type": "http.response.body", "body": body, "more_body": more})
         except OSError:
             # Some servers raise it when the client has disconnected.
             if not self.report.text:
                 raise
+        except asyncio.CancelledError:
+            if not (self._dropped.is_set() and self._task) or self.stop.reason:
+                raise
+            self._task.uncancel()
+        finally:
+            self._is_writing = False
+
+    def _drop_reader(self) -> None:
+        """Stop sending to a client that reads nothing, because others wait for the answer.
+
+        Its connection may be one that broke without a sign, of the same page.
+        """
+        if self._is_writing and self._task and not self.stop.reason:
+            self._dropped.set()
+            self._task.cancel()
 
     def _answer_headers(self, error: KefuError | None = None) -> dict[str, str]:
         """Return the headers with the session, a new verification pass and the upstream.

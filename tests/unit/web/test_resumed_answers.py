@@ -87,6 +87,32 @@ async def test_two_tabs_read_one_answer_at_their_own_pace() -> None:
 
 
 @in_virtual_time
+async def test_connection_that_takes_nothing_is_given_up_when_others_wait() -> None:
+    """As when a phone changes its network: nobody closes the old connection."""
+    site = Site()
+    asked, session = await site.ask(10)
+    asked.reads.clear()
+    taken_up = await (await site.one.resume(session, ID)).answer()
+    assert (taken_up.complete, taken_up.text.strip()) == (True, WHOLE)
+    await asked.ended()
+    assert WORDS[-1] not in asked.body
+    assert await site.stored(session) == [("question", "ok"), (WHOLE, "ok")]
+    assert len(site.model.exchanges) == 1
+
+
+@in_virtual_time
+async def test_connection_that_takes_nothing_can_still_be_cancelled() -> None:
+    site = Site()
+    asked, session = await site.ask(10)
+    asked.reads.clear()
+    await asyncio.sleep(1)
+    assert site.one.runtime.running.cancel(ID)
+    asked.leave()
+    await asked.ended()
+    assert [status for _, status in await site.stored(session)] == ["partial", "partial"]
+
+
+@in_virtual_time
 async def test_retry_of_a_message_that_is_being_answered_takes_up_the_answer() -> None:
     """W4: the widget sends it again when no byte came in time. It has no session yet."""
     site = Site()
