@@ -33,6 +33,9 @@ export interface Circumstances {
   readonly newId: () => string;
 }
 
+/** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
+export type AnswerSource = Pick<Transport, "ready" | "send">;
+
 export class Conversation {
   readonly #around: Circumstances;
   readonly #audience: Audience;
@@ -40,7 +43,7 @@ export class Conversation {
   readonly #turns: Turn[];
   #state: State;
   #request = new AbortController();
-  #from: Pick<Transport, "ready" | "send"> | undefined;
+  #from: AnswerSource | undefined;
   #made = 0;
   #timeouts = 0;
   #waitMs = 0;
@@ -88,7 +91,7 @@ export class Conversation {
   }
 
   /** Requests the last answer again after it failed, from the service's transport or from `from`. */
-  retry(from?: Pick<Transport, "send">): void {
+  retry(from?: AnswerSource): void {
     const turn = this.#turns.at(-1);
     if (!turn || isFinished(turn.ending) || isBusy(this.#state)) return;
     this.#from = from;

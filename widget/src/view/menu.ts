@@ -1,7 +1,7 @@
 /** The menu of a stored chat: download it, or delete it. */
 
+import type { AnswerSource } from "../conversation.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
-import type { Transport } from "../transport/transport.ts";
 import type { Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
 
@@ -20,7 +20,7 @@ export interface MenuActs {
   /** Stores whether a person may write, so that the next page looks for their lines. */
   waits(isWaiting: boolean): void;
   /** Requests the last answer again, from `from`, after it ended without being complete. */
-  resume(from: Pick<Transport, "send">): void;
+  resume(from: AnswerSource): void;
 }
 
 export function menu(
