@@ -86,6 +86,7 @@ PAGES = {
     "/person": "contact.md",
     "/feedback": "sessions.md#ratings",
     "/api/chat": "sessions.md#sending-a-message",
+    "/answer": "sessions.md#taking-up-an-answer",
     "/api/sessions/": "sessions.md#reading-exporting-and-deleting",
     "/v1/": "openai.md",
 }

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import httpx
 import pytest
 
 from kefu.sessions.model import Retention, SessionId
@@ -21,7 +22,7 @@ from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed, frozen
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
-from tests.fakes.asking import get
+from tests.fakes.asking import client, get
 from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.metering_front import MeteringFront
@@ -137,6 +138,36 @@ async def test_l1_what_was_said_before_the_deadline_is_kept_as_partial(keep: Kee
             ("user", "long", "partial"),
             ("assistant", answer.text.strip(), "partial"),
         ]
+
+
+async def test_l1_page_that_was_left_shows_the_stored_answer_as_soon_as_it_is_there(
+    keep: Keep,
+) -> None:
+    """Each request reaches another instance, and none of them stops the answer."""
+    async with keep() as kept:
+        visitor, mine = Visitor(kept.site), new_id()
+        await visitor.say("hello")
+        kept.site.upstream.script("*", b.answer("slow ", "but ", "whole", delay=1.5))
+        asking = asyncio.create_task(visitor.say("<slow>", client_message_id=mine))
+        await kept.site.upstream.asked("<slow>")
+        asking.cancel()
+        body = {"client_message_id": mine}
+
+        async def taken_up() -> httpx.Response:
+            async with client() as browser:
+                url = f"{kept.site.url}/api/sessions/{visitor.session_id}/answer"
+                return await browser.post(url, json=body, headers=visitor.headers)
+
+        answer = waited = await taken_up()
+        assert (waited.status_code, waited.json()["error"]["code"]) == (409, "session_busy")
+        for _ in range(200):
+            if answer.status_code != 409:
+                break
+            await asyncio.sleep(0.2)
+            answer = await taken_up()
+        assert "slow but whole" in answer.text
+        assert answer.text.endswith("data: [DONE]\n\n")
+        assert len(kept.site.upstream.calls("<slow>")) == 1
 
 
 async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(keep: Keep) -> None:

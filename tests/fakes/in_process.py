@@ -25,16 +25,18 @@ from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.hooks import HOOKS, HookConfig, Hooks, loaded
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import Sessions
+from kefu.sessions.model import SessionId, Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.sessions.turn import KeptConversation
 from kefu.stores.memory.store import MemoryStore
+from kefu.web.answers import ChatResponse, ResumedAnswer
 from kefu.web.caller import Caller
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record
 from kefu.web.runtime import ChatRuntime
-from kefu.web.streaming import ChatResponse
+from kefu.web.schemas import ResumeRequest
+from kefu.web.streaming import StreamedAnswer
 
 
 @dataclass
@@ -104,25 +106,78 @@ class Process:
 
     async def ask(self, text: str, after: Answer | None = None, **more: Any) -> Answer:
         """Send a message. `after`: an earlier answer of the same chat; None starts a new chat."""
+        return await self.connect(text, after, **more).answer()
+
+    def connect(self, text: str, after: Answer | None = None, **more: Any) -> Connection:
+        """As `ask`, without waiting for the answer."""
         if after:
             more["session_id"] = after.headers["x-session-id"]
             more["token"] = after.headers["x-session-token"]
         incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
         conversation = KeptConversation(self.turns, incoming, record.started)
-        exchange = ChatResponse(self.runtime, Caller("1.2.3.4", Proof()), conversation)
+        caller = Caller("1.2.3.4", Proof(), client_message_id=incoming.client_message_id)
+        return Connection(ChatResponse(self.runtime, caller, conversation), record)
+
+    async def resume(self, session_id: str, client_message_id: str) -> Connection:
+        """Take up the answer to a message of a stored chat."""
+        session = await self.turns.store.session(SessionId(session_id))
+        assert session
+        record = Record("another request", "POST", "/answer", self.clock.monotonic())
+        caller, body = (
+            Caller("1.2.3.4", Proof()),
+            ResumeRequest(client_message_id=client_message_id),
+        )
+        resumed = ResumedAnswer(self.runtime, caller, self.turns, session, body)
+        return Connection(resumed, record)
+
+
+class Connection:
+    """A request whose response is received while the test goes on."""
+
+    def __init__(self, response: StreamedAnswer, record: Record) -> None:
+        self.record = record
+        self.reads = asyncio.Event()
+        """Cleared: the client reads nothing."""
+        self.reads.set()
+        self._left, self._news = asyncio.Event(), asyncio.Event()
+        self._sent: list[Any] = []
         scope = {"type": "http", "method": "POST", "state": {"record": record}}
-        sent: list[Any] = []
+        self._task = asyncio.create_task(response(scope, self._receive, self._send))
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+    async def _send(self, message: Any) -> None:
+        if self._left.is_set():
+            return  # as uvicorn does
+        await self.reads.wait()
+        self._sent.append(message)
+        self._news.set()
 
-        async def receive() -> dict[str, Any]:
-            await asyncio.Event().wait()
-            return {}
+    async def _receive(self) -> dict[str, Any]:
+        await self._left.wait()
+        return {"type": "http.disconnect"}
 
-        await exchange(scope, receive, send)
-        body = b"".join(message.get("body", b"") for message in sent)
+    def leave(self) -> None:
+        """Disconnect."""
+        self._left.set()
+        self.reads.set()
+
+    @property
+    def body(self) -> str:
+        """What has arrived so far."""
+        return b"".join(message.get("body", b"") for message in self._sent).decode()
+
+    async def until(self, words: str) -> None:
+        """Wait until the client has received these words."""
+        while words not in self.body:
+            self._news.clear()
+            await self._news.wait()
+
+    async def ended(self) -> None:
+        await self._task
+
+    async def answer(self) -> Answer:
+        """The whole response."""
+        await self.ended()
         # In the service, the middleware `Edge` adds these headers.
-        headers = {name.lower(): value for name, value in record.answer_headers.items()}
-        return Answer(sent[0]["status"], headers, body.decode())
+        headers = {name.lower(): value for name, value in self.record.answer_headers.items()}
+        return Answer(self._sent[0]["status"], headers, self.body)

@@ -33,6 +33,9 @@ export interface Circumstances {
   readonly newId: () => string;
 }
 
+/** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
+export type AnswerSource = Pick<Transport, "ready" | "send">;
+
 export class Conversation {
   readonly #around: Circumstances;
   readonly #audience: Audience;
@@ -40,6 +43,7 @@ export class Conversation {
   readonly #turns: Turn[];
   #state: State;
   #request = new AbortController();
+  #from: AnswerSource | undefined;
   #made = 0;
   #timeouts = 0;
   #waitMs = 0;
@@ -86,10 +90,11 @@ export class Conversation {
     return !isBusy(this.#state) && !!this.#turns.push(turn);
   }
 
-  /** Sends the last question again after it failed. */
-  retry(): void {
+  /** Requests the last answer again after it failed, from the service's transport or from `from`. */
+  retry(from?: AnswerSource): void {
     const turn = this.#turns.at(-1);
-    if (!turn || (this.#state !== "failed" && this.#state !== "disconnected")) return;
+    if (!turn || isFinished(turn.ending) || isBusy(this.#state)) return;
+    this.#from = from;
     this.#restart(turn);
   }
 
@@ -105,32 +110,32 @@ export class Conversation {
 
   /** Stops the answer at the visitor's request. The text so far stays. */
   stop(): void {
-    this.#quit("stop", "stopped");
+    this.#cancel();
+    this.#end("stop", "stopped");
   }
 
   /** Removes all turns. An answer in progress is cancelled; the audience gets no more calls for it. */
   clear(): void {
-    const turn = this.#turns.at(-1);
-    if (turn && isBusy(this.#state) && this.#made > 0) this.#around.transport.cancel(turn.id);
+    this.#cancel();
     this.#deadline.cancel();
     this.#request.abort();
     this.#turns.length = 0;
-    this.#former = undefined;
     this.#state = "idle";
   }
 
-  /** Removes all turns, except a last one whose answer is in progress. */
+  /** Removes all turns but the last, whose answer is in progress. */
   forgetEarlier(): void {
-    if (isBusy(this.#state)) this.#turns.splice(0, this.#turns.length - 1);
-    else this.clear();
+    this.#turns.splice(0, this.#turns.length - 1);
   }
 
   /**
-   * Cancels the answer. Called when the page is left or put into the back/forward cache, and after a
-   * stall. The service gets a request for it, because proxies may hide a closed connection.
+   * Ends the connection. Called when the page is left or put into the back/forward cache, and after a
+   * stall. The service goes on with the answer of a stored chat. For others it gets a request to cancel
+   * the answer, because proxies may hide a closed connection.
    */
   leave(): void {
-    this.#quit("lost", "disconnected");
+    if (!this.#around.transport.chat) this.#cancel();
+    this.#end("lost", "disconnected");
   }
 
   /** Called when the network is back: sends the waiting request. */
@@ -190,7 +195,7 @@ export class Conversation {
     this.#request = request;
     this.#made += 1;
     const { signal } = request;
-    const { transport } = this.#around;
+    const transport = this.#from ?? this.#around.transport;
     const isReady = transport.ready?.();
     if (isReady) await isReady;
     if (signal.aborted) return;
@@ -241,11 +246,7 @@ export class Conversation {
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
     } else if (arrival.kind === "unanswered") turn.isUnanswered = true;
-    else if (arrival.kind === "error") {
-      this.#failed(arrival.code);
-    } else {
-      this.#failed("cut");
-    }
+    else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
   }
 
   /** Handles a failed attempt: retries if no text was shown and the rules allow it. */
@@ -267,17 +268,16 @@ export class Conversation {
     this.#apply("again", trouble === "rate_limit_exceeded" ? trouble : undefined);
   }
 
-  #quit(event: "stop" | "lost", ending: "stopped" | "disconnected"): void {
+  #cancel(): void {
     const turn = this.#turns.at(-1);
-    if (!turn || !isBusy(this.#state)) return;
-    if (this.#made > 0) this.#around.transport.cancel(turn.id);
-    this.#end(event, ending);
+    if (turn && isBusy(this.#state) && this.#made > 0) this.#around.transport.cancel(turn.id);
   }
 
   #end(event: Event, ending: Turn["ending"]): void {
     const turn = this.#turns.at(-1);
     if (!turn || !isBusy(this.#state)) return;
     turn.ending = ending;
+    this.#from = undefined;
     // Stopped before the new answer began: the former answer is restored.
     if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);
     this.#apply(event);

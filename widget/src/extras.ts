@@ -12,6 +12,7 @@ import { Lazy } from "./lazy.ts";
 import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
+import type { Resume, ResumeModule } from "./resume.ts";
 import type { Seat } from "./seat.ts";
 import { isOn } from "./settings.ts";
 import type { Store } from "./store.ts";
@@ -36,6 +37,7 @@ declare global {
   const TALK_INTEGRITY: string;
   const CHECK_INTEGRITY: string;
   const MOUNT_INTEGRITY: string;
+  const RESUME_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
@@ -59,12 +61,16 @@ export default function extras(
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
   let isWaiting = false;
-  let writer: string | undefined;
+  let restored: Awaited<ReturnType<typeof restore>> = {};
   const talk = new Lazy<Talk>(async () => {
     const module: TalkModule = await part("talk", TALK_INTEGRITY);
     return module.default(root, words, speak);
   });
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
+  const resume = new Lazy<Resume>(async () => {
+    const module: ResumeModule = await part("resume", RESUME_INTEGRITY);
+    return module.default(chat as MenuActs, () => !!root?.host.isConnected);
+  });
   const contact = isOn(settings.contact)
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
@@ -108,8 +114,9 @@ export default function extras(
       const node = menu(words, speak, acts);
       contact?.use((form) => form.addTo(node));
       if (isWaiting) startTalk();
-      const name = writer;
-      if (name) talk.use((started) => started.missed(name));
+      const { writer, isPending } = restored;
+      if (writer) talk.use((started) => started.missed(writer));
+      if (isPending) resume.use(({ begin }) => begin(true));
       return node;
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
@@ -120,7 +127,7 @@ export default function extras(
       return module?.default(root as ShadowRoot, `${settings.mount}`);
     },
     restore: async (kept: KeptChat, store: Store, owner: Owner) => {
-      writer = await restore(kept, store, owner);
+      restored = await restore(kept, store, owner);
       isWaiting = store.read().isWaiting;
     },
     /**
@@ -133,10 +140,13 @@ export default function extras(
       return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
     },
     /** Adds to the note at the end of the conversation. */
-    explain: (ending: Ending) =>
-      explain(root, words, speak, ending, apiUrl, (note) =>
+    explain: (ending: Ending) => {
+      if (chat && (ending === "disconnected" || ending === "cut"))
+        resume.use(({ begin }) => begin(false));
+      return explain(root, words, speak, ending, apiUrl, (note) =>
         contact?.use(({ offer }) => offer(note)),
-      ),
+      );
+    },
   };
 }
 

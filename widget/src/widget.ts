@@ -223,6 +223,7 @@ export class Widget implements Acts, Audience {
       erased: () => this.#renew(),
       said: (turn) => this.#said(turn),
       waits: (isWaiting) => this.#parts.store.write({ isWaiting }),
+      resume: (from) => this.#conversation.retry(from),
     });
   }
 

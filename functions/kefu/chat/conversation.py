@@ -6,6 +6,7 @@ message of a stored chat.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -115,3 +116,7 @@ class Report:
     is_saved: bool = False
     """Whether the visitor's message is saved. Only then may the client learn the session id."""
     dialogue: Dialogue | None = None
+    text: Callable[[], str] | None = None
+    """Returns the text so far. Only for the answer of a stored chat, which goes on when its visitor
+    disconnects, so that other requests can take it up.
+    """

@@ -80,6 +80,10 @@ class TurnRecorder:
         self._auxiliary_calls: list[asyncio.Task[None]] = []
         self._trim_states: list[asyncio.Task[None]] = []
 
+    def text(self) -> str:
+        """The filtered text of the answer so far."""
+        return self._output.text
+
     async def hold(self, lost: Callable[[], None]) -> None:
         """Renew the lease of the turn until its outcome is being saved.
 

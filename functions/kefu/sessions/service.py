@@ -9,9 +9,17 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
+from kefu.chat.conversation import KnownAnswer
 from kefu.chat.presets import Configs
 from kefu.chat.summaries import OnCall
-from kefu.errors import SessionNotFound, StoreFailed, StoreUnavailable, UpstreamUnavailable
+from kefu.errors import (
+    InvalidRequest,
+    SessionBusy,
+    SessionNotFound,
+    StoreFailed,
+    StoreUnavailable,
+    UpstreamUnavailable,
+)
 from kefu.messages import Message
 from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.history import rated_turn
@@ -23,6 +31,12 @@ from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
 T = TypeVar("T")
 
 NEW_TITLE = "新对话"
+
+NEWEST = 40
+"""Messages that are searched for one whose answer is awaited."""
+
+ASK_AGAIN = 3
+"""`Retry-After` in seconds for an answer that another process is making."""
 
 RETRIES_FOR = 600.0
 """Seconds in which a retry of a chat's first message continues the same chat."""
@@ -186,6 +200,24 @@ class SessionService:
         now = self.deps.persistence.clock.now()
         read = self.store.messages(session.id, before=before, limit=limit, now=now)
         return await in_time(read)
+
+    async def answer_to(self, session: Session, client_message_id: str) -> KnownAnswer:
+        """The stored answer to one of the newest messages, for a page that waits for it.
+
+        Raises SessionBusy while the message is being answered, UpstreamUnavailable if it has no
+        complete answer, and InvalidRequest if there is no such message.
+        """
+        newest = await self.page(session, None, NEWEST)
+        asked = next((m for m in newest if m.client_message_id == client_message_id), None)
+        if asked is None:
+            raise InvalidRequest("There is no such message.", param="client_message_id")
+        if asked.status == "pending":
+            raise SessionBusy("This message is being answered.", retry_after=ASK_AGAIN)
+        if asked.status != "ok":
+            raise UpstreamUnavailable("This message has no complete answer.", should_retry=False)
+        answers = (KnownAnswer(m.content, m.created_at) for m in newest if m.reply_to == asked.id)
+        # None: the message went to a person.
+        return next(answers, KnownAnswer("", asked.created_at))
 
     async def forget(self, id: SessionId) -> None:
         """Delete the session with all its data. Does nothing if it was deleted before.

@@ -165,6 +165,7 @@ class KeptTurn:
         lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
         renewal = asyncio.create_task(self._recorder.hold(lambda: stop(lost)))
         error: BaseException | None = None
+        report.text = self._recorder.text
         try:
             yield
         except (asyncio.CancelledError, GeneratorExit):

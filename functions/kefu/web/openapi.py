@@ -23,6 +23,7 @@ from kefu.web.schemas import (
     Health,
     MessageRequest,
     Ready,
+    ResumeRequest,
     ShownAttendance,
     ShownForm,
     ShownMessages,
@@ -35,6 +36,7 @@ _BODIES: dict[tuple[str, str], type[BaseModel]] = {
     ("/api/chat/cancel", "post"): CancelRequest,
     ("/api/chat/feedback", "post"): FeedbackRequest,
     ("/api/contact", "post"): ContactBody,
+    ("/api/sessions/{session_id}/answer", "post"): ResumeRequest,
     ("/api/sessions/{session_id}/contact", "post"): ContactBody,
     ("/v1/chat/completions", "post"): CompletionRequest,
 }

@@ -9,8 +9,10 @@ from kefu.auth.bot_check import BotCheck
 from kefu.chat.admission import Admission
 from kefu.chat.answer import Services
 from kefu.chat.completion import Chat
+from kefu.chat.conversation import Report
 from kefu.chat.stop import Stop
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
+from kefu.web.following import Progress
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 class Stoppable(Protocol):
     client_message_id: str | None
     stop: Stop
+    report: Report
+    progress: Progress
 
     @property
     def session_id(self) -> str | None: ...
@@ -51,6 +55,13 @@ class Running:
         """Cancel the answers of a session, because it is being deleted."""
         for exchange in [e for e in self._exchanges if e.session_id == session_id]:
             exchange.stop(AnswerCancelled())
+
+    def find(self, session_id: str, client_message_id: str) -> Stoppable | None:
+        """The answer to this message of a stored chat; None if this process does not make it."""
+        wanted = session_id, client_message_id
+        matching = (e for e in self._exchanges if (e.session_id, e.client_message_id) == wanted)
+        # A request that follows the answer has no text of its own.
+        return next((e for e in matching if e.report.text), None)
 
     def drain(self) -> None:
         """End all answers with an error event, because the server shuts down."""

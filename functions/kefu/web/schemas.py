@@ -177,6 +177,15 @@ class CancelRequest(StrictBody):
     client_message_id: ClientMessageId
 
 
+class ResumeRequest(StrictBody):
+    """A message whose answer is awaited by a page that was reloaded or has lost its connection."""
+
+    client_message_id: ClientMessageId
+    again: ClientMessageId | None = None
+    """As in the request for the answer, if it replaces an earlier one."""
+    sources: StrictBool | Literal["text", "passages"] = False
+
+
 class FeedbackRequest(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]

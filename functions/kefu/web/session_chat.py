@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
 from kefu.sessions.model import Session
 from kefu.sessions.service import IncomingMessage, SessionService
 from kefu.sessions.turn import KeptConversation
+from kefu.web.answers import ChatResponse, ResumedAnswer
 from kefu.web.caller import Caller, Gateway, caller_of
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import MessageRequest
-from kefu.web.streaming import TOKEN_HEADER, ChatResponse
+from kefu.web.schemas import MessageRequest, ResumeRequest
+from kefu.web.streaming import TOKEN_HEADER
 
 USER_HEADER = "X-User-Token"
 
@@ -33,6 +35,20 @@ class KeptChats:
         incoming = await self._incoming(request, body, caller)
         started = record_of(request.scope).started
         return ChatResponse(self._runtime, caller, KeptConversation(self.turns, incoming, started))
+
+    async def resume(self, request: Request, name: str, body: ResumeRequest) -> ResumedAnswer:
+        """The answer to an earlier message of a session: from its start, and what still arrives.
+
+        Raises as `polled` does.
+        """
+        session = await self.polled(request, name)
+        caller = Caller(
+            self._gateway.address(request),
+            Proof(),
+            seconds=self._gateway.seconds(request),
+            sources=body.sources,
+        )
+        return ResumedAnswer(self._runtime, caller, self.turns, session, body)
 
     async def session(self, request: Request, name: str) -> Session:
         """Return the session of this id if it belongs to the visitor.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 
 from starlette.responses import Response
@@ -12,22 +12,28 @@ from starlette.types import Receive, Scope, Send
 from kefu.chat.answer import (
     AnswerEvent,
     Done,
-    Incoming,
     SourcesFound,
     SourcesUsed,
-    answer,
 )
-from kefu.chat.conversation import Report, RequestedConversation
+from kefu.chat.conversation import Report
 from kefu.chat.stop import Stop
-from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy
-from kefu.relay.chunks import Chunk, Completion, chunk_of
+from kefu.errors import (
+    ClientGone,
+    GatewayTimeout,
+    KefuError,
+    SessionBusy,
+    UpstreamUnavailable,
+)
+from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.relay.sse import DONE, PING
 from kefu.web.caller import Caller
+from kefu.web.encoding import encoded, encoded_sources
 from kefu.web.error_response import error_event, error_response
+from kefu.web.following import Progress, follow
 from kefu.web.json_response import JsonResponse
-from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.request_record import Record, record_of
+from kefu.web.runtime import ChatRuntime, Stoppable
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name
@@ -42,24 +48,27 @@ _STREAM_HEADERS = {
 Events = AsyncIterator[AnswerEvent]
 
 
-class ChatResponse(Response):
-    """Generates and sends one answer.
+class StreamedAnswer(Response):
+    """Sends the events of one answer.
 
     The answer stops early in four cases: the client disconnects, another request cancels it, its
-    deadline passes, or the server shuts down.
+    deadline passes, or the server shuts down. That of a stored chat goes on when the client
+    disconnects: it is saved, and other requests can follow it.
     """
 
-    def __init__(
-        self, runtime: ChatRuntime, caller: Caller, conversation: RequestedConversation
-    ) -> None:
+    def __init__(self, runtime: ChatRuntime, caller: Caller) -> None:
         self.background = None
         self.client_message_id = caller.client_message_id
         self.report = Report()
         self.stop = Stop()
+        self.progress = Progress(self._drop_reader)
         self._runtime = runtime
         self._caller = caller
-        self._conversation = conversation
         self._has_head = False
+        self._is_writing = False
+        self._dropped = asyncio.Event()
+        """Set: nothing more is sent to the client."""
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def session_id(self) -> str | None:
@@ -67,55 +76,65 @@ class ChatResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Each wait of a task passes through all of its frames, and the application has twenty.
-        await asyncio.create_task(self._answer(scope, receive, send))
+        self._task = asyncio.create_task(self._answer(scope, receive, send))
+        await self._task
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
         record.report = self.report
-        incoming = self._incoming(record.request_id, record.started)
+        seconds = self._caller.seconds
+        deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         try:
-            with self.stop.applied(), self._watched(incoming, receive):
-                async with aclosing(answer(incoming, self._runtime.services)) as events:
-                    await self._send(events, scope, receive, send)
+            with self.stop.applied(), self._watched(deadline, receive):
+                try:
+                    async with aclosing(self._events(record, deadline)) as events:
+                        await self._send(events, scope, receive, send)
+                except SessionBusy as busy:
+                    async with aclosing(self._instead(busy)) as events:
+                        await self._send(events, scope, receive, send)
         except ClientGone:
             record.code = "client_gone"
         except KefuError as error:
             record.failed(error)
             if self._has_head:
-                await send({"type": "http.response.body", "body": error_event(error)})
+                await self._write(send, error_event(error), more=False)
             else:
                 record.answer_headers |= self._answer_headers(error)
                 await error_response(error)(scope, receive, send)
 
-    def _incoming(self, request_id: str, received_at: float) -> Incoming:
-        seconds = self._caller.seconds
-        deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
-        return Incoming(
-            request_id=request_id,
-            received_at=received_at,
-            address=self._caller.ip,
-            client=self._caller.client,
-            conversation=self._conversation,
-            deadline=deadline,
-            proof=self._caller.proof,
-            lists_sources=self._caller.sources == "text",
-            stop=self.stop,
-            report=self.report,
-        )
+    def _events(self, record: Record, deadline: float | None) -> AsyncGenerator[AnswerEvent]:
+        """The events of the answer. `deadline`: when it must end, a time of the event loop."""
+        raise NotImplementedError
+
+    def _instead(self, busy: SessionBusy) -> AsyncGenerator[AnswerEvent]:
+        """The events of another request that answers this message. Without one, raises `busy`."""
+        raise busy
+
+    async def _following(self, running: Stoppable) -> AsyncGenerator[AnswerEvent]:
+        with self._runtime.admission.slot(self._caller.ip):
+            async with aclosing(follow(running.progress, running.report)) as events:
+                async for event in events:
+                    yield event
 
     @contextmanager
-    def _watched(self, incoming: Incoming, receive: Receive) -> Iterator[None]:
-        """Inside the context, a disconnect, the deadline and `Running` can stop the answer."""
+    def _watched(self, deadline: float | None, receive: Receive) -> Iterator[None]:
+        """Inside the context, a disconnect, the deadline and `Running` can stop the answer.
+
+        Other requests can follow it until the context ends.
+        """
         leaving = asyncio.create_task(self._stop_when_gone(receive))
         timer = None
-        if incoming.deadline is not None:
+        if deadline is not None:
             error = GatewayTimeout("The answer took longer than it may.")
-            timer = asyncio.get_running_loop().call_at(incoming.deadline, self.stop, error)
+            timer = asyncio.get_running_loop().call_at(deadline, self.stop, error)
         self._runtime.running.add(self)
         try:
             yield
         finally:
             self._runtime.running.discard(self)
+            reason = self.stop.reason
+            cut = UpstreamUnavailable("The answer was cut off.")
+            self.progress.end(reason if isinstance(reason, KefuError) else cut)
             leaving.cancel()
             if timer:
                 timer.cancel()
@@ -123,7 +142,8 @@ class ChatResponse(Response):
     async def _stop_when_gone(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        self.stop(ClientGone())
+        if not self.report.text:
+            self.stop(ClientGone())
 
     async def _send(self, events: Events, scope: Scope, receive: Receive, send: Send) -> None:
         record = record_of(scope)
@@ -150,27 +170,56 @@ class ChatResponse(Response):
         sources = b""
         async for event in events:
             if isinstance(event, SourcesFound | SourcesUsed):
+                self.progress.sources.append(event)
                 # Sent with the chunk that follows: an error before it gets its own status.
-                sources += self._sources(event)
+                sources += encoded_sources(event, self._caller.sources)
                 continue
             if not self._has_head:
                 headers |= self._answer_headers()
                 await self._send_head(send)
             if isinstance(event, Done):
                 self.stop.finished()
+                self.progress.end()
                 body = DONE
             else:
-                body = self._encoded(event) if event else PING
+                self.progress.note()
+                body = encoded(event, self._caller.wants_usage) if event else PING
             if event:
                 body, sources = sources + body, b""
             if body:
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+                await self._write(send, body)
+        await self._write(send, b"", more=False)
 
     async def _send_head(self, send: Send) -> None:
         headers = [(n.lower().encode(), v.encode()) for n, v in _STREAM_HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         self._has_head = True
+
+    async def _write(self, send: Send, body: bytes, *, more: bool = True) -> None:
+        if self._dropped.is_set():
+            return
+        self._is_writing = True
+        try:
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+        except OSError:
+            # Some servers raise it when the client has disconnected.
+            if not self.report.text:
+                raise
+        except asyncio.CancelledError:
+            if not (self._dropped.is_set() and self._task) or self.stop.reason:
+                raise
+            self._task.uncancel()
+        finally:
+            self._is_writing = False
+
+    def _drop_reader(self) -> None:
+        """Stop sending to a client that reads nothing, because others wait for the answer.
+
+        Its connection may be one that broke without a sign, of the same page.
+        """
+        if self._is_writing and self._task and not self.stop.reason:
+            self._dropped.set()
+            self._task.cancel()
 
     def _answer_headers(self, error: KefuError | None = None) -> dict[str, str]:
         """Return the headers with the session, a new verification pass and the upstream.
@@ -186,31 +235,6 @@ class ChatResponse(Response):
         if report.dialogue and (answered_by := report.dialogue.call.answered_by):
             headers[UPSTREAM_HEADER] = answered_by
         return headers
-
-    def _sources(self, event: SourcesFound | SourcesUsed) -> bytes:
-        """The event for clients that asked for sources. It has no choices, as one with usage.
-
-        Clients that get the sources as text learn only that a question was not answered.
-        """
-        if self._caller.sources == "text" and isinstance(event, SourcesUsed) and not event.answered:
-            return _event({"answered": False})
-        if self._caller.sources not in {True, "passages"}:
-            return b""
-        if isinstance(event, SourcesFound):
-            found = [one._asdict() for one in event.sources]
-            if self._caller.sources is True:
-                for one in found:
-                    del one["text"]
-            body: dict[str, object] = {"sources": found}
-        else:
-            body = {"used": list(event.numbers), "answered": event.answered}
-        return _event(body)
-
-    def _encoded(self, chunks: list[Chunk]) -> bytes:
-        """Encode the chunks of one upstream read as server-sent events, for a single write."""
-        if not self._caller.wants_usage:
-            chunks = [chunk for chunk in chunks if chunk.has_choices]
-        return "".join([f"data: {chunk.text}\n\n" for chunk in chunks]).encode()
 
     async def _collected(self, events: Events) -> Response:
         collected = Collected()
@@ -234,8 +258,3 @@ class ChatResponse(Response):
             raise
         assert completion, "a stored answer is never collected"
         return JsonResponse(collected.response(completion))
-
-
-def _event(sources: dict[str, object]) -> bytes:
-    text = chunk_of({"object": "kefu.sources", "choices": [], **sources}).text
-    return f"data: {text}\n\n".encode()

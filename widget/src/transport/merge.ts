@@ -7,6 +7,8 @@ const ENDINGS = new Map<unknown, Turn["ending"]>([
   ["ok", "whole"],
   ["partial", "stopped"],
   ["failed", "upstream_service_unavailable"],
+  // It is being answered.
+  ["pending", "open"],
 ]);
 
 /** The service's messages as turns. They have no `client_message_id`, so their ids are empty. */
@@ -45,7 +47,8 @@ export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly 
       continue;
     }
     const ending = turn.ending === "stopped" && mine.ending !== "whole" ? mine.ending : turn.ending;
-    all.unshift({ ...mine, answer: turn.answer, ending }, ...local.slice(at + 1, left));
+    const answer = ending === "open" ? mine.answer : turn.answer;
+    all.unshift({ ...mine, answer, ending }, ...local.slice(at + 1, left));
     left = at;
   }
   return [...local.slice(0, left), ...all];

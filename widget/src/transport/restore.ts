@@ -2,23 +2,24 @@
 
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
+import type { Turn } from "../turn.ts";
 import { merged, turnsOf } from "./merge.ts";
 import type { KeptChat } from "./transport.ts";
 
-/** Returns the name of a person whose line is new, or undefined. */
+/** Returns the name of a person whose line is new, and whether the last answer is being made. */
 export async function restore(
   chat: KeptChat,
   store: Store,
   owner: Owner,
-): Promise<string | undefined> {
+): Promise<{ writer?: string | undefined; isPending?: boolean }> {
   const { signal } = owner;
   const response = await chat.request("/messages?limit=100");
-  if (!response?.ok) return undefined;
+  if (!response?.ok) return {};
   const turns = turnsOf(await response.json().catch(() => undefined));
   owner.check();
-  if (signal.aborted) return undefined;
+  if (signal.aborted) return {};
   const known = store.read().turns;
   store.write({ turns: merged(turns, known) });
-  return turns.findLast(({ id, person }) => person && !known.some((turn) => turn.id === id))
-    ?.person;
+  const isNew = ({ id, person }: Turn) => person && !known.some((turn) => turn.id === id);
+  return { writer: turns.findLast(isNew)?.person, isPending: turns.at(-1)?.ending === "open" };
 }

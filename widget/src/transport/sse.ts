@@ -4,7 +4,7 @@
 
 import { own } from "../own.ts";
 import { codeOf } from "../retry.ts";
-import type { Code } from "../turn.ts";
+import type { Trouble } from "../turn.ts";
 
 export type Arrival =
   | { readonly kind: "text"; readonly text: string }
@@ -12,7 +12,7 @@ export type Arrival =
   /** The pages of the site do not answer the question. */
   | { readonly kind: "unanswered" }
   | { readonly kind: "done" }
-  | { readonly kind: "error"; readonly code: Code };
+  | { readonly kind: "error"; readonly code: Trouble };
 
 /** Maximum length of an event in characters. Kefu's events are far smaller. */
 const MAX_EVENT_CHARS = 1 << 20;

@@ -23,6 +23,8 @@ export interface Transport {
    * ConnectionLost if there is no reply, also while its batches are read.
    */
   send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply>;
+  /** The chat that the service stores. Its answers go on when the connection ends. */
+  readonly chat?: KeptChat | undefined;
   /** Cancels an answer at the service. The request outlives the page; its result is ignored. */
   cancel(messageId: string): void;
   /** Sends the visitor's rating of an answer; the result is ignored. */

@@ -1,5 +1,6 @@
 /** The menu of a stored chat: download it, or delete it. */
 
+import type { AnswerSource } from "../conversation.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
 import type { Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
@@ -18,6 +19,8 @@ export interface MenuActs {
   said(turn: Turn): boolean;
   /** Stores whether a person may write, so that the next page looks for their lines. */
   waits(isWaiting: boolean): void;
+  /** Requests the last answer again, from `from`, after it ended without being complete. */
+  resume(from: AnswerSource): void;
 }
 
 export function menu(

@@ -74,6 +74,8 @@ interface Settings {
   readonly stallMs?: number;
   readonly isOnline?: () => boolean;
   readonly before?: readonly Turn[];
+  /** Whether the service stores the chat. */
+  readonly isStored?: boolean;
 }
 
 /** A limit that no response exceeds, even on a busy machine. */
@@ -84,9 +86,11 @@ const SHORT = 1_000;
 
 function trial(settings: Settings = {}): Trial {
   const watch = new Watch();
+  const chat = { request: async () => undefined, forget: () => {} };
+  const transport = new StatelessTransport(new URL(service.url));
   const conversation = new Conversation(
     {
-      transport: new StatelessTransport(new URL(service.url)),
+      transport: settings.isStored ? Object.assign(transport, { chat }) : transport,
       retries: settings.retries ?? 3,
       firstByteMs: settings.firstByteMs ?? GENEROUS,
       stallMs: settings.stallMs ?? GENEROUS,
@@ -376,6 +380,43 @@ test("after a failure the next question is sent with the previous one (W5)", asy
     "first",
     "second",
   ]);
+});
+
+for (const isStored of [false, true]) {
+  const what = isStored ? "goes on at the service if the chat is stored" : "is cancelled otherwise";
+  test(`an answer that is left ${what}, and Stop always cancels it (W7)`, async () => {
+    service.script(SILENT, SILENT);
+    const { conversation, watch } = trial({ isStored });
+    conversation.send("left");
+    await eventually(() => expect(service.received).toHaveLength(1));
+    const left = watch.turn?.id;
+    conversation.leave();
+    expect(watch.turn?.ending).toBe("disconnected");
+    conversation.send("stopped");
+    await eventually(() => expect(service.received).toHaveLength(2));
+    conversation.stop();
+    const ids = isStored ? [watch.turn?.id] : [left, watch.turn?.id];
+    await eventually(() => expect(service.cancelled).toEqual(ids));
+  });
+}
+
+test("an answer is taken up from another source, once; its first text replaces what was there", async () => {
+  service.script(answer(["fresh"]));
+  const turn: Turn = { id: "a", question: "q", answer: "ol", ending: "disconnected" };
+  const { conversation, watch } = trial({ before: [turn] });
+  async function* batches() {
+    yield [];
+    yield [{ kind: "text", text: "old" } as const];
+    yield [{ kind: "finish", reason: "stop" } as const, { kind: "done" } as const];
+  }
+  conversation.retry({ send: async () => ({ ok: true, batches: batches() }) });
+  await watch.until((state) => state === "idle");
+  expect([turn.answer, turn.ending, watch.shown]).toEqual(["old", "whole", "old"]);
+  expect(service.received).toEqual([]);
+  // A finished answer is not taken up, and the next question goes to the service.
+  conversation.retry({ send: () => Promise.reject(new Error("not asked")) });
+  conversation.again();
+  await eventually(() => expect([turn.answer, turn.ending]).toEqual(["fresh", "whole"]));
 });
 
 test("stop keeps the text that arrived, aborts the request and cancels it at the service (W7)", async () => {

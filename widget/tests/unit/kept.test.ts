@@ -34,7 +34,7 @@ test("kept: messages become turns, each with how it ended (P14, P16)", () => {
     kept("c", "", "upstream_service_unavailable"),
     kept("d", "hal", "stopped"),
     kept("e", "", "disconnected"),
-    kept("f", "", "disconnected"),
+    kept("f", "", "open"),
   ]);
 });
 
@@ -54,6 +54,12 @@ test("kept: a session is two texts, or none (W10)", () => {
 const MERGED: readonly (readonly [string, readonly Turn[], readonly Turn[], readonly Turn[]])[] = [
   ["nothing here: all is the service's", [kept("a"), kept("b")], [], [kept("a"), kept("b")]],
   ["nothing there: all is here", [], [local("a")], [local("a")]],
+  [
+    "it is being answered: the text that has arrived stays",
+    [kept("a", "", "open")],
+    [local("a", "hal", "disconnected")],
+    [local("a", "hal", "open")],
+  ],
   [
     "the same: ids of here",
     [kept("a"), kept("b")],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request, Response
 
 from kefu.chat.stateless import Stateless
+from kefu.web.answers import ChatResponse
 from kefu.web.body import checked, read_json
 from kefu.web.caller import Gateway, caller_of
 from kefu.web.openapi import errors, stream_response
@@ -15,7 +16,6 @@ from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
-from kefu.web.streaming import ChatResponse
 
 if TYPE_CHECKING:
     from kefu.web.session_chat import KeptChats

@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.stateless import Stateless
 from kefu.errors import Unauthorized
+from kefu.web.answers import ChatResponse
 from kefu.web.caller import Gateway, bearer_of, caller_of
 from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.streaming import ChatResponse
 
 
 class _Access(NamedTuple):

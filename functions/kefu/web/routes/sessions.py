@@ -7,8 +7,16 @@ from starlette.responses import JSONResponse
 
 from kefu.errors import InvalidRequest
 from kefu.sessions.model import Session, StoredMessage
-from kefu.web.openapi import errors, export_response, json_response, session_parameters
-from kefu.web.schemas import ShownMessages
+from kefu.web.body import checked, read_json
+from kefu.web.openapi import (
+    errors,
+    export_response,
+    json_response,
+    session_parameters,
+    stream_response,
+)
+from kefu.web.options import BodyLimits
+from kefu.web.schemas import ResumeRequest, ShownMessages
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
@@ -17,9 +25,11 @@ FAR = 2**53
 """Greater than every message id. It is the largest integer that JSON parsers read exactly."""
 
 
-def session_routes(kept: KeptChats) -> APIRouter:
+def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
+    """`seconds` is the time limit for a body."""
     router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
     _add_messages(router, kept)
+    _add_answer(router, kept, BodyLimits(1024, 4, seconds))
     _add_export(router, kept)
     _add_delete(router, kept)
     return router
@@ -41,6 +51,19 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
         shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         return JSONResponse({"messages": shown, "before": more})
+
+
+def _add_answer(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+    @router.post(
+        "/answer",
+        summary="Take up the answer to an earlier message",
+        responses={200: stream_response(), **errors(400, 403, 404, 408, 409, 415, 429, 503, 504)},
+        response_model=None,
+        openapi_extra=session_parameters(),
+    )
+    async def answer(request: Request) -> Response:
+        body = checked(ResumeRequest, await read_json(request, limits))
+        return await kept.resume(request, request.path_params["session_id"], body)
 
 
 def _add_export(router: APIRouter, kept: KeptChats) -> None:

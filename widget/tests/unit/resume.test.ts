@@ -1,0 +1,115 @@
+/** Taking up an answer: which requests are sent, and what the conversation receives. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import resume from "../../src/resume.ts";
+import type { Arrival } from "../../src/transport/sse.ts";
+import type { Transport } from "../../src/transport/transport.ts";
+import type { Turn } from "../../src/turn.ts";
+import { chunk, DONE, finish } from "../scripted-service.ts";
+
+type Reply = Response | "no response";
+
+const TURN: Turn = { id: "second", first: "first", question: "a", answer: "", ending: "open" };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function streamed(...texts: readonly string[]): Response {
+  return new Response(texts.join(""), { headers: { "Content-Type": "text/event-stream" } });
+}
+
+function refused(status: number): Response {
+  return Response.json({ error: { code: "session_busy" } }, { status });
+}
+
+/** A service with these replies to the requests of a chat, the last one for all that follow. */
+function service(...replies: readonly Reply[]) {
+  const requests: { rest: string; body: unknown }[] = [];
+  let resumed: Pick<Transport, "send"> | undefined;
+  const acts = {
+    request: async (rest: string, init: RequestInit = {}) => {
+      requests.push({ rest, body: JSON.parse(`${init.body}`) });
+      const reply = replies[Math.min(requests.length, replies.length) - 1];
+      return reply instanceof Response ? reply.clone() : undefined;
+    },
+    erased: () => {},
+    said: () => true,
+    waits: () => {},
+    resume: (from: Pick<Transport, "send">) => {
+      resumed = from;
+    },
+  };
+  const { begin } = resume(acts, () => true);
+  return {
+    requests,
+    /** What the conversation receives; undefined if the answer is not taken up. */
+    async take(isRestored = true, turn = TURN): Promise<readonly Arrival[] | undefined> {
+      resumed = undefined;
+      begin(isRestored);
+      await vi.advanceTimersByTimeAsync(1_000);
+      const from = resumed as Pick<Transport, "send"> | undefined;
+      const reply = await from?.send([turn], new AbortController().signal);
+      if (!reply?.ok) return undefined;
+      const all: Arrival[] = [];
+      const reading = (async () => {
+        for await (const arrivals of reply.batches) all.push(...arrivals);
+      })();
+      await vi.advanceTimersByTimeAsync(600_000);
+      await reading;
+      return all;
+    },
+  };
+}
+
+const LOST = { kind: "error", code: "disconnected" };
+
+test("the answer is taken up by the ids of its message, in one request (W5)", async () => {
+  const { take, requests } = service(streamed(chunk("one "), chunk("two"), finish(), DONE));
+  expect(await take()).toEqual([
+    { kind: "text", text: "one " },
+    { kind: "text", text: "two" },
+    { kind: "finish", reason: "stop" },
+    { kind: "done" },
+  ]);
+  const body = { client_message_id: "second", again: "first", sources: "text" };
+  expect(requests).toEqual([{ rest: "/answer", body }]);
+});
+
+test("an answer that another process makes is asked for until it is stored", async () => {
+  const done = streamed(chunk("all"), finish(), DONE);
+  const { take, requests } = service(refused(409), refused(429), "no response", done);
+  expect((await take())?.map(({ kind }) => kind)).toEqual(["text", "finish", "done"]);
+  expect(requests).toHaveLength(4);
+});
+
+for (const [what, reply, count] of [
+  ["has failed", refused(503), 1],
+  ["belongs to a chat that is gone", refused(404), 1],
+  ["is at a service that does not respond", "no response", 3],
+] as const) {
+  test(`an answer that ${what} is lost after ${count} requests, and is not taken up by itself again`, async () => {
+    const { take, requests } = service(reply);
+    expect(await take()).toEqual([LOST]);
+    expect(requests).toHaveLength(count);
+    // The end of that attempt is a lost connection, too.
+    expect(await take()).toBeUndefined();
+    expect(await take()).toEqual([LOST]);
+  });
+}
+
+test("an answer that is cut off again is taken up while more of it arrives (W5)", async () => {
+  const { take } = service(
+    streamed(chunk("one")),
+    streamed(chunk("one two")),
+    streamed(chunk("one two")),
+  );
+  expect(await take()).toEqual([{ kind: "text", text: "one" }]);
+  expect(await take()).toEqual([{ kind: "text", text: "one two" }]);
+  expect(await take()).toEqual([{ kind: "text", text: "one two" }]);
+  expect(await take()).toBeUndefined();
+});
