@@ -69,6 +69,11 @@ tests/clients/node_modules/ready: tests/clients/package.json tests/clients/packa
 	cd tests/clients && $(NPM_CI)
 	@touch $@
 
+widget/examples/node_modules/.ready: $(wildcard widget/examples/package*.json widget/examples/*/package.json)
+	@echo "Installing React, Next.js and Vite for the examples of the npm package (about 400 MB, once) ..."
+	cd widget/examples && $(NPM_CI)
+	@touch $@
+
 $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
 	cd widget && npm run --silent build
 	@touch $@
@@ -121,7 +126,8 @@ ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready programs ## fetch the heavy parts some tests need
+parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready \
+  widget/examples/node_modules/.ready programs ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 # Debian's packages have the names of the programs; older releases have no chromium-headless-shell.
