@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { launchChromium } from "../chromium.mjs";
+import { launchBrowser } from "../browsers.mjs";
 import { ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site } from "../site.ts";
 
@@ -66,7 +66,7 @@ export function stage(): Stage {
   };
   beforeAll(async () => {
     [it.browser, it.service, it.site] = await Promise.all([
-      launchChromium(),
+      launchBrowser(),
       ScriptedService.start(),
       Site.start(),
     ]);
