@@ -1,8 +1,8 @@
 /** One browser, one site, one scripted service, and functions for the actions of a visitor. */
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { launchBrowser } from "../browsers.mjs";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { IS_FIREFOX, launchBrowser } from "../browsers.mjs";
 import { ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site } from "../site.ts";
 
@@ -40,6 +40,9 @@ export interface Stage {
 }
 
 const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "data-lang": "en" };
+
+/** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
+export const testInChromium = test.skipIf(IS_FIREFOX);
 
 /** Sets the stage for the tests of one file. */
 export function stage(): Stage {
