@@ -2,7 +2,7 @@
 
 import type { BrowserContext, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, inSession, type Play, refusal } from "../scripted-service.ts";
+import { answer, chunk, inSession, PING, type Play, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { tokenOf } from "../user-token.ts";
 import {
@@ -481,10 +481,15 @@ test("the next user has to agree for themselves", async () => {
 });
 
 test("an unread answer leaves no mark on the launcher for another user", async () => {
-  keeping(ofAnn(answer([TOLD], 300)));
+  let release: (value?: unknown) => void = () => {};
+  const until = new Promise((resolve) => {
+    release = resolve;
+  });
+  keeping(ofAnn({ acts: [{ send: PING }, { until }, ...answer([TOLD]).acts] }));
   const visit = await visitOfAnn();
   await visit.send(ASKED);
   await visit.launcher.click();
+  release();
   await visit.page.locator("kefu-chat .launcher.unread").waitFor();
   await signIn(visit.page.context(), undefined);
   await eventually(() => visit.page.locator("kefu-chat .launcher.unread").count(), 0);
