@@ -9,12 +9,14 @@ BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome goog
 # Some images set it. Then each process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 PROGRAMS := zsh fish nginx
+FIREFOX := $(firstword $(foreach name,firefox-esr firefox,$(shell command -v $(name) 2>/dev/null)))
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
-MISSING = $(if $(CHROMIUM),,chromium-headless-shell) \
+MISSING = $(if $(CHROMIUM),,chromium-headless-shell) $(if $(FIREFOX),,firefox-esr) \
+  $(if $(shell command -v WebKitWebDriver),,webkit2gtk-driver) $(if $(shell command -v Xvfb),,xvfb) \
   $(foreach name,$(PROGRAMS),$(if $(shell PATH="$$PATH:/usr/sbin" command -v $(name)),,$(name)))
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 .venv/installer: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -69,6 +71,11 @@ tests/clients/node_modules/ready: tests/clients/package.json tests/clients/packa
 	cd tests/clients && $(NPM_CI)
 	@touch $@
 
+widget/examples/node_modules/.ready: $(wildcard widget/examples/package*.json widget/examples/*/package.json)
+	@echo "Installing React, Next.js and Vite for the examples of the npm package (about 400 MB, once) ..."
+	cd widget/examples && $(NPM_CI)
+	@touch $@
+
 $(WIDGET)/chat-widget.js: widget/node_modules/ready $(WIDGET_SOURCES)
 	cd widget && npm run --silent build
 	@touch $@
@@ -117,11 +124,16 @@ else
 	@echo "Skipped: the widget's browser tests need Chromium. Try: make parts"
 endif
 
+test-browsers: setup ## the widget's tests in Firefox, and the most important ones in WebKit
+	cd widget && npm run --silent test:webkit
+	cd widget && KEFU_BROWSER=firefox npm run --silent test:browser
+
 ifeq ($(CI),true)
 check: parts
 endif
 
-parts: .venv/dev .venv-clients/ready .venv-sam/ready tests/clients/node_modules/ready programs ## fetch the heavy parts some tests need
+OF_NPM := tests/clients/node_modules/ready widget/examples/node_modules/.ready
+parts: .venv/dev .venv-clients/ready .venv-sam/ready $(OF_NPM) programs ## fetch the heavy parts some tests need
 	$(BIN)/python -m tests.parts.fetch all
 
 # Debian's packages have the names of the programs; older releases have no chromium-headless-shell.
@@ -150,4 +162,4 @@ docs: .venv/server $(WIDGET)/chat-widget.js ## write the generated pages, and th
 lock: .venv/installer ## pin requirements/*.txt anew from pyproject.toml
 	./requirements/lock.sh
 
-.PHONY: help setup run chat package check test parts programs peers bench format docs lock
+.PHONY: help setup run chat package check test test-browsers parts programs peers bench format docs lock

@@ -15,6 +15,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      { test: { name: "webkit", include: ["tests/webkit/*.test.ts"], ...PATIENT } },
       {
         test: {
           name: "shots",

@@ -12,7 +12,7 @@ import {
   type Play,
   refusal,
 } from "../scripted-service.ts";
-import { eventually, pause, stage } from "./harness.ts";
+import { eventually, pause, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 const SILENT: Play = { acts: ["silence"] };
@@ -207,7 +207,8 @@ for (const [when, play] of Object.entries({
     acts: [{ send: chunk("Half") }, { wait: 1_500 }, { send: chunk(" more") }, "silence"],
   } as Play,
 })) {
-  test(`a tab that slept ${when}: disconnected, no second request (W7)`, async () => {
+  // Only in Chromium are the ids of the processes known, to stop them.
+  testInChromium(`a tab that slept ${when}: disconnected, no second request (W7)`, async () => {
     it.service.script(play, answer(["never"]));
     const { send, trouble, page } = await it.visit();
     await send("hello");

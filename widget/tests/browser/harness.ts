@@ -1,8 +1,8 @@
 /** One browser, one site, one scripted service, and functions for the actions of a visitor. */
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { launchChromium } from "../chromium.mjs";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { IS_FIREFOX, launchBrowser } from "../browsers.mjs";
 import { ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site } from "../site.ts";
 
@@ -41,6 +41,9 @@ export interface Stage {
 
 const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "data-lang": "en" };
 
+/** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
+export const testInChromium = test.skipIf(IS_FIREFOX);
+
 /** Sets the stage for the tests of one file. */
 export function stage(): Stage {
   const it = {} as Stage;
@@ -66,7 +69,7 @@ export function stage(): Stage {
   };
   beforeAll(async () => {
     [it.browser, it.service, it.site] = await Promise.all([
-      launchChromium(),
+      launchBrowser(),
       ScriptedService.start(),
       Site.start(),
     ]);

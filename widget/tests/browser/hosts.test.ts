@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer } from "../scripted-service.ts";
 import { tagWith } from "../site.ts";
-import { eventually, stage } from "./harness.ts";
+import { eventually, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 
@@ -176,7 +176,8 @@ test("scripts of the page that bend the language do not break it (W13, W15, T25,
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-test("on paper there is no widget (W10)", async () => {
+// Firefox has no command for the medium.
+testInChromium("on paper there is no widget (W10)", async () => {
   const { page, launcher } = await it.visit();
   await page.emulateMedia({ media: "print" });
   expect(await launcher.isVisible()).toBe(false);

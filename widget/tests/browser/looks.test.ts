@@ -153,7 +153,7 @@ test("in right-to-left languages the layout is mirrored; the tag decides the cor
     ]);
     await page.context().close();
   }
-}, 60_000);
+});
 
 test("the launcher shows one icon: the chat's, and open an arrow (W10)", async () => {
   const { launcher, panel, page } = await it.glance(

@@ -1,0 +1,110 @@
+/** What an owner of a page may set; docs/widget.md describes each one, as `data-…`. */
+export interface ChatSettings {
+  /** The chat service: https, or http on localhost. */
+  apiUrl: string;
+  title?: string | undefined;
+  greeting?: string | undefined;
+  suggestions?: readonly string[] | undefined;
+  consent?: string | undefined;
+  botCheck?: `turnstile:${string}` | `hcaptcha:${string}` | undefined;
+  contact?: boolean | undefined;
+  preset?: string | undefined;
+  /** Facts about the page, sent with each question. A change is taken over without a new start. */
+  context?: PageContext | undefined;
+  privacyUrl?: string | undefined;
+  persist?: "session" | "local" | "none" | undefined;
+  /** Names the visitor, signed by your site. A change is taken over without a new start. */
+  userToken?: string | undefined;
+  lang?: string | undefined;
+  mount?: `#${string}` | undefined;
+  theme?: "auto" | "light" | "dark" | undefined;
+  accent?: `#${string}` | undefined;
+  position?: "auto" | "bottom-right" | "bottom-left" | undefined;
+  open?: boolean | undefined;
+  retry?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
+  firstByteTimeout?: number | undefined;
+  stallTimeout?: number | undefined;
+  /** The address of the widget's script; by default `chat-widget.js` of the service. */
+  src?: string | undefined;
+  /** The hash of the script, with `src`. */
+  integrity?: string | undefined;
+  /** The nonce of the page's Content Security Policy. */
+  nonce?: string | undefined;
+}
+
+/** `page` for title and address, or facts of your own. */
+export type PageContext = "page" | Readonly<Record<string, string | number | boolean>>;
+
+/** A chat that was started. */
+export interface StartedChat {
+  /** Replaces the settings. The conversation is kept, as `persist` says. */
+  update(settings: ChatSettings): void;
+  /** Removes the widget from the page. */
+  stop(): void;
+}
+
+/** Adds the widget to the page. Call it in a browser, once. */
+export function startChat(settings: ChatSettings): StartedChat;
+
+export type Rating = "up" | "down" | "none";
+
+/** Why there is no answer, or only a part of one. */
+export type ErrorCode =
+  | "invalid_request"
+  | "rate_limit_exceeded"
+  | "upstream_service_unavailable"
+  | "gateway_timeout"
+  | "forbidden"
+  | "too_large"
+  | "budget_exhausted"
+  | "verification_required"
+  | "unreachable"
+  | "cut"
+  | "disconnected";
+
+/** The `detail` of each event; `id` is the same for a question and its answer. */
+export interface EventDetails {
+  readonly open: Readonly<Record<string, never>>;
+  readonly close: Readonly<Record<string, never>>;
+  readonly message: {
+    readonly id: string;
+    readonly role: "user" | "assistant";
+    readonly text: string;
+  };
+  /** Text as it arrives. A new answer to the same question starts again from the beginning. */
+  readonly delta: { readonly id: string; readonly text: string };
+  /** The visitor's rating of an answer; `none` removes the rating. */
+  readonly feedback: { readonly id: string; readonly rating: Rating };
+  readonly error: { readonly id: string; readonly code: ErrorCode };
+}
+
+export type EventName = keyof EventDetails;
+
+/** `window.ChatWidget`. Calls before the chat is loaded fetch it, and run in their order. */
+export interface ChatWidget {
+  open(): void;
+  close(): void;
+  toggle(): void;
+  /** Opens the panel and sends a question. Does nothing while an answer is in progress. */
+  send(text: string): void;
+  /** Starts a new conversation. */
+  reset(): void;
+  /** Removes the widget from the page; the script may be included again later. */
+  destroy(): void;
+  /** Replaces the facts about the page, which are sent with each question. */
+  context(facts: unknown): void;
+  /** Calls `told` with the detail of each event. Call the returned function to unsubscribe. */
+  on<Name extends EventName>(name: Name, told: (detail: EventDetails[Name]) => void): () => void;
+}
+
+type ChatEvents = {
+  [Name in EventName as `chat-widget:${Name}`]: CustomEvent<EventDetails[Name]>;
+};
+
+declare global {
+  interface Window {
+    ChatWidget?: ChatWidget;
+    ChatWidgetConfig?: unknown;
+  }
+  interface DocumentEventMap extends ChatEvents {}
+}
