@@ -53,7 +53,8 @@ Tokens = Annotated[int, BeforeValidator(_whole)]
 
 class StrictBody(BaseModel):
     # Unknown keys are ignored. They never reach the upstream, whose body is built separately.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    # A validator is built with its first use, or by `model_rebuild`: most are not used in a start.
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
 class TextPart(StrictBody):

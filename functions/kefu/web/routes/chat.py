@@ -14,7 +14,7 @@ from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest, MessageRequest
 from kefu.web.streaming import ChatResponse
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ def _add_chat(
     kept: KeptChats | None,
     contact: Deliveries | None,
 ) -> None:
+    # Built now, so that the first question does not wait for it.
+    for model in (ChatRequest, MessageRequest) if kept else (ChatRequest,):
+        model.model_rebuild()
+
     @router.post(
         "/api/chat",
         summary="Ask a question and stream the answer",
