@@ -86,6 +86,7 @@ async def test_h2_a_frozen_function_mails_a_request_before_it_answers(
         async with asyncio.timeout(120):  # a busy machine may not deliver within the first request
             while not topic.accepted():
                 assert (await send(visitor, "at once", id)).status_code == 204
+                await asyncio.sleep(1)  # a chat has a limit of requests
         mail = topic.accepted()[0]
         assert mail.subject.endswith(id)
         assert "> at once\n" in mail.text
