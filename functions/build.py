@@ -31,7 +31,7 @@ TEMPLATE = FUNCTIONS.parent / "template.yaml"
 SETTINGS = FUNCTIONS.parent / "kefu.toml"
 WIDGET = FUNCTIONS / "kefu/web/static/widget"
 
-SERVICES = ("codedeploy", "dynamodb", "lambda", "s3", "secretsmanager", "ssm", "sts")
+SERVICES = ("codedeploy", "dynamodb", "lambda", "s3", "secretsmanager", "sns", "ssm", "sts")
 """The descriptions of services in botocore that Kefu uses; all of them are 30 MB."""
 
 NOT_NEEDED = (

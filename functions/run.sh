@@ -9,6 +9,8 @@ if [ "${built:-$here}" != "$here" ]; then
 fi
 # httptools costs less a chunk than h11; there is no access log, because Kefu writes its own line a
 # request.
+# Pydantic would look for plugins in the metadata of every package.
+export PYDANTIC_DISABLE_PLUGINS=1
 exec python3 -m uvicorn kefu.asgi:app --host 127.0.0.1 --port "${AWS_LWA_PORT:-8080}" \
   --http httptools --loop asyncio --ws none --timeout-keep-alive 75 \
   --timeout-graceful-shutdown 1 --no-access-log --no-server-header --no-proxy-headers \

@@ -11,13 +11,16 @@ import httpx
 from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
+from tests.fakes.aws_topic import TOPIC, AwsTopic
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.stage import ORIGIN
 from tests.fakes.webhook import Webhook
 
+TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
-async def send(visitor: Visitor[Deployed], message: str) -> httpx.Response:
-    body: dict[str, Any] = {"client_message_id": new_id(), "email": "kari@example.no"}
+
+async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.Response:
+    body: dict[str, Any] = {"client_message_id": id or new_id(), "email": "kari@example.no"}
     async with httpx.AsyncClient(timeout=60) as browser:
         return await browser.post(
             f"{visitor.stage.url}/api/sessions/{visitor.session_id}/contact",
@@ -53,5 +56,52 @@ async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat
         assert (await Visitor(site).say("Another visitor")).complete
         assert [one.status for one in webhook.deliveries] == [204, 500, 204]
         assert webhook.deliveries[1].body == webhook.deliveries[2].body
+        site.front.stop()
+    await table.aclose()
+
+
+async def test_h2_a_frozen_function_mails_a_request_before_it_answers(
+    deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
+) -> None:
+    """As the template sets it with ContactEmail. What SNS refuses waits in the panel."""
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    with AwsTopic() as topic:
+        site = deploy(
+            store=f"dynamodb://{table.table}",
+            sessions="true",
+            contact_form="email,message",
+            contact_webhook=f"sns:{TOPIC}",
+            freezing=True,
+            environment={
+                **aws_environment,
+                **topic.environment,
+                "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_local,
+                "ADMIN_TOKEN": TOKEN,
+            },
+        )
+        visitor = Visitor(site)
+        site.upstream.script("*", b.answer("hi"))
+        assert (await visitor.say("Hello")).complete
+        id = new_id()
+        async with asyncio.timeout(120):  # a busy machine may not deliver within the first request
+            while not topic.accepted():
+                assert (await send(visitor, "at once", id)).status_code == 204
+                await asyncio.sleep(1)  # a chat has a limit of requests
+        mail = topic.accepted()[0]
+        assert mail.subject.endswith(id)
+        assert "> at once\n" in mail.text
+        assert "> Hello\n" in mail.text
+        url = "https://abc123.execute-api.us-east-1.amazonaws.com/live/admin#s="
+        assert f"{url}{visitor.session_id}\n" in mail.text
+        topic.refusals = 10**6
+        assert (await send(visitor, "later")).status_code == 204
+        async with httpx.AsyncClient(timeout=60) as panel:
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            answer = await panel.get(f"{site.url}/admin/api/contacts", headers=headers)
+        found = answer.json()
+        waiting = {one["message"]: one["delivered_at"] is None for one in found["requests"]}
+        assert waiting["later"]
+        assert (found["delivers"], found["signing_key"]) == (True, "")
+        assert "kari@example.no" not in site.function.log
         site.front.stop()
     await table.aclose()

@@ -270,6 +270,11 @@ STACKS: dict[str, tuple[dict[str, object], str, str]] = {
         "ops@example.com has not confirmed",
         "aws sns subscribe",
     ),
+    "contact mail": (
+        {"contact_mail": "PendingConfirmation"},
+        "help@example.com has not confirmed that it wants the requests of visitors",
+        "aws sns subscribe",
+    ),
     "service away": ({"url": "http://127.0.0.1:9"}, "cannot be reached", "curl"),
 }
 

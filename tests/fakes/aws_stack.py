@@ -18,6 +18,7 @@ from tests.parts.plugin import CREDENTIALS
 
 FUNCTION = "kefu-ChatFunction-1a2b3c"
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:kefu-AlarmTopic-1a2b3c"
+CONTACT_TOPIC = "arn:aws:sns:eu-central-1:123456789012:kefu-ContactTopic-1a2b3c"
 
 
 class AwsStack(AwsServer):
@@ -38,6 +39,8 @@ class AwsStack(AwsServer):
         self.parameters = {"/kefu/api-keys": "key-one"}
         self.subscriptions = ["arn:aws:sns:eu-central-1:123456789012:kefu:one"]
         self.emails = ["ops@example.com"]
+        self.contact_mail = "arn:aws:sns:eu-central-1:123456789012:kefu:two"
+        """The subscription of help@example.com; "" if the stack has no ContactEmail."""
         self.denied: set[str] = set()
         """Operations that are answered with AccessDenied."""
         self.crashes = False
@@ -87,6 +90,8 @@ class AwsStack(AwsServer):
                 "ChatFunction": ("AWS::Lambda::Function", FUNCTION),
                 "AlarmTopic": ("AWS::SNS::Topic", TOPIC),
             }
+            if self.contact_mail:
+                resources["ContactTopic"] = ("AWS::SNS::Topic", CONTACT_TOPIC)
             inside = "".join(
                 f"<member><LogicalResourceId>{name}</LogicalResourceId><ResourceType>{kind}"
                 f"</ResourceType><PhysicalResourceId>{identity}</PhysicalResourceId></member>"
@@ -94,10 +99,13 @@ class AwsStack(AwsServer):
             )
             return _xml(action, f"<StackResourceSummaries>{inside}</StackResourceSummaries>")
         assert action == "ListSubscriptionsByTopic"
+        mails = list(zip(self.emails, self.subscriptions, strict=True))
+        if asked["TopicArn"] == [CONTACT_TOPIC]:
+            mails = [("help@example.com", self.contact_mail)]
         inside = "".join(
             f"<member><Protocol>email</Protocol><Endpoint>{email}</Endpoint>"
             f"<SubscriptionArn>{arn}</SubscriptionArn></member>"
-            for email, arn in zip(self.emails, self.subscriptions, strict=True)
+            for email, arn in mails
         )
         return _xml(action, f"<Subscriptions>{inside}</Subscriptions>")
 

@@ -146,6 +146,8 @@ class Stack:
         given = f"kefu-{name}-{self.account.made}"
         if kind == "AWS::IAM::ManagedPolicy":
             return f"arn:aws:iam::123456789012:policy/{given}"
+        if kind == "AWS::SNS::Topic":
+            return f"arn:aws:sns:eu-west-1:123456789012:{given}"
         if kind == "AWS::SecretsManager::Secret":
             return f"arn:aws:secretsmanager:eu-west-1:123456789012:secret:{given}"
         return given

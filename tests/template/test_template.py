@@ -17,7 +17,6 @@ import pytest
 from tests.template.conftest import CANARY, ROOT, Look
 
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:kefu/keys-a1B2c3"
-KMS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 
 Sam = Callable[..., subprocess.CompletedProcess[str]]
@@ -127,7 +126,13 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
     allowed: set[str] = set()
     for statement in statements(stack):
         assert statement["Effect"] == "Allow"
-        assert "*" not in json.dumps(statement)
+        if statement["Action"] == "kms:Decrypt":
+            # Any key, but only within a read of one of the secrets that this policy names.
+            through = {"kms:ViaService": ["ssm.*", "secretsmanager.*"]}
+            assert statement["Condition"] == {"StringLike": through}
+        else:
+            assert "*" not in json.dumps(statement)
+            assert "Condition" not in statement
         actions = statement["Action"]
         allowed.update([actions] if isinstance(actions, str) else actions)
     assert allowed == {
@@ -142,8 +147,11 @@ def test_function_may_do_this_and_nothing_else(stack: Stack) -> None:
         "logs:PutLogEvents",
         "s3:GetObject",
         "secretsmanager:GetSecretValue",
+        "sns:Publish",
         "ssm:GetParameter",
     }
+    [publish] = [one for one in statements(stack) if one["Action"] == "sns:Publish"]
+    assert publish["Resource"] == {"Ref": "ContactTopic"}
     assert set(resources(stack, "AWS::IAM::Role")) == {"ChatRole", "PreTrafficRole"}
 
 
@@ -269,12 +277,11 @@ def test_a_limit_that_waf_would_refuse_is_refused_before_the_deployment(stack: S
 def test_descriptions_that_make_a_version_are_never_too_long(stack: Stack) -> None:
     """IAM allows 1000 characters, Lambda 256."""
     arn = len("arn:aws-us-gov:secretsmanager:us-gov-west-1:123456789012:secret:") + 60
-    key = len("arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/") + 40
-    given = {**dict.fromkeys(REFERENCES, arn), "SecretsKmsKeyArn": key, "Cdn": 3, "UseTable": 120}
+    given = {**dict.fromkeys(REFERENCES, arn), "Cdn": 3, "UseTable": 120, "Mail": len(" mail")}
     assert "{3,120}" in stack["Parameters"]["UseTable"]["AllowedPattern"]
     assert all("{1,60}" in stack["Parameters"][name]["AllowedPattern"] for name in REFERENCES)
-    assert "{1,40}" in stack["Parameters"]["SecretsKmsKeyArn"]["AllowedPattern"]
-    description = stack["Resources"]["ChatPolicy"]["Properties"]["Description"]["Fn::Sub"]
+    description, mail = stack["Resources"]["ChatPolicy"]["Properties"]["Description"]["Fn::Sub"]
+    assert mail == {"Mail": {"Fn::If": ["MailRequests", " mail", ""]}}
     names = re.findall(r"\$\{(\w+)\}", description)
     assert sorted(names) == sorted(given)
     assert sum(given[name] + 1 for name in names) <= 1000
@@ -293,6 +300,23 @@ def test_the_table_is_what_the_store_expects_and_stays(stack: Stack) -> None:
     assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
     assert stack["Resources"]["Table"]["DeletionPolicy"] == "RetainExceptOnCreate"
     assert stack["Resources"]["Table"]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_requests_of_visitors_are_encrypted_and_not_mailed_to_those_who_get_alarms(
+    stack: Stack,
+) -> None:
+    """H2: they hold names, addresses and the chat."""
+    topic = stack["Resources"]["ContactTopic"]["Properties"]
+    assert topic["KmsMasterKeyId"] == "alias/aws/sns"
+    [subscription] = resources(stack, "AWS::SNS::Subscription").values()
+    assert subscription == {
+        "TopicArn": {"Ref": "ContactTopic"},
+        "Protocol": "email",
+        "Endpoint": {"Ref": "ContactEmail"},
+    }
+    assert stack["Resources"]["AlarmTopic"]["Properties"]["Subscription"] == [
+        {"Protocol": "email", "Endpoint": {"Ref": "AlarmEmail"}}
+    ]
 
 
 def test_logs_end_some_day(stack: Stack) -> None:
@@ -344,7 +368,10 @@ def test_the_api_is_regional_throttled_and_logs_nothing_personal(stack: Stack) -
     assert resources(stack, "AWS::ApiGateway::Account") == {}
 
 
-COSTS_MORE = {"Distribution", "OriginSecret", "WebAcl", "Domain", "DomainRecord", "AlarmTopic"}
+COSTS_MORE = {
+    *("Distribution", "OriginSecret", "WebAcl", "Domain", "DomainRecord"),
+    *("AlarmTopic", "ContactTopic", "ContactMail"),
+}
 
 
 def test_what_costs_more_is_there_only_when_it_was_chosen(stack: Stack) -> None:
@@ -371,7 +398,7 @@ SETS: list[dict[str, str]] = [
     {"Deployment": "Canary10Percent5Minutes", "AlarmEmail": "me@example.com"},
     {"Deployment": "Linear10PercentEvery1Minute", "WarmStart": "3", "ReservedConcurrency": "20"},
     {"WarmStart": "snapshot", "Architecture": "x86_64", "MemorySize": "2048"},
-    {"KeysFrom": SECRET, "FallbackKeysFrom": SECRET, "SecretsKmsKeyArn": KMS_KEY},
+    {"KeysFrom": SECRET, "FallbackKeysFrom": SECRET, "ContactEmail": "help@example.com"},
     {"AdminTokenFrom": "ssm:/k/a", "IdentitySecretsFrom": "ssm:/k/i", "BotCheckSecretFrom": SECRET},
     {"UseTable": "kefu-restored", "LogRetentionDays": "7"},
     {"WafRequestsPerFiveMinutes": "100", "StageName": "v2", "AlarmEmail": "me@example.com"},

@@ -196,6 +196,7 @@ def test_h1_a_link_takes_the_place_of_the_form(staged: Staged, sessions: str) ->
         ({"KEFU_CONTACT_LINK": "http://example.com"}, "must begin with https:"),
         ({"KEFU_CONTACT_LINK": "mailto:"}, "must begin with https:"),
         ({"KEFU_CONTACT_WEBHOOK": "https://a.example"}, "does nothing without form"),
+        ({"KEFU_CONTACT_WEBHOOK": "sns:topic"}, "must be a URL, or sns: and the ARN of a topic"),
     ],
 )
 def test_h1_a_way_to_a_person_that_cannot_work_stops_the_start(
@@ -203,3 +204,10 @@ def test_h1_a_way_to_a_person_that_cannot_work_stops_the_start(
 ) -> None:
     with pytest.raises(ValidationError, match=said):
         Settings.model_validate(environment)
+
+
+def test_h2_a_topic_of_the_template_needs_no_form_in_kefu_toml() -> None:
+    """ContactEmail is a parameter of the stack, and the form a setting."""
+    arn = "arn:aws:sns:eu-central-1:123456789012:kefu-ContactTopic-1a2b3c"
+    assert Settings.model_validate({"KEFU_CONTACT_WEBHOOK": f"sns:{arn}"}).contact_topic == arn
+    assert Settings.model_validate({"KEFU_CONTACT_WEBHOOK": ""}).contact_topic == ""

@@ -5,15 +5,14 @@ import { el } from "./dom.ts";
 import { moment, t } from "./texts.ts";
 import type { ContactRequest, Contacts } from "./types.ts";
 
-export function contactsView({ requests, signing_key }: Contacts): HTMLElement {
+export function contactsView({ requests, delivers, signing_key }: Contacts): HTMLElement {
   const node = el("div", { class: "sums" }, el("h2", { tabindex: -1 }, t.requests));
-  const hasWebhook = signing_key !== "";
   if (requests.length === 0) node.append(el("p", {}, t.noRequests));
   else {
-    const rows = requests.map((one) => row(one, hasWebhook));
+    const rows = requests.map((one) => row(one, delivers));
     node.append(el("ul", { class: "contacts" }, ...rows));
   }
-  if (hasWebhook) {
+  if (signing_key !== "") {
     const label = el("p", { class: "muted" }, `${t.signingKey} `);
     label.append(copyButton(t.copy, () => signing_key));
     node.append(label);
@@ -21,7 +20,7 @@ export function contactsView({ requests, signing_key }: Contacts): HTMLElement {
   return node;
 }
 
-function row(request: ContactRequest, hasWebhook: boolean): HTMLElement {
+function row(request: ContactRequest, delivers: boolean): HTMLElement {
   const who = [request.name, request.email].filter(Boolean).join(" · ");
   return el(
     "li",
@@ -31,7 +30,7 @@ function row(request: ContactRequest, hasWebhook: boolean): HTMLElement {
       { class: "row-facts" },
       el("strong", {}, el("bdi", {}, who || t.visitor)),
       ` · ${moment(request.created_at)}`,
-      hasWebhook && ` · ${stateOf(request)}`,
+      delivers && ` · ${stateOf(request)}`,
     ),
     request.message && el("p", { class: "contact-message", dir: "auto" }, request.message),
     request.session_id !== "" && el("a", { href: `#s=${request.session_id}` }, t.itsChat),
@@ -40,5 +39,5 @@ function row(request: ContactRequest, hasWebhook: boolean): HTMLElement {
 
 function stateOf({ delivered_at, attempts }: ContactRequest): string {
   if (delivered_at !== null) return t.delivered(moment(delivered_at));
-  return attempts > 0 ? t.failedTimes(attempts) : t.waitsForWebhook;
+  return attempts > 0 ? t.failedTimes(attempts) : t.notDelivered;
 }

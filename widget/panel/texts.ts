@@ -9,7 +9,7 @@ const en = {
   itsChat: "Open the chat",
   delivered: (at: string) => `delivered ${at}`,
   failedTimes: (n: number) => `not delivered; ${n} ${n === 1 ? "attempt" : "attempts"} so far`,
-  waitsForWebhook: "not delivered yet",
+  notDelivered: "not delivered yet",
   stateOf: {
     bot: "the model",
     waiting: "waits for a person",
@@ -183,7 +183,7 @@ const zh: Texts = {
   itsChat: "打开会话",
   delivered: (at) => `已送达 ${at}`,
   failedTimes: (n) => `未送达，已尝试 ${n} 次`,
-  waitsForWebhook: "尚未送达",
+  notDelivered: "尚未送达",
   stateOf: { bot: "模型", waiting: "等待人工", person: "人工", closed: "已关闭" },
   person: "人工",
   modelAnswers: "本会话由模型回答。",

@@ -212,6 +212,8 @@ export interface ContactRequest {
 
 export interface Contacts {
   readonly requests: readonly ContactRequest[];
+  /** Whether they are sent to a webhook or mailed. */
+  readonly delivers: boolean;
   /** The key of the webhook's signatures; empty without a webhook. */
   readonly signing_key: string;
 }

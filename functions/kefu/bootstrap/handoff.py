@@ -9,10 +9,12 @@ import secrets
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.hooks import load_hooks
 from kefu.errors import StoreUnavailable
+from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
 from kefu.sessions.handoff import ContactForm, HandOff
 from kefu.sessions.hooks import Hooks
 from kefu.sessions.model import Sessions
 from kefu.settings import Settings
+from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook
 from kefu.web.log import RequestLog
 
@@ -29,10 +31,12 @@ IN_REQUEST = 5.0
 class Deliveries:
     """Delivers requests for a person; at most one run at a time in a process."""
 
-    def __init__(self, handoff: HandOff, clock: SystemClock, webhook: HttpWebhook | None) -> None:
+    def __init__(
+        self, handoff: HandOff, clock: SystemClock, channel: HttpWebhook | SnsTopic | None
+    ) -> None:
         self.handoff = handoff
         self._clock = clock
-        self._webhook = webhook
+        self._channel = channel
         self._run: asyncio.Task[None] | None = None
         self._again = False
         self._looked_at = float("-inf")
@@ -41,7 +45,7 @@ class Deliveries:
 
     def start(self) -> None:
         """Look for due requests until `aclose`; not in Lambda, which freezes the process."""
-        if self._webhook and not self.on_aws:
+        if self._channel and not self.on_aws:
             self._watching = asyncio.create_task(self._watch())
 
     def prefetch(self) -> None:
@@ -51,15 +55,15 @@ class Deliveries:
 
     async def deliver(self) -> None:
         """Begin to deliver a new request. In Lambda, wait for it for a limited time."""
-        if self._webhook is None:
+        if self._channel is None:
             return
         run = self._begin()
         if self.on_aws:
             await asyncio.wait({run}, timeout=IN_REQUEST)
 
     async def disconnect(self) -> None:
-        if self._webhook:
-            await self._webhook.aclose()
+        if self._channel:
+            await self._channel.aclose()
 
     async def aclose(self) -> None:
         for task in (self._watching, self._run):
@@ -96,17 +100,29 @@ def deliveries(
     settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog, hooks: Hooks | None
 ) -> Deliveries:
     """Only for settings with a contact form. `hooks`: those of stored chats, if there are any."""
-    webhook = HttpWebhook(settings.contact_webhook) if settings.contact_webhook else None
+    channel, recipient = _recipient(settings)
     handoff = HandOff(
         store,
         clock,
         ContactForm(settings.contact_form, settings.contact_consent),
-        webhook,
+        recipient,
         secret=secrets.token_hex(32),
         redact=log.secrets.hide,
         log=log.notice,
         hooks=hooks or load_hooks(settings, log.hook_failed),
     )
-    made = Deliveries(handoff, clock, webhook)
+    handoff.has_panel = settings.has_panel
+    made = Deliveries(handoff, clock, channel)
     made.on_aws = settings.on_aws
     return made
+
+
+def _recipient(settings: Settings) -> tuple[HttpWebhook | SnsTopic | None, Recipient | None]:
+    """The connection to close at the end, and who receives the requests."""
+    if settings.contact_topic:
+        topic = SnsTopic(settings.contact_topic)
+        return topic, ByMail(topic)
+    if settings.contact_webhook:
+        webhook = HttpWebhook(settings.contact_webhook)
+        return webhook, ByWebhook(webhook)
+    return None, None

@@ -1,22 +1,20 @@
-"""Hands a visitor over to a person: takes the contact form, and delivers it to the site's webhook.
+"""Hands a visitor over to a person: takes the contact form, and delivers it to the site's owner.
 
-A request is stored first. Its delivery is repeated until the webhook has accepted it. A process
+A request is stored first. Its delivery is repeated until the recipient has accepted it. A process
 that is killed in between leaves a claim that ends, so that another process delivers the request.
-The webhook may receive a request twice; both have the same `Idempotency-Key`.
+The recipient may receive a request twice; both deliveries have the id of the request.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from kefu.auth.signing import key_for, sign
 from kefu.errors import InvalidRequest
 from kefu.relay.completion_stream import Clock
+from kefu.sessions.contact_delivery import Delivery, Recipient
 from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Session, SessionId, Sessions, StoredMessage
@@ -47,33 +45,30 @@ class ContactForm(NamedTuple):
     """The text that a visitor must accept; empty: none."""
 
 
-class Webhook(Protocol):
-    async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
-        """Send a request. Returns "" if it was accepted, else the reason, for the log."""
-        ...
-
-
 class HandOff:
     def __init__(
         self,
         store: Sessions,
         clock: Clock,
         form: ContactForm,
-        webhook: Webhook | None,
+        recipient: Recipient | None,
         *,
         secret: str,
         redact: Callable[[str], str],
         log: Callable[[str], None],
         hooks: Hooks | None = None,
     ) -> None:
-        """`secret` signs deliveries if the store has no secret yet. Without a `webhook`, requests
+        """`secret` signs deliveries if the store has no secret yet. Without a `recipient`, requests
         are only listed in the panel. `log` receives messages without data of visitors.
         """
         self.form = form
-        self.has_webhook = webhook is not None
+        self.delivers = recipient is not None
+        self.has_panel = False
+        """Whether deliveries have a link into the panel."""
+        self._own_url = ""
         self._store = store
         self._clock = clock
-        self._webhook = webhook
+        self._recipient = recipient
         self._secret = secret
         self._redact = redact
         self._log = log
@@ -114,61 +109,53 @@ class HandOff:
         if self.form.consent and not filled.consent:
             raise InvalidRequest("consent: must be true.", param="consent")
 
+    def note_url(self, url: str) -> None:
+        """Note the public address of this service, for links into the panel; "" changes nothing."""
+        self._own_url = url or self._own_url
+
     async def newest(self, limit: int) -> Sequence[ContactRequest]:
         """The newest requests, for the panel. Raises StoreUnavailable."""
         return await self._store.contacts(limit)
 
     async def deliver_due(self) -> None:
         """Deliver the requests that are due. Raises StoreUnavailable."""
-        if self._webhook is None:
+        if self._recipient is None:
             return
         for _ in range(AT_ONCE):
             now = self._clock.now()
             request = await self._store.claim_contact(now, now + LEASE)
             if request is None:
                 return
-            await self._deliver(self._webhook, request)
+            await self._deliver(self._recipient, request)
 
-    async def _deliver(self, webhook: Webhook, request: ContactRequest) -> None:
-        body = await self._body(request)
-        at = f"{int(self._clock.now())}"
-        signature = hmac.digest(
-            (await self.signing_key()).encode(), f"{at}.".encode() + body, hashlib.sha256
-        )
-        headers = {
-            "Content-Type": "application/json",
-            "Idempotency-Key": request.id,
-            "Kefu-Signature": f"t={at},v1={signature.hex()}",
-        }
-        failure = await webhook.post(body, headers)
-        now = self._clock.now()
-        if failure:
-            pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
-            await self._store.end_contact(request, due_at=now + pause, delivered_at=None)
-            self._log(f"the contact webhook failed: {failure}; tried again in {pause:.0f} s")
-        else:
-            await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
-
-    async def _body(self, request: ContactRequest) -> bytes:
+    async def _deliver(self, recipient: Recipient, request: ContactRequest) -> None:
         messages: Sequence[StoredMessage] = ()
         if request.session_id:
             session, now = SessionId(request.session_id), self._clock.now()
             messages = await self._store.messages(session, limit=TRANSCRIPT, now=now)
-        content = {
-            "type": "contact_request",
-            "id": request.id,
-            "created_at": request.created_at,
-            "session_id": request.session_id or None,
-            **{name: getattr(request, name) for name in self.form.fields},
-            "transcript": [_line(message) for message in messages],
-        }
-        return json.dumps(content, ensure_ascii=False).encode()
+        delivery = Delivery(request, self.form.fields, messages, self._panel_link(request))
+        key = await self.signing_key()
+        failure = await recipient.deliver(delivery, self._clock.now(), key)
+        now = self._clock.now()
+        if failure:
+            pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
+            await self._store.end_contact(request, due_at=now + pause, delivered_at=None)
+            self._log(f"{recipient.name} failed: {failure}; tried again in {pause:.0f} s")
+        else:
+            await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
+
+    def _panel_link(self, request: ContactRequest) -> str:
+        if not self.has_panel:
+            return ""
+        place = f"s={request.session_id}" if request.session_id else "requests"
+        return f"{self._own_url}/admin#{place}"
 
     async def signing_key(self) -> str:
-        """The key with which the webhook checks the signature. Raises StoreUnavailable."""
+        """The key with which a webhook checks the signature; "" if deliveries have none.
+
+        Raises StoreUnavailable.
+        """
+        if not (self._recipient and self._recipient.signed):
+            return ""
         secret = await self._store.secret(self._secret)
         return sign(key_for("kefu contact webhook", secret), "v1")
-
-
-def _line(message: StoredMessage) -> dict[str, object]:
-    return {"role": message.role, "content": message.content, "created_at": message.created_at}

@@ -100,7 +100,8 @@ class Settings(
 
     @model_validator(mode="after")
     def _webhook_has_a_form(self) -> Self:
-        if self.contact_webhook and not self.contact_form:
+        # The template sets a topic also where kefu.toml has no form.
+        if self.contact_webhook and not self.contact_topic and not self.contact_form:
             raise ValueError("[contact] webhook (KEFU_CONTACT_WEBHOOK) does nothing without form")
         return self
 

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from kefu.settings.fields import Names, Section, Url, setting
+from kefu.settings.fields import Names, Section, setting, url_of
 
 _LINK = re.compile(r"https://[^\s/]\S*|(mailto|tel):\S+")
+_TOPIC = re.compile(r"sns:arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}")
 _FIELDS = ("name", "email", "message")
 
 
@@ -23,6 +24,14 @@ def _link(link: str) -> str:
     if link and not _LINK.fullmatch(link):
         raise ValueError("must begin with https:, mailto: or tel:")
     return link
+
+
+def _recipient(place: str) -> str:
+    if not place.startswith("sns:"):
+        return url_of(place)
+    if not _TOPIC.fullmatch(place):
+        raise ValueError("must be a URL, or sns: and the ARN of a topic")
+    return place
 
 
 class ContactSettings(Section):
@@ -51,10 +60,16 @@ class ContactSettings(Section):
         "The text that a visitor must accept before the form is sent. Unset: none.",
         examples=["I agree that Example keeps my message to answer it."],
     )
-    contact_webhook: Url = setting(
+    contact_webhook: Annotated[str, AfterValidator(_recipient)] = setting(
         "",
         "contact.webhook",
         "KEFU_CONTACT_WEBHOOK",
-        "Where requests are sent as signed JSON. Unset: they are only listed in the panel.",
+        "Where requests are sent as signed JSON; or `sns:` and the ARN of a topic, which mails "
+        "them: the template's `ContactEmail` sets it. Unset: they are only listed in the panel.",
         examples=["https://crm.example.com/kefu"],
     )
+
+    @property
+    def contact_topic(self) -> str:
+        """The ARN of the topic that mails requests; "" if there is none."""
+        return self.contact_webhook[4:] if self.contact_webhook.startswith("sns:") else ""

@@ -70,7 +70,7 @@ def split(value: object) -> object:
     return value
 
 
-def _url(url: str) -> str:
+def url_of(url: str) -> str:
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.hostname):
         raise ValueError("must be a URL such as https://api.example.com/v1")
@@ -126,7 +126,7 @@ def _long_secrets(secrets: SecretStr) -> SecretStr:
 Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 """A list in kefu.toml, comma separated in an environment variable."""
 
-Url = Annotated[str, AfterValidator(_url)]
+Url = Annotated[str, AfterValidator(url_of)]
 
 RotatedSecrets = Annotated[SecretStr, AfterValidator(_long_secrets)]
 """One secret of 32 characters or more, or two, comma separated, while one replaces the other."""

@@ -6,6 +6,7 @@ so that a cold start does not wait for the import.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,44 @@ def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:
     )
     with _client_creation:
         return boto3.client("dynamodb", endpoint_url=endpoint, config=config)
+
+
+class SnsTopic:
+    """Implements `kefu.sessions.contact_delivery.Topic` with a topic of Amazon SNS."""
+
+    def __init__(self, arn: str) -> None:
+        self._arn = arn
+        self._client: Any = None
+
+    async def publish(self, subject: str, text: str) -> str:
+        return await asyncio.to_thread(self._publish, subject, text)
+
+    def _publish(self, subject: str, text: str) -> str:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        # The caller repeats a delivery that failed, also one whose answer was lost.
+        config = Config(
+            connect_timeout=2,
+            read_timeout=8,
+            retries={"mode": "standard", "total_max_attempts": 1},
+        )
+        try:
+            with _client_creation:
+                region = self._arn.split(":")[3]
+                self._client = self._client or boto3.client("sns", region, config=config)
+            self._client.publish(TopicArn=self._arn, Subject=subject, Message=text)
+        except ClientError as error:
+            return str(error.response["Error"]["Code"])
+        except BotoCoreError as error:
+            return type(error).__name__
+        return ""
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            client.close()
 
 
 def text_at(reference: str) -> str:

@@ -100,12 +100,9 @@ class StackReader:
         reserved: int | None = found.get("ReservedConcurrentExecutions")
         return reserved
 
-    def unconfirmed(self, topic: str) -> tuple[int, Sequence[str]]:
-        """The number of subscriptions of a topic, and the addresses that did not confirm."""
+    def subscriptions(self, topic: str) -> Mapping[str, bool]:
+        """The subscribed addresses of a topic, and whether each has confirmed."""
         pages = self._sns.get_paginator("list_subscriptions_by_topic")
         found = [one for page in pages.paginate(TopicArn=topic) for one in page["Subscriptions"]]
         # Until it is confirmed, a subscription has a word such as PendingConfirmation for its ARN.
-        waiting = [
-            one["Endpoint"] for one in found if not one["SubscriptionArn"].startswith("arn:")
-        ]
-        return len(found), waiting
+        return {one["Endpoint"]: one["SubscriptionArn"].startswith("arn:") for one in found}

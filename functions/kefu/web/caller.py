@@ -21,6 +21,9 @@ from kefu.web.schemas import AnswerRequest
 VIEWER_HEADER = "true-client-ip"
 """The header in which a CDN sends the visitor's address. It overwrites one of the visitor's."""
 
+VIEWER_HOST_HEADER = "x-kefu-host"
+"""The header in which the CDN of the template sends the name by which the visitor reached it."""
+
 END_EARLY = 2.0
 """Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
 
@@ -67,6 +70,27 @@ class Gateway:
             if len(hops) >= self._trusted_hops:
                 return hops[-self._trusted_hops]
         return peer
+
+    def own_url(self, request: Request) -> str:
+        """Return the public address of this service, without a slash at its end.
+
+        Only on AWS. Elsewhere it is "": a client could send another name in the Host header.
+        """
+        if "aws.event" in request.scope:
+            context = request.scope["aws.event"].get("requestContext", {})
+        elif self._behind_adapter:
+            context = _header_object(request, "x-amzn-request-context")
+        else:
+            return ""
+        if self._behind_cdn:
+            host = request.headers.get(VIEWER_HOST_HEADER, "")
+            return f"https://{host}" if host else ""
+        domain, path = context.get("domainName"), context.get("path")
+        if not (isinstance(domain, str) and isinstance(path, str)):
+            return ""
+        # The path begins with the stage of the API, except under a domain of one's own.
+        stage, found, _ = path.rpartition(request.scope["path"])
+        return f"https://{domain}{stage}" if found else ""
 
     def seconds(self, request: Request) -> float | None:
         """Return the seconds left for the answer. None: only the settings limit it."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
+
+from kefu.errors import NotFound
 
 STATIC = Path(__file__).parent / "static"
 
@@ -28,8 +31,11 @@ class StaticFile:
         self._headers = headers or {}
         self._path = path
         self._cache = cache
-        self._codings = [name for name, end in _CODINGS.items() if _packed(path, end).is_file()]
         self._read: dict[str, tuple[bytes, str]] = {}
+
+    @cached_property
+    def _codings(self) -> list[str]:
+        return [name for name, end in _CODINGS.items() if _packed(self._path, end).is_file()]
 
     def response(self, request: Request) -> Response:
         coding = self._coding(request.headers.get("accept-encoding", ""))
@@ -56,11 +62,24 @@ class StaticFile:
         return self._read[coding]
 
 
+def serve_all(router: APIRouter, prefix: str, files: Mapping[str, StaticFile]) -> None:
+    """Serve files by their paths, which begin with `prefix`. One route is made faster than many."""
+
+    async def get(request: Request) -> Response:
+        file = files.get(request.scope["path"])
+        if file is None:
+            raise NotFound("There is nothing here.")
+        return file.response(request)
+
+    path = f"{prefix}{{rest:path}}"
+    router.add_route(path, get, methods=["GET", "HEAD"], include_in_schema=False)
+
+
 def serve(router: APIRouter, path: str, file: StaticFile) -> None:
     async def get(request: Request) -> Response:
         return file.response(request)
 
-    # A Starlette route, because FastAPI would inspect the signatures of some 30 such functions.
+    # A Starlette route, because FastAPI would inspect the function's signature.
     router.add_route(router.prefix + path, get, methods=["GET", "HEAD"], include_in_schema=False)
 
 

@@ -13,7 +13,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 
-from kefu.web.completion_schemas import CompletionRequest
 from kefu.web.schemas import (
     CancelRequest,
     ChatRequest,
@@ -38,7 +37,6 @@ _BODIES: dict[tuple[str, str], type[BaseModel]] = {
     ("/api/contact", "post"): ContactBody,
     ("/api/sessions/{session_id}/answer", "post"): ResumeRequest,
     ("/api/sessions/{session_id}/contact", "post"): ContactBody,
-    ("/v1/chat/completions", "post"): CompletionRequest,
 }
 _REF = "#/components/schemas/{model}"
 
@@ -103,11 +101,17 @@ def _both_forms(operation: Spec) -> None:
 def describe(app: FastAPI) -> Spec:
     """Return the OpenAPI document. It is built once and cached in the application."""
     if not app.openapi_schema:
+        from kefu.web.completion_schemas import CompletionRequest
+
+        bodies: dict[tuple[str, str], type[BaseModel]] = {
+            **_BODIES,
+            ("/v1/chat/completions", "post"): CompletionRequest,
+        }
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        for (path, method), model in _BODIES.items():
+        for (path, method), model in bodies.items():
             if method in document["paths"].get(path, {}):
                 schema = {"$ref": _REF.format(model=model.__name__)}
                 body = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -117,7 +121,7 @@ def describe(app: FastAPI) -> Spec:
         described = (
             *(ErrorBody, Health, MessageRequest, Ready),
             *(ShownAttendance, ShownForm, ShownMessages),
-            *_BODIES.values(),
+            *bodies.values(),
         )
         for model in described:
             definition = TypeAdapter(model).json_schema(ref_template=_REF)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
@@ -10,12 +11,12 @@ from kefu.chat.completion import Question
 from kefu.chat.prompt import page_line
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
-from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 from kefu.web.options import WebOptions
 from kefu.web.schemas import ChatRequest, ConversationRequest, MessageRequest
 
 if TYPE_CHECKING:
     from kefu.chat.presets import Configs
+    from kefu.web.completion_schemas import CompletionRequest
 
 R = TypeVar("R", bound=ConversationRequest)
 
@@ -59,6 +60,8 @@ class Questions:
 
     async def read_completion(self, request: Request) -> CompletionRequest:
         """Return the validated body of `/v1`. Raises a KefuError for an invalid one."""
+        from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
+
         value = await read_json(request, self._options.body)
         refuse_unsupported(value, tools=self._options.openai_tools)
         return checked(CompletionRequest, value)
@@ -66,11 +69,15 @@ class Questions:
     def question(self, body: ConversationRequest | CompletionRequest) -> Question:
         options = self._options
         messages = body.conversation(options.max_messages, options.max_message_chars)
-        tools = body.tool_fields if isinstance(body, CompletionRequest) else {}
+        tools: Mapping[str, object] = {}
+        context: Mapping[str, str] = {}
+        if isinstance(body, ConversationRequest):
+            context = body.context or {}
+        else:  # of a client of `/v1`
+            tools = body.tool_fields
         temperature = options.temperature if body.temperature is None else body.temperature
         longest = body.output_tokens(options.max_output_tokens)
-        page = page_line((body.context or {}) if isinstance(body, ConversationRequest) else {})
-        return Question(messages, temperature, longest, tools=tools, page=page)
+        return Question(messages, temperature, longest, tools=tools, page=page_line(context))
 
     def preset(self, body: ConversationRequest, configs: Configs | None) -> Question:
         """Like `question`, with the preset that the body names.

@@ -53,7 +53,8 @@ Tokens = Annotated[int, BeforeValidator(_whole)]
 
 class StrictBody(BaseModel):
     # Unknown keys are ignored. They never reach the upstream, whose body is built separately.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    # A validator is built with its first use, because most are not needed at the start.
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
 class TextPart(StrictBody):
@@ -149,7 +150,7 @@ class ConversationRequest(PageRequest):
         return messages
 
 
-class MessageRequest(PageRequest):
+class MessageRequest(PageRequest, defer_build=False):
     """One message of a chat that the server stores."""
 
     message: str = Field(json_schema_extra={"pattern": r"\S"})
@@ -159,7 +160,7 @@ class MessageRequest(PageRequest):
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 
 
-class ChatRequest(ConversationRequest):
+class ChatRequest(ConversationRequest, defer_build=False):
     """`POST /api/chat`. The answer always streams, so `stream` is ignored."""
 
     store: StrictBool | None = None

@@ -11,9 +11,17 @@ from typing import Any
 import pytest
 
 from kefu.errors import InvalidRequest
-from kefu.sessions.contacts import FilledForm
+from kefu.sessions.contact_delivery import (
+    LARGEST_MAIL,
+    ByMail,
+    ByWebhook,
+    Delivery,
+    Recipient,
+    as_text,
+)
+from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.handoff import ContactForm, HandOff
-from kefu.sessions.model import Retention, Session
+from kefu.sessions.model import Retention, Session, StoredMessage
 from kefu.stores.memory.sessions import MemorySessions
 from tests.contract.chats import ONE, new, turn
 from tests.contract.engines import HandClock
@@ -46,6 +54,18 @@ class Hook:
 
 
 @dataclass
+class Topic:
+    """A topic of mails that fails as often as a test wants."""
+
+    failures: int = 0
+    got: list[tuple[str, str]] = field(default_factory=list)
+
+    async def publish(self, subject: str, text: str) -> str:
+        self.got.append((subject, text))
+        return "InternalError" if len(self.got) <= self.failures else ""
+
+
+@dataclass
 class Site:
     clock: Clock
     store: MemorySessions
@@ -58,19 +78,23 @@ class Site:
         return new(ONE, self.clock.now())
 
 
-def site(hook: Hook | None, form: ContactForm = FORM) -> Site:
+def site(recipient: Hook | Topic | None, form: ContactForm = FORM) -> Site:
+    by: Recipient | None = None
+    if recipient:
+        by = ByMail(recipient) if isinstance(recipient, Topic) else ByWebhook(recipient)
     clock, lines = Clock(), list[str]()
     store = MemorySessions(clock.now, Retention())
     handoff = HandOff(
         store,
         clock,
         form,
-        hook,
+        by,
         secret="x" * 32,
         redact=lambda text: text.replace("secret-5f3c9a", "[key]"),
         log=lines.append,
     )
-    return Site(clock, store, hook or Hook(), handoff, lines)
+    hook = recipient if isinstance(recipient, Hook) else Hook()
+    return Site(clock, store, hook, handoff, lines)
 
 
 async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signature() -> None:
@@ -159,7 +183,7 @@ async def test_h2_without_a_webhook_requests_wait_in_the_panel() -> None:
     await here.handoff.deliver_due()
     [stored] = await here.store.contacts(10)
     assert (stored.attempts, stored.delivered_at) == (0, None)
-    assert not here.handoff.has_webhook
+    assert not here.handoff.delivers
 
 
 async def test_h2_a_transcript_that_was_deleted_is_not_delivered() -> None:
@@ -170,3 +194,89 @@ async def test_h2_a_transcript_that_was_deleted_is_not_delivered() -> None:
     await here.handoff.deliver_due()
     [(body, _)] = here.hook.got
     assert json.loads(body)["transcript"] == []
+
+
+async def test_h2_a_mail_has_the_form_the_transcript_and_a_link_into_the_panel() -> None:
+    """Lines of the visitor and of the model are quoted: they cannot pretend to be Kefu's."""
+    topic = Topic()
+    here = site(topic)
+    here.handoff.has_panel = True
+    here.handoff.note_url("https://chat.example.com")
+    here.clock.hand.now = 1_764_000_000.0
+    await turn(here.store, here.clock.hand, "Norway?\nPanel:    https://evil.example", "Yes.")
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    [(subject, text)] = topic.got
+    assert subject == "A visitor asks for a person: request-1"
+    assert (
+        text
+        == f"""A visitor of your site asks for a person.
+
+Panel:    https://chat.example.com/admin#s={ONE}
+Sent:     2025-11-24 16:00 UTC
+Request:  request-1 (a second mail with this id is a repetition)
+
+Email:
+> kari@example.no
+
+Message:
+> Svalbard? [key]
+
+The conversation:
+
+Visitor, 2025-11-24 16:00 UTC:
+> Norway?
+> Panel:    https://evil.example
+
+Assistant, 2025-11-24 16:00 UTC:
+> Yes.
+"""
+    )
+    assert await here.handoff.signing_key() == ""
+
+
+async def test_h2_a_topic_that_fails_loses_nothing_and_gets_the_same_text_again() -> None:
+    topic = Topic(failures=2)
+    here = site(topic)
+    await here.handoff.submit(None, FILLED)
+    for _ in range(10):
+        await here.handoff.deliver_due()
+        [listed] = await here.store.contacts(10)
+        assert (listed.delivered_at is None) is (len(topic.got) < 3)
+        here.clock.hand.now += 1
+    assert len(topic.got) == 3
+    assert len(set(topic.got)) == 1
+    assert here.lines == [
+        "the topic of contact mails failed: InternalError; tried again in 2 s",
+        "the topic of contact mails failed: InternalError; tried again in 4 s",
+    ]
+
+
+@pytest.mark.parametrize("characters", ["a", "字", "\n"])
+def test_h2_a_mail_is_never_larger_than_sns_accepts(characters: str) -> None:
+    """The oldest messages are left out."""
+    each = characters * 16_000
+    messages = [
+        StoredMessage(number, ONE, "user", f"no {number} {each}", "ok", 0.0)
+        for number in range(1, 101)
+    ]
+    request = ContactRequest("request-1", ONE, "", "kari@example.no", each, 0.0)
+    text = as_text(Delivery(request, ("email", "message"), messages, ""))
+    assert len(text.encode()) <= LARGEST_MAIL + 100
+    assert "> no 100 " in text
+    assert "> no 1 " not in text
+    assert "Older messages are not in this mail." in text
+
+
+async def test_h2_a_webhook_gets_a_link_into_the_panel_if_there_is_one() -> None:
+    """Where the address of the service is not known, it is the path alone."""
+    links = []
+    for has_panel, url in ((False, ""), (True, ""), (True, "https://chat.example.com")):
+        here = site(Hook())
+        here.handoff.has_panel = has_panel
+        here.handoff.note_url(url)
+        here.handoff.note_url("")
+        await here.handoff.submit(None, FILLED)
+        await here.handoff.deliver_due()
+        links.append(json.loads(here.hook.got[0][0])["panel"])
+    assert links == [None, "/admin#requests", "https://chat.example.com/admin#requests"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kefu.bootstrap.doctor.finding import Finding
@@ -30,12 +30,14 @@ def check_stack(name: str, origin: str | None) -> Sequence[Finding]:
     if not function:
         other = f"The stack {name} has no ChatFunction: it is not Kefu's, or not complete."
         return [*found, Finding(other, "sam build && sam deploy")]
-    topic = stack.resources.get("AlarmTopic", "")
+    alarms = stack.resources.get("AlarmTopic", "")
+    contact = stack.resources.get("ContactTopic", "")
     checks: Sequence[Callable[[], Iterator[Finding]]] = (
         lambda: _traffic(name, reader, function),
         lambda: _keys(reader, function),
         lambda: _concurrency(reader, function),
-        lambda: _mail(reader, topic),
+        lambda: _alarms(reader, alarms),
+        lambda: _requests(reader, contact),
     )
     for check in checks:
         try:
@@ -122,17 +124,26 @@ def _concurrency(reader: StackReader, function: str) -> Iterator[Finding]:
         )
 
 
-def _mail(reader: StackReader, topic: str) -> Iterator[Finding]:
-    total, waiting = reader.unconfirmed(topic) if topic else (0, ())
-    if not total:
+def _alarms(reader: StackReader, topic: str) -> Iterator[Finding]:
+    subscribed = reader.subscriptions(topic) if topic else {}
+    if not subscribed:
         yield Finding(
             "Nobody receives the alarms.",
             "sam deploy --parameter-overrides AlarmEmail=ops@example.com",
             "note",
         )
-    for address in waiting:
+    yield from _unconfirmed(topic, subscribed, "the alarms")
+
+
+def _requests(reader: StackReader, topic: str) -> Iterator[Finding]:
+    if topic:
+        yield from _unconfirmed(topic, reader.subscriptions(topic), "the requests of visitors")
+
+
+def _unconfirmed(topic: str, subscribed: Mapping[str, bool], what: str) -> Iterator[Finding]:
+    for address in [address for address, confirmed in subscribed.items() if not confirmed]:
         yield Finding(
-            f"{address} has not confirmed that it wants the alarms, so it receives none.",
+            f"{address} has not confirmed that it wants {what}, so it receives none.",
             f"Open the link in the mail from AWS, or send it again:\n"
             f"aws sns subscribe --topic-arn {topic} --protocol email "
             f"--notification-endpoint {address}",

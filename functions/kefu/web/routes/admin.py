@@ -120,12 +120,11 @@ def _add_contacts(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         await panel.check(request, gateway.address(request))
         source = panel.contact.newest if panel.contact else panel.stored_chats().contacts
         requests = await source(_MOST_ROWS)
-        key = ""
-        if panel.contact and panel.contact.has_webhook:
-            key = await panel.contact.signing_key()
+        key = await panel.contact.signing_key() if panel.contact else ""
+        delivers = panel.contact is not None and panel.contact.delivers
         shown = [one._asdict() for one in requests]
         runtime.log.audit("read requests", panel.pass_of(request))
-        return JsonResponse({"requests": shown, "signing_key": key})
+        return JsonResponse({"requests": shown, "delivers": delivers, "signing_key": key})
 
 
 def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:

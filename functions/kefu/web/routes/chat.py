@@ -18,6 +18,7 @@ from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
 
 if TYPE_CHECKING:
+    from kefu.web.routes.contact import Deliveries
     from kefu.web.session_chat import KeptChats
 
 
@@ -27,11 +28,12 @@ def chat_routes(
     gateway: Gateway,
     options: WebOptions,
     kept: KeptChats | None = None,
+    contact: Deliveries | None = None,
 ) -> APIRouter:
-    """`kept` is None when the server does not store chats."""
+    """`kept` is None when the server does not store chats, `contact` without a contact form."""
     router = APIRouter(tags=["chat"])
     limits = BodyLimits(1024, 4, options.body.seconds)
-    _add_chat(router, runtime, questions, gateway, kept)
+    _add_chat(router, runtime, questions, gateway, kept, contact)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)
     return router
@@ -43,6 +45,7 @@ def _add_chat(
     questions: Questions,
     gateway: Gateway,
     kept: KeptChats | None,
+    contact: Deliveries | None,
 ) -> None:
     @router.post(
         "/api/chat",
@@ -54,6 +57,8 @@ def _add_chat(
         response_model=None,
     )
     async def chat(request: Request) -> Response:
+        if contact:  # in Lambda, requests for a person are delivered during a chat
+            contact.handoff.note_url(gateway.own_url(request))
         if kept is None:
             return direct(request, await questions.read(request, ChatRequest))
         body = await questions.read_either(request)

@@ -64,6 +64,7 @@ def contact_routes(
         filled = await _filled(request, seconds)
         await runtime.admission.admit_note(gateway.address(request))
         await deliveries.handoff.submit(None, filled)
+        deliveries.handoff.note_url(gateway.own_url(request))
         await deliveries.deliver()
         return Response(status_code=204)
 
@@ -71,7 +72,7 @@ def contact_routes(
 
 
 def session_contact_routes(
-    kept: KeptChats, deliveries: Deliveries | None, link: str, seconds: float
+    kept: KeptChats, deliveries: Deliveries | None, link: str, gateway: Gateway, seconds: float
 ) -> APIRouter:
     """For visitors with a stored chat, which goes with the request."""
     router = APIRouter(prefix="/api/sessions/{session_id}/contact", tags=["sessions"])
@@ -102,6 +103,7 @@ def session_contact_routes(
         filled = await _filled(request, seconds)
         session = await kept.session(request, request.path_params["session_id"])
         await deliveries.handoff.submit(session, filled)
+        deliveries.handoff.note_url(gateway.own_url(request))
         await deliveries.deliver()
         return Response(status_code=204)
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
 
 from kefu import __version__
-from kefu.web.files import STATIC, TYPES, StaticFile, serve
+from kefu.web.files import STATIC, TYPES, StaticFile, serve, serve_all
 from kefu.web.openapi import json_response
 from kefu.web.schemas import DegradedReason, Health, Problem, Ready, UpstreamKind
 
@@ -82,12 +82,7 @@ def site_routes(
         headers = {"Cache-Control": "no-store"}
         return JSONResponse(ready, 503 if found else 200, headers)
 
-    for built in sorted((STATIC / "widget").glob("chat-widget*.js*")):
-        if built.suffix not in TYPES:
-            continue
-        hashed = _HASHED.search(built.name)
-        cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=3600"
-        serve(router, f"/{built.name}", StaticFile(built, cache, _FOR_ALL_SITES))
+    serve_all(router, "/chat-widget", _widget_files())
     if demo:
         for path, page in _PAGES.items():
             policy = {"Content-Security-Policy": _page_policy(page)}
@@ -99,6 +94,17 @@ def site_routes(
         for asset in (*STATIC.glob("*.css"), *STATIC.glob("*.js")):
             serve(router, f"/{asset.name}", StaticFile(asset, "no-cache"))
     return router
+
+
+def _widget_files() -> dict[str, StaticFile]:
+    """The files of the widget by their paths."""
+    files = {}
+    for built in (STATIC / "widget").glob("chat-widget*.js*"):
+        if built.suffix in TYPES:
+            hashed = _HASHED.search(built.name)
+            cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=3600"
+            files[f"/{built.name}"] = StaticFile(built, cache, _FOR_ALL_SITES)
+    return files
 
 
 class KnowledgeFacts(Protocol):

@@ -1,0 +1,140 @@
+"""Delivers a request for a person: as signed JSON to a webhook, or as text to a topic of mails."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import StoredMessage
+
+LARGEST_MAIL = 200_000
+"""Bytes of a mail; Amazon SNS refuses more than 262,144."""
+
+
+class Delivery(NamedTuple):
+    request: ContactRequest
+    fields: tuple[str, ...]
+    """The fields of the form."""
+    transcript: Sequence[StoredMessage]
+    panel: str
+    """The link to the chat, or to the list of requests, in the panel; "" without a panel."""
+
+
+class Webhook(Protocol):
+    async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
+        """Send a request. Returns "" if it was accepted, else the reason, for the log."""
+        ...
+
+
+class Topic(Protocol):
+    async def publish(self, subject: str, text: str) -> str:
+        """Send a text to all subscribers. Returns "" if it was accepted, else the reason."""
+        ...
+
+
+class Recipient(Protocol):
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        ...
+
+    @property
+    def signed(self) -> bool:
+        """Whether deliveries need the signing key."""
+        ...
+
+    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
+        """Deliver a request. Returns "" if it was accepted, else the reason, for the log."""
+        ...
+
+
+class ByWebhook(NamedTuple):
+    webhook: Webhook
+    name: str = "the contact webhook"
+    signed: bool = True
+
+    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
+        body, at = as_json(delivery), f"{int(now)}"
+        signature = hmac.digest(key.encode(), f"{at}.".encode() + body, hashlib.sha256)
+        headers = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": delivery.request.id,
+            "Kefu-Signature": f"t={at},v1={signature.hex()}",
+        }
+        return await self.webhook.post(body, headers)
+
+
+class ByMail(NamedTuple):
+    topic: Topic
+    name: str = "the topic of contact mails"
+    signed: bool = False
+
+    async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
+        # SNS accepts printable ASCII of less than 100 characters as a subject. An id has 64.
+        subject = f"A visitor asks for a person: {delivery.request.id}"
+        return await self.topic.publish(subject, as_text(delivery))
+
+
+def as_json(delivery: Delivery) -> bytes:
+    request = delivery.request
+    content = {
+        "type": "contact_request",
+        "id": request.id,
+        "created_at": request.created_at,
+        "session_id": request.session_id or None,
+        **{name: getattr(request, name) for name in delivery.fields},
+        "panel": delivery.panel or None,
+        "transcript": [
+            {"role": one.role, "content": one.content, "created_at": one.created_at}
+            for one in delivery.transcript
+        ],
+    }
+    return json.dumps(content, ensure_ascii=False).encode()
+
+
+def as_text(delivery: Delivery) -> str:
+    """The mail. Each line of a visitor or of the model is quoted, so that none of them looks like
+    a line of Kefu.
+    """
+    request = delivery.request
+    head = [
+        "A visitor of your site asks for a person.",
+        "",
+        *([f"Panel:    {delivery.panel}"] if delivery.panel else []),
+        f"Sent:     {_moment(request.created_at)}",
+        f"Request:  {request.id} (a second mail with this id is a repetition)",
+    ]
+    for name in delivery.fields:
+        head += ["", f"{name.capitalize()}:", *_quoted(getattr(request, name))]
+    text = "\n".join(head)
+    return f"{text}\n\n{_conversation(delivery.transcript, LARGEST_MAIL - len(text.encode()))}"
+
+
+def _conversation(messages: Sequence[StoredMessage], space: int) -> str:
+    """The newest messages that fit into `space` bytes."""
+    if not messages:
+        return "There is no stored conversation.\n"
+    parts: list[str] = []
+    for message in reversed(messages):
+        who = message.operator or ("Visitor" if message.role == "user" else "Assistant")
+        lines = [f"{' '.join(who.split())}, {_moment(message.created_at)}:"]
+        part = "\n".join([*lines, *_quoted(message.content)]) + "\n"
+        space -= len(part.encode()) + 1
+        if space < 0:
+            parts.append("Older messages are not in this mail.\n")
+            break
+        parts.append(part)
+    return "\n".join(["The conversation:\n", *reversed(parts)])
+
+
+def _quoted(text: str) -> Iterator[str]:
+    return (f"> {line}" for line in text.splitlines())
+
+
+def _moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
