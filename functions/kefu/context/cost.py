@@ -41,11 +41,12 @@ class MessageCounter:
         """The room of a budget is divided by it, so that an estimate that is too low still fits."""
 
     def __call__(self, message: Message) -> int:
-        count = self.count
+        count, calls = self.count, message.tool_calls
         tokens = self.per_message + count(message.content)
-        for _, name, arguments in message.tool_calls:
-            tokens += count(name) + count(arguments)
-        return tokens
+        if not calls:
+            return tokens
+        _, names, arguments = zip(*calls, strict=True)
+        return tokens + sum(map(count, names)) + sum(map(count, arguments))
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_PIECE = 1 << 16
+"""Characters."""
+
 
 def estimate_message_tokens(text: str) -> int:
     """Estimated tokens: ceil(UTF-8 bytes / 4), so 0 for the empty text.
@@ -13,7 +16,9 @@ def estimate_message_tokens(text: str) -> int:
 
 def _utf8_length(text: str) -> int:
     try:
-        return len(text.encode())
+        # In pieces, because a copy of a text of many megabytes takes longer than its encoding.
+        pieces = range(0, len(text), _PIECE)
+        return sum(len(text[at : at + _PIECE].encode()) for at in pieces)
     except UnicodeEncodeError:
         # Decoding joins surrogate pairs. It replaces a lone surrogate by U+FFFD, which has 3 bytes.
         units = text.encode("utf-16-le", "surrogatepass")
