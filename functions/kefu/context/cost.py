@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kefu.context.tokens import (
     Counter,
@@ -47,6 +48,14 @@ class MessageCounter:
             return tokens
         _, names, arguments = zip(*calls, strict=True)
         return tokens + sum(map(count, names)) + sum(map(count, arguments))
+
+    def beside(self, value: Any) -> int:
+        """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""
+        if isinstance(value, str):
+            return self.count(value)
+        from kefu.context.wire.shapes import json_of
+
+        return self.count(json_of(value))
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

@@ -11,10 +11,13 @@ def estimate_message_tokens(text: str) -> int:
 
     A lone surrogate counts 3 bytes, and a pair 4, as in Node's `Buffer.byteLength`.
     """
-    return -(-(len(text) if text.isascii() else _utf8_length(text)) // 4)
+    return -(-(len(text) if text.isascii() else utf8_length(text)) // 4)
 
 
-def _utf8_length(text: str) -> int:
+def utf8_length(text: str) -> int:
+    """The number of bytes of a text in UTF-8; 3 for a lone surrogate."""
+    if text.isascii():
+        return len(text)
     try:
         # In pieces, because a copy of a text of many megabytes takes longer than its encoding.
         pieces = range(0, len(text), _PIECE)
