@@ -53,9 +53,10 @@ class MessageCounter:
         """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""
         if isinstance(value, str):
             return self.count(value)
-        from kefu.context.wire.shapes import json_of
+        import json  # imported here because it slows the import of the library
 
-        return self.count(json_of(value))
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return self.count(text)
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

@@ -84,7 +84,9 @@ class Walk:
         messages, head = self.messages, self.head
         if "system" not in set(map(_ROLE, messages[head:])):  # most conversations have none
             return ()
-        return [at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head]
+        return [
+            at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head
+        ]
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages

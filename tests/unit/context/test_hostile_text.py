@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from random import Random
-from string import ascii_letters, punctuation
-
 import pytest
 
-from benchmarks.limits import MODELS
+from benchmarks.limits import HOSTILE, MODELS
 from kefu.context import counter_for, trim_messages
 from kefu.context.tokens import counter
 
-DICE = Random(7)
-HOSTILE = {
-    "base64": b64encode(DICE.randbytes(6_000)).decode(),
-    "punctuation": "".join(DICE.choices(punctuation, k=6_000)),
-    "letters": "".join(DICE.choices(ascii_letters, k=6_000)),
-    "rare characters": "".join(map(chr, DICE.choices(range(0x1200, 0x2000), k=6_000))),
-}
-
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", [kind for kind in HOSTILE if " and " not in kind])
 def test_text_is_counted_exactly_although_its_estimate_fits(kind: str, model: str) -> None:
     texts = [HOSTILE[kind][at : at + 500] for at in range(0, 6_000, 500)]
     messages = [{"role": "user", "content": text} for text in texts]
