@@ -3,15 +3,18 @@
 
 Trims 10,000 conversations by default, in twelve languages (Debian's translations in
 /usr/share/locale), for a model of each of OpenAI's encodings: half of them with the estimate alone,
-half with the default, which counts exactly near the limit.
+half with the default, which counts exactly near the limit. And the same number of hostile texts,
+which have up to four times as many tokens as estimated, with the default.
 """
 
 from __future__ import annotations
 
 import sys
+from base64 import b64encode
 from collections import Counter
 from pathlib import Path
 from random import Random
+from string import ascii_letters, punctuation
 
 from benchmarks.calibrate import messages_of
 from kefu.context import counter_for, trim_messages
@@ -19,6 +22,17 @@ from kefu.context.tokens import counter
 
 LANGUAGES = ("ar", "de", "es", "fr", "hi", "ja", "ko", "pt", "ru", "th", "vi", "zh_CN")
 MODELS = {"gpt-4o": "o200k_base", "gpt-4": "cl100k_base"}
+
+
+DICE = Random(7)
+HOSTILE = {
+    "base64": b64encode(DICE.randbytes(100_000)).decode(),
+    "punctuation": "".join(DICE.choices(punctuation, k=100_000)),
+    "letters": "".join(DICE.choices(ascii_letters, k=100_000)),
+    "rare characters": "".join(map(chr, DICE.choices(range(0x1200, 0x2000), k=100_000))),
+    "numbers and spaces": "".join(DICE.choices("0123456789  \n", k=100_000)),
+}
+"""Texts that no person writes."""
 
 
 def catalogues(language: str) -> str:
@@ -34,7 +48,7 @@ def fills(texts: dict[str, str], model: str, windows: int, *, exact: bool) -> li
     for number in range(windows):
         text = list(texts.values())[number % len(texts)]
         messages = []
-        for at in range(60):
+        for at in range(12 if texts is HOSTILE else 60):
             size = dice.randrange(20, 400)
             start = dice.randrange(len(text) - size)
             role = "assistant" if at % 2 else "user"
@@ -51,10 +65,10 @@ def main() -> int:
     texts = {language: catalogues(language) for language in LANGUAGES}
     above: Counter[bool] = Counter()
     for model in MODELS:
-        for exact in (False, True):
-            found = fills(texts, model, windows // 4, exact=exact)
+        for kind, exact in (("estimate", False), ("exact near the limit", True), ("hostile", True)):
+            share = windows // 2 if kind == "hostile" else windows // 4
+            found = fills(HOSTILE if kind == "hostile" else texts, model, share, exact=exact)
             above.update(fill > 1 for fill in found)
-            kind = "exact near the limit" if exact else "estimate"
             print(
                 f"{model:7} {kind:21} {sum(f > 1 for f in found)} of {len(found)} above the limit;"
                 f" fullest {max(found):.3f}, on average {sum(found) / len(found):.2f}"

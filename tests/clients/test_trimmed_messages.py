@@ -29,4 +29,4 @@ def test_official_clients_send_trimmed_messages_and_their_apis_take_them() -> No
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
     assert outcome["problems"] == []
-    assert outcome["sent"] == {"chat completions": 60, "responses": 91, "anthropic": 74}
+    assert outcome["sent"] == {"chat completions": 87, "responses": 91, "anthropic": 74}

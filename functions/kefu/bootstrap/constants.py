@@ -9,10 +9,12 @@ class Constants(NamedTuple):
     """Tests give `build` others: smaller limits, shorter waits, a bot check on this machine."""
 
     trim_chars: int = 6000
-    """With `trim = "v1"`: characters of a history, without those of the system prompt."""
+    """With `v1` and `v1_steps`: characters of a history, without those of the system prompt."""
     trim_step: float = 0.2
     """With a `trim` that counts tokens: the part of the prompt's room that a cut frees at least, so
     that several prompts begin alike and a provider's prompt cache can serve them."""
+    trim_chars_step: float = 0.5
+    """The same with `v1_steps`. Its room is small, so a smaller part would soon be full again."""
     session_requests_per_minute: int = 20
     """Messages that one stored chat may send in a minute; 0: no limit."""
     openai_requests_per_minute: int = 120

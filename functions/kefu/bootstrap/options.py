@@ -41,9 +41,11 @@ def prompt_policy(
 def _trim(
     settings: Settings, model: str, say: Callable[[str], None], constants: Constants
 ) -> TrimPolicy:
-    if settings.trim in ("v1", "off"):
+    if settings.trim in ("v1", "v1_steps", "off"):
         _check_characters(settings, model, say, constants.trim_chars)
-        return TrimPolicy(settings.trim, Budget(constants.trim_chars, 0))
+        step = constants.trim_chars_step if settings.trim == "v1_steps" else 0.0
+        strategy = settings.trim.removesuffix("_steps")
+        return TrimPolicy(strategy, Budget(constants.trim_chars, 0, step))
     whole = _window(model)
     room = prompt_room(settings, model)
     if not (whole.resolved or settings.max_prompt_tokens):
@@ -64,7 +66,7 @@ def _check_characters(
     """Warn if prompt, history and answer exceed a known window, at 4 characters a token."""
     window = resolve_window(model, KNOWN_WINDOWS)
     prompt = estimate_calibrated(settings.system_prompt)
-    history = characters // 4 if settings.trim == "v1" else 0
+    history = characters // 4 if settings.trim != "off" else 0
     needed = prompt + history + settings.max_output_tokens
     if window.resolved and needed > window.context_length:
         say(

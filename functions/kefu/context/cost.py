@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kefu.context.tokens import (
     Counter,
@@ -41,11 +42,21 @@ class MessageCounter:
         """The room of a budget is divided by it, so that an estimate that is too low still fits."""
 
     def __call__(self, message: Message) -> int:
-        count = self.count
+        count, calls = self.count, message.tool_calls
         tokens = self.per_message + count(message.content)
-        for _, name, arguments in message.tool_calls:
-            tokens += count(name) + count(arguments)
-        return tokens
+        if not calls:
+            return tokens
+        _, names, arguments = zip(*calls, strict=True)
+        return tokens + sum(map(count, names)) + sum(map(count, arguments))
+
+    def beside(self, value: Any) -> int:
+        """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""
+        if isinstance(value, str):
+            return self.count(value)
+        import json  # imported here because it slows the import of the library
+
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return self.count(text)
 
 
 AnyCounter = str | MessageCounter | Callable[[str], int]

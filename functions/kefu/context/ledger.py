@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, starmap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
-from kefu.context.window import Span
+from kefu.context.window import LeftOut, Span
 from kefu.messages import Message
 
 
@@ -128,9 +128,10 @@ class Ledger:
             return self._sums[stop] - self._sums[start]
         return self._corrected(stop) - self._corrected(start)
 
-    def counted(self, start: int, stop: int) -> int:
-        """The counter's cost of a span, without the correction of `measured`."""
-        return self._sums[stop] - self._sums[start]
+    def counted_without(self, left_out: Iterable[LeftOut]) -> int:
+        """The counter's cost of all other messages, without the correction of `measured`."""
+        sums = self._sums
+        return sums[-1] - sum([sums[stop] - sums[start] for start, stop, _ in left_out])
 
     def measured(self, stop: int, tokens: int, counted: int) -> None:
         """Scale the costs of all messages before `stop` by `tokens / counted`.
@@ -194,9 +195,13 @@ class Ledger:
         return reversed(self._pinned)
 
     def exchange(self, at: int) -> Span:
-        before = bisect_left(self._holes, (at + 1, 0)) - 1
-        if before >= 0 and self._holes[before][1] > at:
-            return at, at
+        if self._holes:
+            before = bisect_left(self._holes, (at + 1, 0)) - 1
+            if before >= 0 and self._holes[before][1] > at:
+                return at, at
+        message = self.messages[at]
+        if message.role != "tool" and not message.tool_calls:
+            return at, at + 1
         return self._extent(at)
 
     def _extent(self, at: int) -> Span:
@@ -228,7 +233,7 @@ class _PaidSpans:
     def __init__(self, cost: Callable[[int, int], int], paid: Paid) -> None:
         self._cost = cost
         self._spans = paid
-        self._sums = [0, *accumulate(starmap(cost, paid))]
+        self._sums = [0, *accumulate([cost(start, stop) for start, stop in paid])]
 
     def __bool__(self) -> bool:
         return bool(self._spans)

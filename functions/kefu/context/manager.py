@@ -98,11 +98,7 @@ class MessageContextManager:
         Messages that are added later do not change a window.
         """
         window = self._plan(self._ledger, self.budget)
-        total = len(self._ledger.messages)
-        dropped_tokens = sum(
-            self._ledger.counted(start, stop) for start, stop, _ in window.left_out
-        )
-        self._sent = total, self._ledger.counted(0, total) - dropped_tokens
+        self._sent = len(self._ledger.messages), self._ledger.counted_without(window.left_out)
         if self.budget.trim_step:
             self._ledger.kept_from = window.kept_from
         return window

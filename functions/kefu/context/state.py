@@ -45,6 +45,10 @@ class TrimState(NamedTuple):
             return self
         return self._replace(measured=prompt_tokens, measured_as=self.counted)
 
+    def uncalibrated(self) -> TrimState:
+        """The state without the provider's count."""
+        return self._replace(measured=0, measured_as=0)
+
     def room(self, room: int) -> int:
         """The tokens of the counter that correspond to `room` tokens of the provider."""
         if not self.measured or not self.measured_as:

@@ -9,6 +9,7 @@ from kefu.context.budget import Budget
 from kefu.context.cost import AnyCounter, MessageCounter, counter_for, message_counter
 from kefu.context.stages import DropTurns, Stage, stages_of
 from kefu.context.state import ToSummarize, TrimState
+from kefu.context.tokens.utf8 import utf8_length
 from kefu.context.trim import STRATEGIES
 from kefu.context.walk import Walk
 from kefu.context.window import LeftOut, View, Window
@@ -16,6 +17,7 @@ from kefu.messages import Message
 
 M = TypeVar("M")
 
+_BYTES = MessageCounter(utf8_length, 3, 3)
 _CALIBRATED = 1.05
 """The safety factor of an estimate that was corrected by the provider's count."""
 
@@ -144,7 +146,8 @@ class _Job:
 
     def run(self, counter: MessageCounter, beside: tuple[Any, ...]) -> Trimmed[Any]:
         """Trims with one counter. `beside`: system prompt, tools and response format, or None."""
-        fixed = sum(_tokens_of(value, counter) for value in beside if value)
+        fixed = sum(counter.beside(value) for value in beside if value)
+        self.edits = False
         safety = min(counter.safety, _CALIBRATED) if self.state.measured else counter.safety
         limit = int(self.state.room(self.budget.room) / safety)
         budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
@@ -183,12 +186,28 @@ class _Job:
         return result
 
     def run_auto(self, beside: tuple[Any, ...]) -> Trimmed[Any]:
-        """Counts by an estimate, and exactly if something would be left out or shortened."""
-        estimated = self.run(counter_for(self.model), beside)
-        if not estimated.dropped and not estimated.over_budget and not self.edits:
-            return estimated  # with the safety factor, everything fits
+        """Counts by an estimate, and exactly if the conversation might not fit.
+
+        A token has at least one byte. So a conversation with fewer bytes than the room has tokens
+        fits, whatever its text is; an estimate can be a quarter of the truth. A count is not
+        corrected by the provider's: the correction may be that of an estimate.
+        """
         exact = counter_for(self.model, exact=True)
-        return estimated if exact.safety > 1 else self.run(exact, beside)
+        if exact.safety > 1:
+            return self.run(exact, beside)  # the tokenizer is not public, or not installed
+        state, self.state = self.state, self.state.uncalibrated()
+        surely_fits = self._fits(self.run(_BYTES, beside))
+        self.state = state
+        if surely_fits:
+            estimated = self.run(counter_for(self.model), beside)
+            if self._fits(estimated):
+                return estimated
+        self.state = state.uncalibrated()
+        return self.run(exact, beside)
+
+    def _fits(self, trimmed: Trimmed[Any]) -> bool:
+        dropped = any(run.reason == "budget" for run in trimmed.left_out)
+        return not (dropped or trimmed.over_budget or self.edits)
 
     def _previous_cut(self) -> int:
         from kefu.context.wire.marks import mark
@@ -229,12 +248,3 @@ class _Job:
 def _are_own(messages: Sequence[Any]) -> bool:
     """Whether these are `kefu.context.Message`, judged by the first and the last of them."""
     return not messages or (isinstance(messages[0], Message) and isinstance(messages[-1], Message))
-
-
-def _tokens_of(value: Any, counter: MessageCounter) -> int:
-    """The tokens of something that is sent beside the messages: a text, or its JSON."""
-    if isinstance(value, str):
-        return counter.count(value)
-    from kefu.context.wire.shapes import json_of
-
-    return counter.count(json_of(value))

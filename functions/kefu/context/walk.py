@@ -81,16 +81,17 @@ class Walk:
         return self._in_order[low : bisect_left(self._in_order, (stop, 0))]
 
     def later_systems(self) -> Sequence[int]:
-        roles = list(map(_ROLE, self.messages))
-        positions = []
-        at = self.head - 1
-        for _ in range(roles[self.head :].count("system")):
-            at = roles.index("system", at + 1)
-            positions.append(at)
-        return positions
+        messages, head = self.messages, self.head
+        if "system" not in set(map(_ROLE, messages[head:])):  # most conversations have none
+            return ()
+        return [
+            at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head
+        ]
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages
+        if next(filter(_PINNED, messages), None) is None:
+            return iter(())
         newest_first = range(len(messages) - 1, self.head - 1, -1)
         positions = compress(newest_first, map(_PINNED, reversed(messages)))
         return (at for at in positions if messages[at].role != "system")
@@ -146,11 +147,15 @@ class Walk:
                 self._holes.add((first, stop))
                 return first, 0
             return stop - 1, self._count(self.messages[stop - 1])
-        count, cost, start = self._count, 0, first - 1
+        count, start = self._count, first - 1
+        results = self.messages[first:stop]
+        if [r.tool_call_id for r in results] == [call.id for call in caller.tool_calls]:
+            return start, sum(map(count, results)) + count(caller)
+        cost = 0
         pairing = Pairing(caller.tool_calls)
         unmatched = []
         answer = pairing.answer
-        for at, message in enumerate(self.messages[first:stop], first):
+        for at, message in enumerate(results, first):
             if answer(message.tool_call_id):
                 cost += count(message)
             else:
@@ -162,9 +167,11 @@ class Walk:
         return start, cost + count(caller)
 
     def _first_result(self, stop: int) -> int:
-        while stop > self.head and self.messages[stop - 1].role == "tool":
-            stop -= 1
-        return stop
+        messages = self.messages
+        for at in range(stop - 1, self.head - 1, -1):
+            if messages[at].role != "tool":
+                return at + 1
+        return min(stop, self.head)
 
     def _find_tail(self) -> int:
         end = len(self.messages)

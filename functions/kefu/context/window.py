@@ -41,7 +41,7 @@ class View(Sequence[Message]):
     def __init__(self, of: Sequence[Message], spans: Iterable[Span]) -> None:
         self._of = of
         self._spans = tuple(spans)
-        self._ends = tuple(accumulate(stop - start for start, stop in self._spans))
+        self._ends = tuple(accumulate([stop - start for start, stop in self._spans]))
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -112,7 +112,7 @@ class Window(NamedTuple):
 def window_of(
     messages: Sequence[Message],
     kept: Iterable[Span],
-    holes: Iterable[Span],
+    holes: Sequence[Span],
     tokens: int,
     room: int,
     kept_from: int = 0,
@@ -122,6 +122,44 @@ def window_of(
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
     Both arguments are in order; spans may be empty or adjacent.
     """
+    shown, out = _runs(kept, len(messages)) if not holes else _runs_around(kept, holes, messages)
+    dropped = View(messages, [(start, stop) for start, stop, _ in out])
+    return Window(
+        View(messages, shown),
+        dropped,
+        tokens,
+        room,
+        tokens > room,
+        tuple(out),
+        kept_from=kept_from,
+    )
+
+
+def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[LeftOut]]:
+    """The spans that are shown, and those that are left out, if there are no holes."""
+    shown: list[Span] = []
+    out: list[LeftOut] = []
+    at = 0
+    for start, stop in kept:
+        if start == stop or stop <= at:
+            continue
+        if at < start:
+            out.append(LeftOut(at, start, "budget"))
+            shown.append((start, stop))
+        elif shown:
+            shown[-1] = shown[-1][0], stop
+        else:
+            shown.append((at, stop))
+        at = stop
+    if at < end:
+        out.append(LeftOut(at, end, "budget"))
+    return shown, out
+
+
+def _runs_around(
+    kept: Iterable[Span], holes: Iterable[Span], messages: Sequence[Message]
+) -> tuple[list[Span], list[LeftOut]]:
+    """Like `_runs`; the holes are left out, too."""
     shown: list[Span] = []
     out: list[LeftOut] = []
     ordered_holes = iter((*holes, (len(messages), len(messages))))
@@ -139,16 +177,7 @@ def window_of(
         if at < stop:
             _show(shown, at, stop)
             at = stop
-    dropped = View(messages, ((start, stop) for start, stop, _ in out))
-    return Window(
-        View(messages, shown),
-        dropped,
-        tokens,
-        room,
-        tokens > room,
-        tuple(out),
-        kept_from=kept_from,
-    )
+    return shown, out
 
 
 def _show(spans: list[Span], start: int, stop: int) -> None:

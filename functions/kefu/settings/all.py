@@ -71,7 +71,7 @@ class Settings(
 
     @model_validator(mode="after")
     def _limits_fit_the_strategy(self) -> Self:
-        if self.max_prompt_tokens and self.trim in ("v1", "off"):
+        if self.max_prompt_tokens and self.trim in ("v1", "v1_steps", "off"):
             raise ValueError(
                 f"max_prompt_tokens (KEFU_MAX_PROMPT_TOKENS) does nothing with trim = {self.trim}: "
                 "set trim (KEFU_TRIM) to fifo, sliding_window, keep_important or summary"

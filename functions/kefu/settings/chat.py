@@ -55,19 +55,23 @@ class ChatSettings(Section):
         "puts it behind the system prompt, `drop` ignores it, `reject` answers 400.",
         rare=True,
     )
-    trim: Literal["v1", "fifo", "sliding_window", "keep_important", "summary", "off"] = setting(
+    trim: Literal[
+        "v1", "v1_steps", "fifo", "sliding_window", "keep_important", "summary", "off"
+    ] = setting(
         "v1",
         "chat.trim",
         "KEFU_TRIM",
-        "How a long history is shortened. `v1` counts characters; `fifo`, `sliding_window` and "
-        "`keep_important` count tokens; `summary` also has the model summarize what it leaves out.",
+        "How a long history is shortened. `v1` and `v1_steps` count characters; `fifo`, "
+        "`sliding_window` and `keep_important` count tokens; `summary` also has the model "
+        "summarize what it leaves out. All but `v1` shorten in steps, for the provider's prompt "
+        "cache.",
     )
     max_prompt_tokens: int | None = setting(
         None,
         "chat.max_prompt_tokens",
         "KEFU_MAX_PROMPT_TOKENS",
-        "Longest prompt, for every `trim` but `v1` and `off`. Unset: what the model accepts, less "
-        "a fifth or the longest answer; a model that Kefu does not know is assumed to accept 8192.",
+        "Longest prompt, where `trim` counts tokens. Unset: what the model accepts, less a fifth "
+        "or the longest answer; a model that Kefu does not know is assumed to accept 8192.",
         ge=1,
         examples=[6000],
         rare=True,

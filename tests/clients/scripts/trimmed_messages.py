@@ -28,6 +28,11 @@ from tests.unit.context.wire.formats import (
 
 HISTORIES = 60
 RECORDED = Path(__file__).parents[2] / "golden" / "transcripts"
+TRANSCRIPTS = {
+    "chat completions": ("chat_completions.json", "groq.json"),
+    "responses": ("responses.json",),
+    "anthropic": ("anthropic.json",),
+}
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 CHAT = {
     "id": "c",
@@ -116,9 +121,8 @@ def main() -> None:
 
 def histories(name: str) -> list[list[Any]]:
     random = [conversation(FORMATS[name].writer, Random(seed)) for seed in range(HISTORIES)]
-    recorded = RECORDED / f"{name}.json"
-    if recorded.exists():
-        random += json.loads(recorded.read_text(encoding="utf-8")).values()
+    for file in TRANSCRIPTS[name]:
+        random += json.loads((RECORDED / file).read_text(encoding="utf-8")).values()
     return random
 
 

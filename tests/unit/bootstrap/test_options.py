@@ -72,8 +72,8 @@ def test_x8_the_configured_prompt_is_the_limit_also_beyond_the_known_window() ->
         assert len(said) == (tokens == 20_000)
 
 
-def test_c11_only_strategies_that_count_tokens_cut_in_steps() -> None:
+def test_c11_every_strategy_but_v1_cuts_in_steps() -> None:
     """`v1` ends as soon as it is below 6000 characters."""
-    for trim, step in (("v1", 0.0), ("fifo", 0.2), ("summary", 0.2)):
+    for trim, step in (("v1", 0.0), ("v1_steps", 0.5), ("fifo", 0.2), ("summary", 0.2)):
         settings = Settings.model_validate({"KEFU_TRIM": trim})
         assert prompt_policy(settings, "gpt-4", lambda _: None).trim.budget.trim_step == step

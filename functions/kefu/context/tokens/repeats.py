@@ -13,8 +13,8 @@ from unicodedata import category
 _STEP = 512
 SHORTEST = 2 * _STEP
 """Characters. Every repetition of this length is found; a shorter one may be missed."""
-_LOOK = 96
-_LONGEST_UNIT = 32
+_LOOK = 64
+_LONGEST_UNIT = 512
 
 # Unicode categories of numbers, surrogates and unassigned characters.
 _UNSURE = {"Nd", "Nl", "No", "Cs", "Cn"}
@@ -35,17 +35,17 @@ def repeats(text: str) -> Iterator[Repeat]:
     done = 0
     for at in range(0, len(text) - _LOOK + 1, _STEP):
         if at >= done:
-            size = _period(text[at : at + _LOOK])
+            size = _period(text, at)
             if size and _is_one_word(text[at : at + size]):
                 start, end = _extent(text, at, size, done)
                 yield Repeat(start, end, text[start : start + size])
                 done = end
 
 
-def _period(window: str) -> int:
-    """The period of a window in characters, at most 32; 0 if the window is not periodic."""
-    size = window.find(window[: _LOOK - _LONGEST_UNIT], 1)
-    return size if size > 0 and window[size:] == window[:-size] else 0
+def _period(text: str, at: int) -> int:
+    """The number of characters until the text at this position comes again; 0 if it does not."""
+    again = text.find(text[at : at + _LOOK], at + 1, at + _LONGEST_UNIT + _LOOK)
+    return max(0, again - at)
 
 
 def _extent(text: str, at: int, size: int, floor: int) -> tuple[int, int]:

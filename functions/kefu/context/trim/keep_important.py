@@ -23,9 +23,9 @@ def keep_important(conversation: Conversation, budget: Budget) -> Window:
 
 def _pinned_exchanges(conversation: Conversation) -> Iterator[Span]:
     """Yields the exchanges with a pinned message, newest first, without the always kept ones."""
-    start = conversation.tail
+    start, current = conversation.tail, conversation.current
     for at in conversation.pinned():
-        if at < start and at != conversation.current:
+        if at < start and at != current:
             span = conversation.exchange(at)
             start = span[0]
             yield span

@@ -31,7 +31,8 @@ def keep_recent(
        current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
-    room = budget.room - conversation.priming - sum(conversation.cost(*span) for span in fixed)
+    cost_of = conversation.cost
+    room = budget.room - conversation.priming - sum([cost_of(a, b) for a, b in fixed])
     old_summary = (
         [(conversation.systems, conversation.head)]
         if summary and conversation.systems < conversation.head
@@ -69,11 +70,12 @@ def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tupl
     The number of exchanges that do not fit is limited, because each of them must be counted.
     """
     pins, spent, misses = [], 0, 0
-    for span in wanted:
-        cost = conversation.cost(*span)
-        if span[0] < span[1] and cost <= room - spent:
+    cost_of = conversation.cost
+    for start, stop in wanted:
+        cost = cost_of(start, stop)
+        if start < stop and cost <= room - spent:
             spent += cost
-            pins.append(span)
+            pins.append((start, stop))
         elif (misses := misses + 1) == _MAX_MISSES:
             break
     return pins, spent

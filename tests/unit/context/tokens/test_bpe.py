@@ -114,6 +114,20 @@ def test_exact_counts_hold_for_any_unit_of_repetition(
     assert counter(f"tiktoken:{encoding}")(text) == expected
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("size", [33, 100, 500, 511, 512, 513])
+def test_exact_counts_hold_for_long_units_of_repetition(
+    reference: Reference, encoding: str, size: int
+) -> None:
+    """Requirement X16: also for lines of spaces, and for a text of which half is such lines."""
+    dice = random.Random(size)
+    for letters in ("abcX", " ", "!-"):
+        unit = "".join(dice.choices(letters, k=size - 1)) + ("\n" if letters == " " else letters[0])
+        for text in (unit * 20, f"Hello {unit * 12}{unit[:7]}, you."):
+            expected = len(reference[encoding].encode_ordinary(text))
+            assert counter(f"tiktoken:{encoding}")(text) == expected
+
+
 GAP_SEAM = st.one_of(st.text("\n\r\t a1!/你\xa0\x1c\x85'", max_size=3), ANY_TEXT)
 
 

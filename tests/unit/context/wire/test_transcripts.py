@@ -1,4 +1,4 @@
-"""Recorded conversations of two APIs; the README in their folder names the sources."""
+"""Recorded conversations of four APIs; the README in their folder names the sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kefu.context import BYTES4, trim_messages
-from tests.unit.context.wire.formats import refused_anthropic
+from tests.unit.context.wire.formats import refused_anthropic, refused_chat
 
 FOLDER = Path(__file__).parents[3] / "golden" / "transcripts"
 RECORDED: dict[str, dict[str, list[Any]]] = {
@@ -32,6 +32,8 @@ def whole(api: str) -> list[Any]:
 def refused(api: str, sent: Sequence[Any], given: Sequence[Any]) -> str:
     if api == "anthropic":
         return refused_anthropic(sent, given)
+    if api in ("chat_completions", "groq"):
+        return refused_chat(sent, given)
     present = {id(item) for item in sent}
     for item, following in pairwise(given):
         if item.get("type") == "reasoning" and (id(item) in present) != (id(following) in present):
@@ -66,7 +68,7 @@ def test_recorded_conversations_are_valid_at_every_budget(api: str, strategy: st
         if strategy != "agent":
             assert all(id(message) in kept for message in sent)
             assert refused(api, sent, given) == ""
-        elif api == "anthropic":
+        elif api != "responses":
             assert refused(api, sent, given) == ""
         assert sent[-1] is given[-1]
         assert sent.tokens <= room or sent.over_budget
