@@ -394,6 +394,34 @@ async def test_an_answer_is_rated_rated_anew_and_not_at_all(
         assert kept[1]._replace(rating=None) == answered
 
 
+async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """The list of chats shows the newest one."""
+
+    async def shown() -> tuple[list[str], str]:
+        kept = await sessions.messages(ONE, now=clock.now)
+        [row] = (await sessions.newest(Wanted(), None, 5, clock.now)).rows
+        return [message.comment for message in kept], row.comment
+
+    await turn(sessions, clock, "question", "answer", "client 1")
+    await turn(sessions, clock, "another", "yes", "client 2")
+    await sessions.rate(ONE, "client 2", "down", "too short 🙂")
+    assert await shown() == (["", "", "", "too short 🙂"], "too short 🙂")
+    await sessions.rate(ONE, "client 1", "down", "wrong")
+    assert await shown() == (["", "wrong", "", "too short 🙂"], "too short 🙂")
+    await sessions.rate(ONE, "client 2", "down")
+    assert await shown() == (["", "wrong", "", ""], "wrong")
+    await sessions.rate(ONE, "client 1", None)
+    assert await shown() == (["", "", "", ""], "")
+    await sessions.rate(ONE, "client 2", "down", "old")
+    same = NewMessage("another", "client 2", again=True)
+    begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    ended = TurnOutcome("ok", "a longer answer")
+    await sessions.finish(ONE, begun.message.id, ended, clock.now, begun.again)
+    assert await shown() == (["", "", "", ""], "")
+
+
 async def test_a_missing_answer_cannot_be_rated(sessions: SessionStore, clock: HandClock) -> None:
     assert not await sessions.rate(ONE, "client 1", "up")
     asked = await ask(sessions, clock, "question", "client 1")

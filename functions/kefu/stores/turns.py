@@ -6,14 +6,13 @@ The message has the id `question_id`, the answer the id `question_id + 1`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from typing import NamedTuple
 
 from kefu.sessions.model import (
     LEASE,
-    AskedQuestion,
     BeginResult,
     NewMessage,
     Overview,
@@ -52,6 +51,8 @@ class StoredTurn(NamedTuple):
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
     """The operator who wrote the answer. Such a turn has no question."""
+    comment: str = ""
+    """What the visitor wrote about an answer that they rated down."""
     unanswered: bool = False
     """Whether the site's pages did not answer. SQLite stores it elsewhere."""
 
@@ -114,6 +115,7 @@ class StoredTurn(NamedTuple):
             created_at=self.answered_at,
             reply_to=None if self.operator else self.question_id,
             rating=self.rating,
+            comment=self.comment,
             operator=self.operator,
         )
 
@@ -157,19 +159,15 @@ class StoredTurn(NamedTuple):
             answer=ended.text,
             answered_at=now,
             rating=None,
+            comment="",
             unanswered=ended.unanswered,
         )
 
-    def asked(self) -> AskedQuestion:
-        return AskedQuestion(
-            self.question, self.session_id, self.answered_at, self.unanswered, self.rating
-        )
-
-    def is_asked(self, since: float, *, gaps: bool) -> bool:
-        """Whether `SessionIndex.questions` returns this turn's question."""
+    def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
+        """Whether `SessionIndex.questions` counts this turn's question."""
         is_gap = self.unanswered or self.rating == "down"
         has_ended = self.status != "pending" and not self.operator
-        return has_ended and self.answered_at >= since and (is_gap or not gaps)
+        return has_ended and since <= self.answered_at < until and (is_gap or not gaps)
 
     def runs_for(self, again: int) -> bool:
         """Whether the turn is `pending` and attempt `again` is the latest one."""
@@ -194,6 +192,11 @@ def newest_messages(
 def seen(status: Status, lease: float, now: float) -> Status:
     """Return the effective status: a `pending` turn with an expired lease is `interrupted`."""
     return "interrupted" if status == "pending" and lease <= now else status
+
+
+def newest_comment(turns: Sequence[StoredTurn]) -> str:
+    """The comment on the newest answer that has one. The turns are in ascending order."""
+    return next((turn.comment for turn in reversed(turns) if turn.comment), "")
 
 
 def may_change(before: Attendance, after: Attendance) -> bool:

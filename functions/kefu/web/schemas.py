@@ -181,6 +181,8 @@ class FeedbackRequest(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]
     session_id: SessionName | None = None
+    comment: Annotated[str, StringConstraints(max_length=300)] = ""
+    """With the rating `down`: what is wrong with the answer, in one line."""
 
 
 class ContactBody(StrictBody):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request, Response
 
 from kefu.chat.stateless import Stateless
+from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
 from kefu.web.caller import Gateway, caller_of
 from kefu.web.openapi import errors, stream_response
@@ -30,7 +31,7 @@ def chat_routes(
 ) -> APIRouter:
     """`kept` is None when the server does not store chats."""
     router = APIRouter(tags=["chat"])
-    limits = BodyLimits(1024, 4, options.body.seconds)
+    limits = BodyLimits(4096, 4, options.body.seconds)
     _add_chat(router, runtime, questions, gateway, kept)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)
@@ -101,6 +102,8 @@ def _add_feedback(
     )
     async def feedback(request: Request) -> Response:
         body = checked(FeedbackRequest, await read_json(request, limits))
+        if body.comment and body.rating != "down":
+            raise InvalidRequest("comment: only with the rating down.", param="comment")
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
@@ -108,5 +111,5 @@ def _add_feedback(
         else:
             session = await kept.session(request, body.session_id)
             rating = None if body.rating == "none" else body.rating
-            await kept.turns.rate(session, body.client_message_id, rating)
+            await kept.turns.rate(session, body.client_message_id, rating, body.comment)
         return Response(status_code=204)
