@@ -82,6 +82,8 @@ class NewMessage(NamedTuple):
     client_message_id: str | None = None
     again: bool = False
     """Whether a message that has a complete answer gets a new one."""
+    attempt: str = ""
+    """With `again`: the client's id of this request, by which its retry is recognized."""
 
 
 class BeginResult(NamedTuple):
@@ -177,10 +179,10 @@ class SessionStore(Protocol):
 
         Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message, and with `asked.again` a complete one, too. Its answer stays, with the status `ok`,
-        until `finish` has the text of the new one. The session may be created only if
-        `session.created_at == now`. Otherwise an absent session was deleted, and the call raises
-        KeyError.
+        message, and with `asked.again` a complete one, too, but once for each `asked.attempt`. Its
+        answer stays, with the status `ok`, until `finish` has the text of the new one. The session
+        may be created only if `session.created_at == now`. Otherwise an absent session was deleted,
+        and the call raises KeyError.
         """
         ...
 

@@ -42,6 +42,8 @@ class IncomingMessage(NamedTuple):
     client_message_id: str | None = None
     again: bool = False
     """Whether the message with this id gets a new answer."""
+    attempt: str = ""
+    """With `again`: the id of this request, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})

@@ -53,6 +53,8 @@ class StoredTurn(NamedTuple):
     """The operator who wrote the answer. Such a turn has no question."""
     comment: str = ""
     """What the visitor wrote about an answer that they rated down."""
+    attempt: str = ""
+    """`NewMessage.attempt` of the last retry."""
     unanswered: bool = False
     """Whether the site's pages did not answer. SQLite stores it elsewhere."""
 
@@ -134,13 +136,14 @@ class StoredTurn(NamedTuple):
         the first attempt has failed or expired, or `asked` wants a new answer, so the caller may
         begin the turn again.
         """
-        if self.status == "ok" and not asked.again:
+        is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
+        if self.status == "ok" and (not asked.again or is_repeated):
             return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
             return BeginResult(self.message(now), busy_for=self.lease - now)
         return None
 
-    def begun_again(self, now: float) -> StoredTurn:
+    def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
         """Return the turn as it is retried. A complete answer stays; a part of one is removed."""
         answer = "" if self.status == "partial" else self.answer
         return self._replace(
@@ -148,6 +151,7 @@ class StoredTurn(NamedTuple):
             lease=now + LEASE,
             answer=answer,
             again=self.again + 1,
+            attempt=asked.attempt,
             unanswered=self.unanswered and bool(answer),
         )
 

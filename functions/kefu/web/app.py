@@ -128,7 +128,7 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         from kefu.web.session_chat import KeptChats
 
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
-        yield session_routes(kept)
+        yield session_routes(kept, seconds)
         yield person_routes(kept)
         yield session_contact_routes(kept, parts.contact, options.contact_link, seconds)
     yield chat_routes(runtime, questions, gateway, options, kept)

@@ -150,6 +150,7 @@ def turn_in(item: Item) -> StoredTurn:
         again=whole_in(item, "again"),
         operator=text_in(item, "operator"),
         comment=text_in(item, "comment"),
+        attempt=text_in(item, "attempt"),
         unanswered=whole_in(item, "unanswered") > 0,
     )
 

@@ -165,9 +165,12 @@ class DynamoTurns(DynamoContacts):
             return again
         lease = now + LEASE
         if stored:
+            removed = ["#answer", "#unanswered"] if turn.status == "partial" else []
+            removed += [] if asked.attempt else ["#attempt"]
             reopen = change(
                 "SET #status = :pending, #lease = :lease, #by = :by"
-                + " REMOVE #answer, #unanswered" * (turn.status == "partial")
+                + ", #attempt = :attempt" * bool(asked.attempt)
+                + f" REMOVE {', '.join(removed)}" * bool(removed)
                 + " ADD #again :one",
                 _MAY_RETRY,
                 pending="pending",
@@ -176,11 +179,12 @@ class DynamoTurns(DynamoContacts):
                 now=now,
                 by=by,
                 one=1,
+                **({"attempt": asked.attempt} if asked.attempt else {}),
             )
             begun, stored = await self._update(row, reopen)
         else:
             begun = await self._put_turn(first._replace(lease=lease), replace=False)
-        turn = turn.begun_again(now)
+        turn = turn.begun_again(asked, now)
         if begun:
             await self._release_number(first.session_id, number)
             tries = items.whole_in(stored, "again")

@@ -126,7 +126,7 @@ class MemorySessions(MemoryContacts):
             turn = chat.turns[number]
             if again := turn.met_again(asked, now):
                 return again
-            turn = turn.begun_again(now)
+            turn = turn.begun_again(asked, now)
         self._put(chat, turn)
         chat.status, chat.lease = turn.status, turn.lease
         return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))

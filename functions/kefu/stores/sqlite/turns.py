@@ -65,7 +65,7 @@ _SAVE_STATE = (
 )
 TURN = (
     "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again,"
-    " operator, comment FROM turns WHERE session = ?"
+    " operator, comment, attempt FROM turns WHERE session = ?"
 )
 _BY_NUMBER = f"{TURN} AND question_id = ?"
 _BY_CLIENT = f"{TURN} AND client = ?"
@@ -83,7 +83,7 @@ _ADD_TURN = (
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
 _REOPEN = (
-    "UPDATE turns SET status = 'pending', lease = ?, again = again + 1,"
+    "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
     " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
     " WHERE session = ? AND question_id = ?"
 )
@@ -163,8 +163,8 @@ class SqliteTurns:
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             remove(db, session.id, turn.question_id)
-            db.execute(_REOPEN, (lease, session.id, turn.question_id))
-            turn = turn.begun_again(now)
+            db.execute(_REOPEN, (lease, asked.attempt, session.id, turn.question_id))
+            turn = turn.begun_again(asked, now)
             return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
         first = (session.id, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request, Response
 
 from kefu.chat.stateless import Stateless
-from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
 from kefu.web.caller import Gateway, caller_of
 from kefu.web.openapi import errors, stream_response
@@ -15,7 +14,7 @@ from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.schemas import FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 from kefu.web.streaming import ChatResponse
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def chat_routes(
 ) -> APIRouter:
     """`kept` is None when the server does not store chats."""
     router = APIRouter(tags=["chat"])
-    limits = BodyLimits(4096, 4, options.body.seconds)
+    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
     _add_chat(router, runtime, questions, gateway, kept)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)
@@ -102,14 +101,12 @@ def _add_feedback(
     )
     async def feedback(request: Request) -> Response:
         body = checked(FeedbackRequest, await read_json(request, limits))
-        if body.comment and body.rating != "down":
-            raise InvalidRequest("comment: only with the rating down.", param="comment")
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
             await runtime.admission.admit_note(gateway.address(request))
         else:
             session = await kept.session(request, body.session_id)
-            rating = None if body.rating == "none" else body.rating
-            await kept.turns.rate(session, body.client_message_id, rating, body.comment)
+            rated = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *rated)
         return Response(status_code=204)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.errors import InvalidRequest
+from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.model import Session, StoredMessage
+from kefu.web.body import checked, read_json
 from kefu.web.openapi import errors, export_response, json_response, session_parameters
-from kefu.web.schemas import ShownMessages
+from kefu.web.options import BodyLimits
+from kefu.web.schemas import FEEDBACK_BYTES, AnswerFeedback, ShownMessages
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
@@ -17,10 +19,12 @@ FAR = 2**53
 """Greater than every message id. It is the largest integer that JSON parsers read exactly."""
 
 
-def session_routes(kept: KeptChats) -> APIRouter:
+def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
+    """`seconds` is the time limit for a body."""
     router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
     _add_messages(router, kept)
     _add_export(router, kept)
+    _add_feedback(router, kept, BodyLimits(FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
     return router
 
@@ -65,6 +69,26 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
         text = file_format.write(session, messages)
         return Response(text, media_type=file_format.media_type, headers=headers)
+
+
+def _add_feedback(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+    @router.post(
+        "/feedback",
+        summary="Rate an answer of a chat, with a comment",
+        status_code=204,
+        responses=errors(400, 403, 404, 408, 415, 429, 503),
+        response_model=None,
+        openapi_extra=session_parameters(),
+    )
+    async def feedback(request: Request) -> Response:
+        body = checked(AnswerFeedback, await read_json(request, limits))
+        session = await _owned(request, kept)
+        try:
+            rated = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *rated)
+        except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
+            raise InvalidRequest(str(error), param="client_message_id") from error
+        return Response(status_code=204)
 
 
 def _add_delete(router: APIRouter, kept: KeptChats) -> None:
