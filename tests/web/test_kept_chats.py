@@ -129,6 +129,13 @@ async def test_w8_another_answer_replaces_the_former_one_everywhere(
     kept.script(b.answer("a better answer"), asking=question)
     again = await visitor.say(question, client_message_id=second, again=first)
     assert again.text == "a better answer"
+    asked = len(kept.upstream.calls())
+    repeated = await visitor.say(question, client_message_id=second, again=first)
+    assert (repeated.text, len(kept.upstream.calls())) == ("a better answer", asked)
+    async with store_of(kept, time.time) as store:
+        calls = await store.calls(SessionId(visitor.session_id or ""))
+    told = [json.loads(one.response or "")["choices"][0]["message"]["content"] for one in calls]
+    assert told == ["a former answer", "a better answer"]
     shown = [("user", question, "ok"), ("assistant", "a better answer", "ok")]
     assert await visitor.shown() == shown
     assert [one["content"] for one in (await sent(kept, question))[1:]] == [question]
