@@ -36,6 +36,13 @@ test("a thumb down offers a line for the reason, which the keyboard reaches and 
   await page.keyboard.press("Tab");
   await page.keyboard.type("  It is too long. ");
   expect(await violations(page)).toEqual([]);
+  const log = page.locator("kefu-chat .log");
+  expect(await log.evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0);
+  const [row, send] = ["turn", "submit"].map((name) => page.locator(`kefu-chat .${name}`));
+  const [outer, inner] = [await row?.boundingBox(), await send?.boundingBox()];
+  expect((inner?.x ?? 0) + (inner?.width ?? 0)).toBeLessThanOrEqual(
+    (outer?.x ?? 0) + (outer?.width ?? 0) + 1,
+  );
   await page.keyboard.press("Enter");
   const thanks = page.locator("kefu-chat .comment .quiet");
   await thanks.waitFor();
