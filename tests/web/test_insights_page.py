@@ -16,7 +16,15 @@ import pytest
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Rating, Session, SessionId, Sessions, TurnOutcome
+from kefu.sessions.model import (
+    NewMessage,
+    Rating,
+    Session,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of
 from tests.fakes.fixtures import Staged
@@ -96,7 +104,10 @@ async def seeded(staged: Staged) -> AsyncIterator[Seeded]:
         prices="1,2",
     )
     async with store_of(stage, time.time) as store:
-        yield Seeded(stage, *await seed(store, time.time()))
+        bad = await seed(store, time.time())
+        while (await store.newest(Wanted(text="zebra"), None, 1, time.time())).waiting:
+            pass  # each search adds some turns to the index
+        yield Seeded(stage, *bad)
 
 
 def link(stage: Stage) -> str:

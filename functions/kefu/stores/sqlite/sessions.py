@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -59,8 +60,8 @@ _DELETE_CALL = "DELETE FROM calls WHERE session = ? AND message = ? AND number =
 _DELETE_TEXTS = (
     "DELETE FROM texts WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM calls WHERE session = ?1)"
 )
-INDEXED_AT_ONCE = 25
-"""Parts of the index that one page of a search may wait for."""
+INDEXED_AT_ONCE, INDEXED_FOR = 25, 3.0
+"""Parts of the index that one request of an operator may wait for, and the seconds."""
 _START = f"{FAR - 1}~z"
 """The cursor of the first page."""
 
@@ -147,7 +148,11 @@ class SqliteSessions(SqliteAttendance):
 
     async def _indexed(self) -> int:
         """Index the turns that wait for it, for a while. Returns the number of those left."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + INDEXED_FOR
         for _ in range(INDEXED_AT_ONCE):
+            if loop.time() > until:
+                break
             if not await self._file.run_in_thread(words.add_some):
                 return 0
         return await self._file.run_in_thread(words.waiting)
