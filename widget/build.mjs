@@ -91,8 +91,9 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, contact, talk, check, mount, resume] = await Promise.all([
+  const [texts, comment, contact, talk, check, mount, resume] = await Promise.all([
     dictionaries(),
+    scriptOf("comment.ts", {}, "esm"),
     scriptOf("contact.ts", {}, "esm"),
     scriptOf("talk.ts", {}, "esm"),
     scriptOf("check.ts", {}, "esm"),
@@ -100,6 +101,7 @@ export async function made() {
     scriptOf("resume.ts", {}, "esm"),
   ]);
   const inExtras = {
+    COMMENT_INTEGRITY: integrityOf(comment.code, "sha256"),
     CONTACT_INTEGRITY: integrityOf(contact.code, "sha256"),
     TALK_INTEGRITY: integrityOf(talk.code, "sha256"),
     CHECK_INTEGRITY: integrityOf(check.code, "sha256"),
@@ -122,6 +124,7 @@ export async function made() {
     [loaderFile]: loader,
     [CHAT_FILE]: chat,
     [`chat-widget-extras.${PARTS}.js`]: extras,
+    [`chat-widget-comment.${PARTS}.js`]: comment,
     [`chat-widget-contact.${PARTS}.js`]: contact,
     [`chat-widget-talk.${PARTS}.js`]: talk,
     [`chat-widget-check.${PARTS}.js`]: check,
@@ -139,7 +142,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, contact, talk, check, mount, resume, all };
+  const named = { loader, chat, extras, comment, contact, talk, check, mount, resume, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

@@ -62,6 +62,9 @@ async def fill(chats: Sessions, number: int) -> SessionId:
         ended = TurnOutcome("ok", text(number, "a", dice.randrange(10, 3000)))
         await chats.finish(name, begun.message.id, ended, time.time())
         await asyncio.sleep(0)
+        if turn == TURNS - 1:
+            comment = text(number, "c", dice.randrange(10, 300))
+            await chats.rate(name, f"id-{number}-{turn}", "down", comment)
         sent = body([{"role": "user", "content": asked.content}], x=str(dice.random()) * 9)
         made = call(begun.message.id, now, request=sent)._replace(session_id=name)
         await chats.record(made, [begun.message])

@@ -167,5 +167,5 @@ async def test_h7_a_line_is_found_by_its_words_and_is_no_question(
     assert await sessions.add_line(ONE, line("Our cellar is open"), clock.now)
     found = await sessions.newest(Wanted(text="cellar"), None, 10, clock.now)
     assert [row.session.id for row in found.rows] == [ONE]
-    asked = await sessions.questions(0, 10, clock.now)
-    assert [one.text for one in asked] == ["one"]
+    asked = await sessions.questions(0, clock.now + 1, 10, clock.now)
+    assert ([one.text for one in asked.questions], asked.read) == (["one"], 1)

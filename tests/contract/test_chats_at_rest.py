@@ -61,7 +61,8 @@ async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
         session, NewMessage(f"{CANARY} {NOISE}", f"id {CANARY}"), clock.now
     )
     await sessions.finish(ONE, 1, TurnOutcome("ok", f"answer {CANARY} {NOISE}"), clock.now)
-    await sessions.rate(ONE, f"id {CANARY}", "up")
+    await sessions.rate(ONE, f"id {CANARY}", "down", f"former comment {CANARY} {NOISE[:300]}")
+    await sessions.rate(ONE, f"id {CANARY}", "down", f"comment {CANARY}")
     await sessions.save_trim_state(ONE, f"an older summary {CANARY} {NOISE}")
     await sessions.save_trim_state(ONE, f"summary {CANARY} {NOISE[:900]}")
     whole = body([{"role": "user", "content": begun.message.content}], other=f"{CANARY} {NOISE}")

@@ -81,12 +81,14 @@ async def look(store: Sessions, dice: random.Random, session_id: SessionId, now:
 
 async def rate(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     rating: Any = dice.choice(["up", "down", None])
-    return await store.rate(session_id, dice.choice(["client 1", "client 2", "x"]), rating)
+    comment = dice.choice(["", f"comment {dice.random()}"]) if rating == "down" else ""
+    return await store.rate(session_id, dice.choice(["client 1", "client 2", "x"]), rating, comment)
 
 
 async def listed(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     page = await store.newest(dice.choice(WANTED), None, 10, now)
-    return page.rows, await store.days("2096-01-01", "2099-01-01")
+    asked = await store.questions(0, now + 1, 10, now, gaps=dice.random() < 0.5)
+    return page.rows, asked.read, await store.days("2096-01-01", "2099-01-01")
 
 
 async def delete(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 from kefu.knowledge import terms
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
+    LEASE,
     Day,
     NewMessage,
     Overview,
@@ -43,6 +44,7 @@ async def chat(
     ended: TurnOutcome,
     *,
     rating: Rating | None = None,
+    comment: str = "",
     config: str = "default",
     user: str = "",
 ) -> None:
@@ -52,7 +54,7 @@ async def chat(
     begun = await store.begin(session, NewMessage(question, f"client {number}"), now)
     await store.finish(session.id, begun.message.id, ended, now)
     if rating:
-        assert await store.rate(session.id, f"client {number}", rating)
+        assert await store.rate(session.id, f"client {number}", rating, comment)
 
 
 async def found(store: Sessions, wanted: Wanted, now: float, limit: int = 50) -> list[Overview]:
@@ -132,6 +134,24 @@ async def test_h7_a_message_that_is_sent_again_is_found_by_its_last_answer_alone
     assert numbers(await found(sessions, Wanted(text="attic"), clock.now)) == [1]
 
 
+async def test_h7_an_interrupted_message_that_is_sent_again_hides_no_later_one(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Its first attempt has no end, so it is in no index."""
+    session = Session(ONE, "title", "default", clock.now, clock.now)
+    first = NewMessage("Where is it?", "client 1")
+    await sessions.begin(session, first, clock.now)
+    later = await sessions.begin(session, NewMessage("Anybody there?"), clock.now)
+    await sessions.finish(ONE, later.message.id, TurnOutcome("ok", "in the attic"), clock.now)
+    clock.now += LEASE + 1
+    begun = await sessions.begin(session, first, clock.now)
+    assert begun.again == 1
+    rows = await found(sessions, Wanted(text="attic"), clock.now)
+    assert [row.session.id for row in rows] == [ONE]
+    asked = await sessions.questions(0, clock.now + 1, 5, clock.now)
+    assert [one.text for one in asked.questions] == ["Anybody there?"]
+
+
 async def test_h7_filters_find_ratings_unanswered_questions_presets_and_users(
     sessions: Sessions, clock: HandClock
 ) -> None:
@@ -189,33 +209,73 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     ]
 
 
-async def test_h6_questions_come_newest_first_and_gaps_alone_on_request(
+async def test_h6_questions_with_the_same_terms_are_one_and_frequent_ones_come_first(
     sessions: Sessions, clock: HandClock
 ) -> None:
-    """A deleted chat's questions are gone."""
+    """A deleted chat's questions are gone. Gaps alone come on request."""
     ok, unknown = TurnOutcome("ok", "answer"), TurnOutcome("ok", "I cannot say", unanswered=True)
     began = clock.now
-    await chat(sessions, clock, 1, "first", ok)
-    await chat(sessions, clock, 2, "second", ok, rating="down")
-    await chat(sessions, clock, 3, "third", unknown)
-    await chat(sessions, clock, 4, "fourth", unknown)
-    await sessions.delete(ids(4))
-    asked = await sessions.questions(began, 10, clock.now)
-    assert [one.text for one in asked] == ["third", "second", "first"]
-    assert [one.text for one in await sessions.questions(began, 2, clock.now)] == [
-        "third",
-        "second",
-    ]
-    assert [one.text for one in await sessions.questions(asked[1].at, 9, clock.now)] == [
-        "third",
-        "second",
-    ]
-    gaps = await sessions.questions(began, 10, clock.now, gaps=True)
-    assert [(one.text, one.unanswered, one.rating) for one in gaps] == [
-        ("third", True, None),
-        ("second", False, "down"),
-    ]
-    assert gaps[0].session_id == ids(3)
+    await chat(sessions, clock, 1, "Do you sell hats?", ok, rating="down", comment="first")
+    await chat(sessions, clock, 2, "Is there a shop in Oslo?", ok)
+    await chat(sessions, clock, 3, "selling hats", unknown)
+    await chat(sessions, clock, 4, "你们卖帽子吗", unknown)
+    await chat(sessions, clock, 5, "hats: do you sell", ok, rating="down", comment="second")
+    await chat(sessions, clock, 6, "hats", unknown)
+    await sessions.delete(ids(6))
+    end = clock.now + 1
+
+    async def asked(since: float, until: float, **more: bool) -> list[tuple[str, int]]:
+        found = await sessions.questions(since, until, 10, clock.now, **more)
+        assert found.read == sum(one.times for one in found.questions)
+        assert found.is_whole
+        return [(one.text, one.times) for one in found.questions]
+
+    hats, oslo = ("hats: do you sell", 3), ("Is there a shop in Oslo?", 1)
+    chinese = ("你们卖帽子吗", 1)
+    assert await asked(began, end) == [hats, chinese, oslo]
+    assert await asked(began + 2, began + 4) == [("selling hats", 1), oslo]
+    assert await asked(began, end, gaps=True) == [hats, chinese]
+    assert await asked(end, end + 1) == []
+    found = await sessions.questions(began, end, 1, clock.now)
+    [one] = found.questions
+    assert (found.read, one.session_id, one.at) == (5, ids(5), began + 5)
+    assert (one.unanswered, one.downs, list(one.comments)) == (1, 2, ["second", "first"])
+
+
+async def test_h6_expired_chats_are_not_among_the_questions(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await chat(sessions, clock, 1, "old", TurnOutcome("ok", "answer"))
+    clock.now += 31 * 86400
+    await chat(sessions, clock, 2, "new", TurnOutcome("ok", "answer"))
+    found = await sessions.questions(0, clock.now + 1, 10, clock.now)
+    assert [one.text for one in found.questions] == ["new"]
+
+
+async def test_h6_a_rating_after_the_end_of_a_turn_changes_its_question(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Also after the question was grouped, and when a message gets a new answer."""
+    await chat(sessions, clock, 1, "hats?", TurnOutcome("ok", "answer"))
+
+    async def gaps() -> list[tuple[int, tuple[str, ...]]]:
+        found = await sessions.questions(0, clock.now + 1, 10, clock.now, gaps=True)
+        return [(one.downs, tuple(one.comments)) for one in found.questions]
+
+    assert await gaps() == []
+    await sessions.rate(ids(1), "client 1", "down", "wrong")
+    assert await gaps() == [(1, ("wrong",))]
+    await sessions.rate(ids(1), "client 1", None)
+    assert await gaps() == []
+    session = await sessions.session(ids(1))
+    assert session
+    again = NewMessage("hats?", "client 1", again=True)
+    begun = await sessions.begin(session, again, clock.now)
+    unknown = TurnOutcome("ok", "I cannot say", unanswered=True)
+    await sessions.finish(ids(1), begun.message.id, unknown, clock.now, begun.again)
+    assert await gaps() == [(0, ())]
+    found = await sessions.questions(0, clock.now + 1, 10, clock.now)
+    assert [(one.times, one.unanswered) for one in found.questions] == [(1, 1)]
 
 
 def test_h7_the_index_belongs_to_this_version_of_the_terms() -> None:
@@ -319,8 +379,8 @@ async def test_h6_an_older_file_gets_its_sums_and_its_search(
     sessions = store.sessions(Retention())
     [row] = (await sessions.newest(Wanted(text="questions"), None, 5, clock.now)).rows
     assert (row.session.title, row.downs, row.session.user) == ("old", 1, "")
-    [gap] = await sessions.questions(0, 5, clock.now, gaps=True)
-    assert gap.text == "an old question"
+    [gap] = (await sessions.questions(0, now + 1, 5, now, gaps=True)).questions
+    assert (gap.text, gap.downs) == ("an old question", 1)
     assert await sessions.days("2096-10-01", "2096-10-09") == [
         Day("2096-10-02", 1, 0, 4, 5, 1, downs=1)
     ]

@@ -394,6 +394,52 @@ async def test_an_answer_is_rated_rated_anew_and_not_at_all(
         assert kept[1]._replace(rating=None) == answered
 
 
+async def test_w8_a_new_answer_whose_response_was_lost_is_returned_to_the_repeated_request(
+    sessions: SessionStore, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "question", "the first answer", "client 1")
+    same = NewMessage("question", "client 1", again=True, attempt="attempt 1")
+    begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    assert begun.replaces
+    await sessions.finish(ONE, 1, TurnOutcome("failed"), clock.now, begun.again)
+    begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    assert (begun.again, begun.answer, begun.busy_for) == (2, None, 0.0)
+    ended = TurnOutcome("ok", "the second answer")
+    answer = await sessions.finish(ONE, 1, ended, clock.now, begun.again)
+    repeated = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    assert repeated.answer == answer
+    another = same._replace(attempt="attempt 2")
+    assert (await sessions.begin(new(ONE, 0.0), another, clock.now)).again == 3
+
+
+async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """The list of chats shows the newest one."""
+
+    async def shown() -> tuple[list[str], str]:
+        kept = await sessions.messages(ONE, now=clock.now)
+        [row] = (await sessions.newest(Wanted(), None, 5, clock.now)).rows
+        return [message.comment for message in kept], row.comment
+
+    await turn(sessions, clock, "question", "answer", "client 1")
+    await turn(sessions, clock, "another", "yes", "client 2")
+    await sessions.rate(ONE, "client 2", "down", "too short 🙂")
+    assert await shown() == (["", "", "", "too short 🙂"], "too short 🙂")
+    await sessions.rate(ONE, "client 1", "down", "wrong")
+    assert await shown() == (["", "wrong", "", "too short 🙂"], "too short 🙂")
+    await sessions.rate(ONE, "client 2", "down")
+    assert await shown() == (["", "wrong", "", ""], "wrong")
+    await sessions.rate(ONE, "client 1", None)
+    assert await shown() == (["", "", "", ""], "")
+    await sessions.rate(ONE, "client 2", "down", "old")
+    same = NewMessage("another", "client 2", again=True)
+    begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    ended = TurnOutcome("ok", "a longer answer")
+    await sessions.finish(ONE, begun.message.id, ended, clock.now, begun.again)
+    assert await shown() == (["", "", "", ""], "")
+
+
 async def test_a_missing_answer_cannot_be_rated(sessions: SessionStore, clock: HandClock) -> None:
     assert not await sessions.rate(ONE, "client 1", "up")
     asked = await ask(sessions, clock, "question", "client 1")

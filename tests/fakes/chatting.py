@@ -74,3 +74,9 @@ async def store_of(stage: Stage, now: Any) -> AsyncIterator[Sessions]:
     store = SqliteStore(stage.service.folder / FILE, now)
     yield store.sessions(Retention())
     await store.aclose()
+
+
+def title_of(text: str) -> str:
+    """The first 40 characters, the last of them an ellipsis if there are more."""
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39].rstrip()}…"

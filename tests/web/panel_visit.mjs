@@ -2,29 +2,18 @@
 // Usage: node panel_visit.mjs INSTRUCTIONS
 
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { launchChromium } from "../../widget/tests/chromium.mjs";
+import { newOperator } from "./operator.mjs";
 
 const asked = JSON.parse(process.argv[2]);
-const axe = readFileSync(
-  createRequire(new URL("../../widget/package.json", import.meta.url)).resolve("axe-core/axe.min.js"),
-  "utf8",
-);
-const seen = { errors: [], dialogs: [], foreign: [], axe: [] };
 const browser = await launchChromium();
-const context = await browser.newContext({
-  locale: "en-US",
+const { page, errors, violations } = await newOperator(browser, {
   timezoneId: "UTC",
   viewport: { width: 1360, height: 900 },
   permissions: ["clipboard-read", "clipboard-write"],
   ...asked.context,
 });
-const page = await context.newPage();
-page.on("console", (message) => {
-  // CSP violations and responses other than 200 are console errors, too.
-  if (message.type() === "error") seen.errors.push(message.text());
-});
-page.on("pageerror", (error) => seen.errors.push(String(error)));
+const seen = { errors, dialogs: [], foreign: [], axe: [] };
 page.on("dialog", async (dialog) => {
   seen.dialogs.push(dialog.message());
   await dialog.dismiss();
@@ -33,22 +22,6 @@ page.on("request", (request) => {
   if (!request.url().startsWith(`${asked.url}/admin`)) seen.foreign.push(request.url());
 });
 const content = page.locator(".content");
-
-/** Runs axe through the DevTools protocol, because the page's policy forbids other scripts. */
-async function look(state) {
-  const session = await context.newCDPSession(page);
-  const run = async (expression) => {
-    const options = { expression, awaitPromise: true, returnByValue: true };
-    return (await session.send("Runtime.evaluate", options)).result.value;
-  };
-  await run(axe);
-  const results = await run("axe.run()");
-  for (const { id, nodes } of results.violations) {
-    for (const { html, failureSummary } of nodes) {
-      seen.axe.push(`${state}: ${id}: ${html} ${failureSummary}`);
-    }
-  }
-}
 
 /** Performs an action that changes the view, and waits until the former content is gone. */
 async function turnTo(act) {
@@ -121,7 +94,7 @@ const steps = {
     await turnTo(() => page.locator("input[type=file]").setInputFiles(path));
   },
   async axe(state) {
-    await look(state);
+    seen.axe.push(...(await violations()).map((found) => `${state}: ${found}`));
   },
   async size([width, height]) {
     await page.setViewportSize({ width, height });

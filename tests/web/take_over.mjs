@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { launchChromium } from "../../widget/tests/chromium.mjs";
+import { openPanel } from "./operator.mjs";
 
 const [, , service, token, lang, theme, device] = process.argv;
 const require = createRequire(new URL("../../widget/package.json", import.meta.url));
@@ -21,7 +22,7 @@ const html = `<!doctype html><html lang="${lang}"><title>A shop</title><link rel
 data-lang="${lang}" data-title="Nordlys" data-persist="local" defer></script>`;
 
 const browser = await launchChromium();
-const seen = { errors: [], wrong: [], polls: [] };
+const seen = { errors: [], wrong: [] };
 const watched = (page) => {
   page.on("console", (message) => {
     if (message.type() === "error") seen.errors.push(message.text());
@@ -35,20 +36,10 @@ try {
   const visit = async () => {
     const page = watched(await visitors.newPage());
     await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
-    page.on("request", (request) => {
-      const path = new URL(request.url()).pathname;
-      if (path.endsWith("/person")) seen.polls.push(path);
-    });
     await page.goto(`${service}/shop`);
     return page;
   };
   const page = await visit();
-  const operators = await browser.newContext({
-    locale: "en-US",
-    colorScheme: theme,
-    viewport: { width: 1360, height: 900 },
-  });
-  const panel = watched(await operators.newPage());
   const shoot = (target, name) =>
     process.env.SHOTS &&
     target.screenshot({ path: `${process.env.SHOTS}/${lang}-${theme}-${device}-${name}.png` });
@@ -56,17 +47,6 @@ try {
     await page.evaluate(axe);
     const found = await page.evaluate(() => globalThis.axe.run("kefu-chat"));
     seen.wrong.push(...found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`));
-  };
-  const inPanel = async () => {
-    // Through the DevTools protocol, because the page's policy forbids other scripts.
-    const session = await operators.newCDPSession(panel);
-    const run = async (expression) => {
-      const options = { expression, awaitPromise: true, returnByValue: true };
-      return (await session.send("Runtime.evaluate", options)).result.value;
-    };
-    await run(axe);
-    const { violations } = await run("axe.run()");
-    seen.wrong.push(...violations.map(({ id, nodes }) => `panel ${id}: ${nodes[0].html}`));
   };
   const chat = page.locator("kefu-chat");
   const log = chat.locator(".log");
@@ -82,7 +62,6 @@ try {
 
   await chat.locator(".launcher").click();
   await ask("Svalbard?");
-  seen.pollsBefore = seen.polls.length;
   await chat.locator(".disclaimer button", { hasText: PERSON }).click();
   await chat.locator(".contact input[type=email]").fill("kari@example.no");
   await chat.locator(".contact textarea").fill("Svalbard?");
@@ -93,9 +72,10 @@ try {
   await shoot(page, "waiting");
 
   // The operator finds the chat by its state, and takes it over.
-  await panel.goto(`${service}/admin`);
-  await panel.locator("input[name=token]").fill(token);
-  await panel.locator(".entrance button").click();
+  const size = { width: 1360, height: 900 };
+  const operator = await openPanel(browser, { service, token, theme, viewport: size });
+  const { page: panel } = operator;
+  const inPanel = async () => seen.wrong.push(...(await operator.violations()));
   await panel.locator(".rows a").first().waitFor();
   await panel.locator("select[name=only]").selectOption("waiting");
   await panel.locator(".rows .status.waiting").waitFor();
@@ -166,6 +146,7 @@ try {
   seen.last = await again.locator(".turn .answer").last().innerText();
   seen.order = await again.locator(".turn").allInnerTexts();
   await shoot(next, "back");
+  seen.errors.push(...operator.errors);
   console.log(JSON.stringify(seen));
 } catch (error) {
   console.error(String(error), JSON.stringify(seen));

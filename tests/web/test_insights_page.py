@@ -16,7 +16,15 @@ import pytest
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Session, SessionId, Sessions, TurnOutcome
+from kefu.sessions.model import (
+    NewMessage,
+    Rating,
+    Session,
+    SessionId,
+    Sessions,
+    TurnOutcome,
+    Wanted,
+)
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of
 from tests.fakes.fixtures import Staged
@@ -33,6 +41,7 @@ QUESTIONS = (
     "How long does delivery to Norway take?",
     "尺码怎么选",
 )
+COMMENT = "It is <b>{}</b> days late."
 VAIN = ("Do you ship to Svalbard?", "你们的保修期是多久？")
 ANSWER = """Parcels leave **the same day**. Standard delivery takes 3 to 5 working days.
 
@@ -71,7 +80,9 @@ async def seed(store: Sessions, now: float) -> tuple[list[str], list[str]]:
             ended = TurnOutcome("failed", "", 900, 0)
         await store.finish(session.id, begun.message.id, ended, at + 2)
         if is_down or number % 6 == 0:
-            await store.rate(session.id, f"client {number}", "down" if is_down else "up")
+            comment = COMMENT.format(number) if is_down else ""
+            rating: Rating = "down" if is_down else "up"
+            await store.rate(session.id, f"client {number}", rating, comment)
         if number % 50 == 3:
             request = ContactRequest(
                 f"{number}", session.id, "", "a@example.org", "", at, due_at=at
@@ -93,7 +104,10 @@ async def seeded(staged: Staged) -> AsyncIterator[Seeded]:
         prices="1,2",
     )
     async with store_of(stage, time.time) as store:
-        yield Seeded(stage, *await seed(store, time.time()))
+        bad = await seed(store, time.time())
+        while (await store.newest(Wanted(text="zebra"), None, 1, time.time())).waiting:
+            pass  # each search adds some turns to the index
+        yield Seeded(stage, *bad)
 
 
 def link(stage: Stage) -> str:
@@ -127,11 +141,13 @@ async def test_h7_twenty_bad_chats_in_a_thousand_are_found_with_a_choice_and_a_c
         ("wait", down[0]),
         ("count", ["down", ".rows a"]),
         ("texts", ["marks", ".rows .status"]),
+        ("texts", ["comments", ".rows .comment q"]),
         *shot("down"),
         ("axe", "down"),
         ("click", down[1]),
         ("wait", ".bubble .rating.down"),
         ("texts", ["bold", ".answer.rendered strong"]),
+        ("texts", ["comment", ".bubble .comment q"]),
         ("count", ["cells", ".answer.rendered td"]),
         ("count", ["links", ".content a"]),
         ("axe", "rendered"),
@@ -145,6 +161,8 @@ async def test_h7_twenty_bad_chats_in_a_thousand_are_found_with_a_choice_and_a_c
     )
     assert (seen["down"], seen["unanswered"]) == (DOWN, UNANSWERED)
     assert seen["marks"] == ["1 rated down"] * DOWN
+    comments = [COMMENT.format(int(name, 16)) for name in reversed(seeded.down)]
+    assert (seen["comments"], seen["comment"]) == (comments, comments[:1])
     assert seen["bold"] == ["the same day"]
     assert (seen["cells"], seen["links"]) == (2, 0)
     assert seen["source"] == [ANSWER]
@@ -214,6 +232,7 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
         ("texts", ["names", ".tiles dt"]),
         ("texts", ["gaps", ".gaps li a"]),
         ("texts", ["asked", ".asked li a"]),
+        ("count", ["comments", ".gaps .comment q"]),
         ("count", ["bars", ".plot g"]),
         ("count", ["titles", ".plot g title"]),
         ("wait", ".plot[role=img][aria-label*='1,000 in total']"),
@@ -246,6 +265,7 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
     assert 28 <= seen["bars"] == seen["titles"] <= 30
     rows = list(csv.DictReader(io.StringIO(seen["csv"].removeprefix("\ufeff"))))
     assert {row["Question"] for row in rows} >= set(VAIN)
+    assert sum(row["Comments"].count("days late") for row in rows) > seen["comments"] > 3
     days = list(csv.DictReader(io.StringIO(seen["days"].removeprefix("\ufeff"))))
     assert sum(int(day["chats"]) for day in days) == CHATS
     assert sum(int(day["not_answered"]) for day in days) == UNANSWERED

@@ -16,7 +16,7 @@ from kefu.sessions.model import SessionId, Wanted
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.asking import client, conversation
-from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
+from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of, title_of
 from tests.fakes.fixtures import Staged
 from tests.fakes.injections import INJECTIONS
 from tests.fakes.stage import FAST, Stage, stage
@@ -79,7 +79,7 @@ async def test_p3_p13_the_steps_in_their_order(
         # sessions.
         rows = (await store.newest(ANY, None, 1, time.time())).rows
         session = rows[0].session
-        assert session.title == " ".join(f"{question} please".split())[:40]
+        assert session.title == title_of(f"{question} please")
         assert session.config_id == "default"
         assert [
             (m.id, m.role, m.content, m.status)
@@ -129,6 +129,13 @@ async def test_w8_another_answer_replaces_the_former_one_everywhere(
     kept.script(b.answer("a better answer"), asking=question)
     again = await visitor.say(question, client_message_id=second, again=first)
     assert again.text == "a better answer"
+    asked = len(kept.upstream.calls())
+    repeated = await visitor.say(question, client_message_id=second, again=first)
+    assert (repeated.text, len(kept.upstream.calls())) == ("a better answer", asked)
+    async with store_of(kept, time.time) as store:
+        calls = await store.calls(SessionId(visitor.session_id or ""))
+    told = [json.loads(one.response or "")["choices"][0]["message"]["content"] for one in calls]
+    assert told == ["a former answer", "a better answer"]
     shown = [("user", question, "ok"), ("assistant", "a better answer", "ok")]
     assert await visitor.shown() == shown
     assert [one["content"] for one in (await sent(kept, question))[1:]] == [question]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer
-from tests.fakes.chatting import FILE, STORE, Visitor
+from tests.fakes.chatting import FILE, STORE, Visitor, title_of
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import FAST, Stage, stage
 
@@ -117,7 +117,7 @@ def test_innocent_words_are_in_the_panel_unchanged(talked: Talked) -> None:
     """In messages, titles, and the requests as they were sent."""
     for number, answer in enumerate(talked.panel()):
         shown, texts = answer.json(), talked.texts_of(number)
-        assert shown["session"]["title"] == " ".join(texts[0].split())[:40]
+        assert shown["session"]["title"] == title_of(texts[0])
         assert [one["content"] for one in shown["messages"][::2]] == texts
         for call, text in zip(shown["calls"], texts, strict=True):
             assert json.loads(call["request"])["messages"][-1]["content"] == text

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from kefu.sessions.model import NewMessage, SessionId, TurnOutcome
@@ -249,6 +250,36 @@ async def test_a_rating_is_stored_with_its_answer(visitor: Visitor, kept: Stage)
     assert await rate(visitor, mine, "best") == 400
     visitor.token = "1.x"
     assert await rate(visitor, mine, "up") == 404
+
+
+async def test_h8_a_comment_is_stored_on_one_line_without_secrets_and_leaves_with_the_chat(
+    visitor: Visitor, kept: Stage
+) -> None:
+    """Exact secrets are replaced, as in messages, and words are not."""
+    mine, secret = new_id(), kept.keys[0]
+    await visitor.say("rate me", client_message_id=mine)
+
+    async def comment(**fields: object) -> httpx.Response:
+        body = {"client_message_id": mine, "rating": "down", **fields}
+        async with client() as browser:
+            url = f"{kept.url}/api/sessions/{visitor.session_id}/feedback"
+            return await browser.post(url, json=body, headers=visitor.headers)
+
+    said = f"  too\nlong,\tpallbearer at sk-learning-kit {secret} "
+    assert (await comment(comment=said)).status_code == 204
+    exported = (await visitor.look("/export")).json()["messages"]
+    assert exported[-1]["comment"] == "too long, pallbearer at sk-learning-kit [key]"
+    assert (await comment(rating="up", comment="good")).status_code == 400
+    assert (await comment(comment="x" * 301)).status_code == 400
+    assert (await comment(comment="🙂" * 300)).status_code == 204
+    absent = await comment(client_message_id=new_id(), comment="x")
+    # Not 404, which would mean that there is no such chat.
+    assert (absent.status_code, absent.json()["error"]["param"]) == (400, "client_message_id")
+    assert (await comment(rating="up")).status_code == 204
+    assert "comment" not in (await visitor.look("/export")).json()["messages"][-1]
+    visitor.token = "1.x"
+    assert (await comment(comment="x")).status_code == 404
+    assert "pallbearer" not in kept.service.stderr
 
 
 async def test_feedback_without_a_chat_is_a_line_in_the_log(kept: Stage) -> None:

@@ -42,11 +42,16 @@ def started(staged: Staged, folder: Path, code: str, **environment: str) -> Stag
     )
 
 
-async def rate(visitor: Visitor, id: str, rating: str) -> None:
+async def rate(visitor: Visitor, id: str, rating: str, comment: str = "") -> None:
     async with httpx.AsyncClient(timeout=30) as browser:
         answer = await browser.post(
             f"{visitor.stage.url}/api/chat/feedback",
-            json={"client_message_id": id, "session_id": visitor.session_id, "rating": rating},
+            json={
+                "client_message_id": id,
+                "session_id": visitor.session_id,
+                "rating": rating,
+                "comment": comment,
+            },
             headers={**visitor.headers, "Origin": ORIGIN},
         )
     assert answer.status_code == 204, answer.text
@@ -134,7 +139,7 @@ def after(turn):
          rating=turn.rating, answered=turn.answered)
 async def rated(turn):
     note(step="rated", question=turn.question, answer=turn.answer, status=turn.status,
-         rating=turn.rating, answered=turn.answered)
+         rating=turn.rating, comment=turn.comment, answered=turn.answered)
 def contact(request):
     note(step="contact", message=request.message, session=request.session_id)
 """
@@ -153,7 +158,7 @@ async def test_h11_hooks_follow_turns_ratings_and_requests(staged: Staged, tmp_p
     assert (await visitor.say("open?", client_message_id=id)).complete
     assert not (await visitor.say("broken?")).complete
     wait_until(lambda: len(noted(running)) == 2)
-    await rate(visitor, id, "down")
+    await rate(visitor, id, "down", "Which days?")
     wait_until(lambda: len(noted(running)) == 3)
     await ask_for_person(visitor)
     wait_until(lambda: len(noted(running)) == 4)
@@ -161,7 +166,7 @@ async def test_h11_hooks_follow_turns_ratings_and_requests(staged: Staged, tmp_p
     ended, broken, rated, contact = noted(running)
     assert ended == {"step": "after", **turn, "rating": None}
     assert (broken["question"], broken["answer"], broken["status"]) == ("broken?", "", "failed")
-    assert rated == {"step": "rated", **turn, "rating": "down"}
+    assert rated == {"step": "rated", **turn, "rating": "down", "comment": "Which days?"}
     assert contact == {"step": "contact", "message": "Call me.", "session": visitor.session_id}
 
 

@@ -32,8 +32,6 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
         assert len(running.upstream.calls()) == 2
         told = sent_to_model(running)[-1]
         assert {"state person", "reply", "state bot", "read"} <= set(audited(running))
-    # The widget asks for lines only after the visitor has asked for a person.
-    assert seen["pollsBefore"] == 0
     assert seen["waiting"] == waiting
     assert "waited for a person" in seen["waits"]
     assert name in seen["heading"]

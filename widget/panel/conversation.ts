@@ -2,6 +2,7 @@
 
 import { answer as answerOf, sourceSwitch } from "./answer.ts";
 import { type Around, callCard, cost, tokensOf } from "./call.ts";
+import { commentOf } from "./comment.ts";
 import { copyButton } from "./copy.ts";
 import { correction } from "./correction.ts";
 import { button, el } from "./dom.ts";
@@ -150,7 +151,7 @@ function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
 }
 
 function bubble(message: Message): HTMLElement {
-  const { id, role, content, status, created_at, rating, operator } = message;
+  const { id, role, content, status, created_at, rating, comment, operator } = message;
   const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
   return el(
@@ -166,5 +167,6 @@ function bubble(message: Message): HTMLElement {
       rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
       wrong && el("span", { class: "status" }, wrong),
     ),
+    comment && commentOf(comment),
   );
 }

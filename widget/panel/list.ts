@@ -1,6 +1,7 @@
 /** The list of sessions: page by page, found by words and filters, and refreshed while it is seen. */
 
 import type { Api } from "./api.ts";
+import { commentOf } from "./comment.ts";
 import { button, el } from "./dom.ts";
 import { filters, offerPresets, queryOf } from "./filters.ts";
 import { it } from "./insight-texts.ts";
@@ -133,16 +134,18 @@ export class List {
     if (!isSeen || this.#query.has("text") || this.#note.textContent === t.loading) return;
     const turn = this.#turn;
     try {
-      const { rows } = await this.#api.sessions(this.#asked(null));
-      if (turn === this.#turn) this.#merge(rows);
+      const { rows, cursor } = await this.#api.sessions(this.#asked(null));
+      if (turn === this.#turn) this.#merge(rows, cursor === null);
     } catch {
       // The next refresh tries again. An expired pass shows with the operator's next click.
     }
   }
 
-  #merge(rows: readonly Row[]): void {
+  /** `isWhole`: there are no rows after these. */
+  #merge(rows: readonly Row[], isWhole: boolean): void {
     const shown = new Map([...this.#rows.children].map((node) => [node.id, node]));
     const focused = document.activeElement?.closest<HTMLElement>(".rows li")?.id;
+    for (const gone of this.#unmatched(rows, isWhole)) gone.remove();
     for (const [at, row] of rows.entries()) {
       const fresh = rowOf(row);
       const known = shown.get(fresh.id);
@@ -154,7 +157,18 @@ export class List {
     }
     this.mark(this.#current);
     if (focused) document.getElementById(focused)?.querySelector("a")?.focus();
-    if (rows.length && !this.#query.size) this.#note.textContent = "";
+    if (!this.#query.size) this.#note.textContent = rows.length ? "" : t.none;
+    else this.#note.textContent = this.#state();
+  }
+
+  /** The rows that are shown but are no longer among the newest ones: deleted, or changed. */
+  #unmatched(rows: readonly Row[], isWhole: boolean): Element[] {
+    const found = new Set(rows.map(({ id }) => `row-${id}`));
+    const last = isWhole ? 0 : (rows.at(-1)?.updated_at ?? Number.POSITIVE_INFINITY);
+    return [...this.#rows.children].filter((node) => {
+      const known = node instanceof HTMLElement ? JSON.parse(node.dataset.state ?? "{}") : {};
+      return !found.has(node.id) && known.updated_at > last;
+    });
   }
 }
 
@@ -183,6 +197,7 @@ function rowOf(row: Row): HTMLElement {
           state !== "bot" && el("span", { class: `status ${state}` }, t.stateOf[state] ?? state),
           ...marks.map((mark) => el("span", { class: "status" }, mark)),
         ),
+      row.comment && commentOf(row.comment),
     ),
   );
 }

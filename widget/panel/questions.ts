@@ -1,5 +1,6 @@
 /** The lists of questions: the gaps first, because they make an owner act. */
 
+import { commentOf } from "./comment.ts";
 import { csv, csvFile } from "./csv.ts";
 import { button, el, svg } from "./dom.ts";
 import { it } from "./insight-texts.ts";
@@ -7,6 +8,9 @@ import { download } from "./save.ts";
 import { whole } from "./texts.ts";
 import { time } from "./times.ts";
 import type { Group, Insights } from "./types.ts";
+
+/** The comments that a list shows for a question; the CSV file has more. */
+const SHOWN = 3;
 
 export function gapsCard(gaps: readonly Group[]): HTMLElement {
   const save = () => download(csvFile(groupsCsv(gaps)), "kefu-not-answered.csv");
@@ -24,19 +28,20 @@ export function gapsCard(gaps: readonly Group[]): HTMLElement {
       facts.append(el("span", { class: "status" }, it.reason[reason] ?? reason));
     }
     facts.append(`${it.times(whole(one.times))} · `, time(one.at));
-    list.append(el("li", {}, question(one), facts));
+    const comments = one.comments.slice(0, SHOWN).map(commentOf);
+    list.append(el("li", {}, question(one), facts, ...comments));
   }
   node.append(list);
   return node;
 }
 
-export function questionsCard({ questions, read }: Insights): HTMLElement {
+export function questionsCard({ questions, read, is_whole }: Insights): HTMLElement {
   const save = () => download(csvFile(groupsCsv(questions)), "kefu-questions.csv");
   const node = el(
     "section",
     { class: "card asked" },
     el("h3", {}, it.asked, questions.length > 0 && button({ class: "quiet save" }, save, it.csv)),
-    el("p", { class: "muted" }, it.askedHint(whole(read))),
+    el("p", { class: "muted" }, (is_whole ? it.askedHint : it.askedNewest)(whole(read))),
   );
   const most = Math.max(1, ...questions.map(({ times }) => times));
   const list = el("ol", { class: "questions" });
@@ -60,7 +65,7 @@ function question(one: Group): HTMLElement {
 }
 
 export function groupsCsv(groups: readonly Group[]): string {
-  const head = [it.count, it.question, it.reasons, it.last, it.chat];
+  const head = [it.count, it.question, it.reasons, it.last, it.chat, it.comments];
   return csv(
     head,
     groups.map((one) => [
@@ -69,6 +74,7 @@ export function groupsCsv(groups: readonly Group[]): string {
       one.reasons.join("; "),
       new Date(one.at * 1000).toISOString(),
       one.session_id,
+      one.comments.join("; "),
     ]),
   );
 }

@@ -18,6 +18,8 @@ export interface Row {
   readonly status: string;
   readonly unanswered: number;
   readonly downs: number;
+  /** The visitor's comment on the newest answer that has one. */
+  readonly comment: string;
 }
 
 export interface SessionPage {
@@ -49,6 +51,8 @@ export interface Message {
   readonly created_at: number;
   readonly reply_to?: number | null;
   readonly rating?: string | null;
+  /** What the visitor wrote about an answer that they rated down; absent in older files. */
+  readonly comment?: string;
   /** For a line of a person: their name. */
   readonly operator?: string;
 }
@@ -178,12 +182,16 @@ export interface Group {
   readonly session_id: string;
   readonly at: number;
   readonly reasons: readonly string[];
+  /** What visitors wrote about answers that they rated down, newest first. */
+  readonly comments: readonly string[];
 }
 
 export interface Insights {
   readonly days: readonly Day[];
   /** The number of questions that were read for `questions`. */
   readonly read: number;
+  /** Whether these are all questions of the period. */
+  readonly is_whole: boolean;
   readonly questions: readonly Group[];
   readonly gaps: readonly Group[];
   /** The learnt pages of the site; null without any. */

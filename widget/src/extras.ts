@@ -5,6 +5,7 @@
 
 import { warnOfUnknown } from "./attributes.ts";
 import type { Check, CheckModule } from "./check.ts";
+import type { Comment, CommentModule } from "./comment.ts";
 import type { Contact, ContactModule } from "./contact.ts";
 import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
@@ -33,6 +34,7 @@ import { suggestionBar } from "./view/suggestion-bar.ts";
 
 declare global {
   /** The expected hashes of the files; set by the build. */
+  const COMMENT_INTEGRITY: string;
   const CONTACT_INTEGRITY: string;
   const TALK_INTEGRITY: string;
   const CHECK_INTEGRITY: string;
@@ -66,11 +68,19 @@ export default function extras(
     const module: TalkModule = await part("talk", TALK_INTEGRITY);
     return module.default(root, words, speak);
   });
+  const comment = new Lazy<Comment>(async () => {
+    const module: CommentModule = await part("comment", COMMENT_INTEGRITY);
+    return module.default(root, words, speak);
+  });
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
   const resume = new Lazy<Resume>(async () => {
     const module: ResumeModule = await part("resume", RESUME_INTEGRITY);
     return module.default(chat as MenuActs, () => !!root?.host.isConnected);
   });
+  /** Only sites with a contact form have persons who answer. */
+  const watch = (): void => {
+    if (contact) talk.use((started) => chat && started.watch(chat));
+  };
   const contact = isOn(settings.contact)
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
@@ -95,7 +105,11 @@ export default function extras(
         acts.rate(rated, rating, () => {
           done();
           contact?.use((form) => form.rated(row, rated));
+          // Only a stored chat keeps the comment.
+          const kept = chat;
+          if (kept) comment.use((form) => form.rated(row, rated, kept));
         });
+      watch();
       const row = actions(words, speak, turn, { ...acts, rate });
       contact?.use((form) => form.answered(row, turn));
       const sources = readSources(turn.answer, location.href);
@@ -114,6 +128,7 @@ export default function extras(
       const node = menu(words, speak, acts);
       contact?.use((form) => form.addTo(node));
       if (isWaiting) startTalk();
+      else watch();
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
       if (isPending) resume.use(({ begin }) => begin(true));

@@ -20,6 +20,11 @@ const IDLE_POLL_MS = 20_000;
 /** The longest pause after failures; each one is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000;
 
+/** For so long after an answer, the widget notices that a person has taken over the chat unasked. */
+const WATCH_MS = 600_000;
+/** Of the time since the answer: the pause between two requests, so that they become rarer. */
+const WATCH_PAUSE = 1 / 8;
+
 const ID = /^person-(\d+)$/;
 
 /** The talk for the widget in `root`. `speak` announces a text to screen readers. */
@@ -40,24 +45,29 @@ export default function talk(
   let newest = 0;
   let failures = 0;
   let activeAt = 0;
+  /** When the last answer ended, if a person may take over the chat. */
+  let answeredAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isAsking = false;
   /** Changes when the chat does: answers to requests of the former one are ignored. */
   let round = 0;
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
+  const isWatching = (): boolean => Date.now() - answeredAt < WATCH_MS;
   const isSeen = (): boolean => !!panel && !panel.hidden && !document.hidden;
 
   const schedule = (): void => {
     clearTimeout(timer);
-    if (!isTalking() || !isSeen() || !panel?.isConnected) return;
-    const isActive = Date.now() - activeAt < ACTIVE_MS;
-    const pause = failures
-      ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS)
-      : isActive
-        ? POLL_MS
-        : IDLE_POLL_MS;
-    timer = setTimeout(poll, pause);
+    if (!(isTalking() || isWatching()) || !isSeen() || !panel?.isConnected) return;
+    timer = setTimeout(
+      poll,
+      failures ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS) : pause(),
+    );
+  };
+
+  const pause = (): number => {
+    if (!isTalking()) return Math.max(POLL_MS, (Date.now() - answeredAt) * WATCH_PAUSE);
+    return Date.now() - activeAt < ACTIVE_MS ? POLL_MS : IDLE_POLL_MS;
   };
 
   const enter = (next: unknown, name: string): void => {
@@ -107,7 +117,7 @@ export default function talk(
 
   const woken = (): void => {
     if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
-    else if (isTalking() && isSeen()) void poll();
+    else if ((isTalking() || isWatching()) && isSeen()) void poll();
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
@@ -115,7 +125,7 @@ export default function talk(
   if (log) {
     new MutationObserver(() => {
       if (log.querySelector(".turn")) return;
-      newest = 0;
+      newest = answeredAt = 0;
       round += 1;
       enter("bot", "");
     }).observe(log, { childList: true });
@@ -129,6 +139,12 @@ export default function talk(
       // After the chat has announced the end of an answer.
       if (state === "person") queueMicrotask(() => speak(words.delivered));
       void poll();
+    },
+    /** The model has answered: a person may take over the chat now. */
+    watch: (acts: MenuActs) => {
+      chat = acts;
+      answeredAt = Date.now();
+      schedule();
     },
     /** Shows who wrote a line; `row` is the row below it. */
     shown: (row: HTMLElement, { id, person }: Turn) => {

@@ -85,16 +85,17 @@ def _asked(
 ) -> list[Asked]:
     """The questions of a chat that were not answered, and those whose answer was rated down."""
     unanswered = {one.message_id for one in calls if _knowledge(one).get("answered") is False}
-    down = {one.reply_to for one in messages if one.rating == "down"}
+    down = {one.reply_to: one.comment for one in messages if one.rating == "down"}
     return [
         Asked(
             one.content,
             session.id,
             one.created_at,
             "not answered" if one.id in unanswered else "rated down",
+            down.get(one.id, ""),
         )
         for one in messages
-        if one.role == "user" and one.id in unanswered | down
+        if one.role == "user" and one.id in unanswered | down.keys()
     ]
 
 

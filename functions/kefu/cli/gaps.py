@@ -17,6 +17,7 @@ def print_gaps(found: Gaps) -> int:
         reasons = ", ".join(gap.reasons)
         say(f"  {gap.times} × {printable(' '.join(gap.question.split()))[:200]}\n")
         say(f"      {reasons}, last {_time(gap.last.at)}, chat {gap.last.session}\n")
+        say("".join(f"      “{printable(comment)}”\n" for comment in gap.comments))
     if found.uncited:
         say(f"{len(found.uncited)} pages that no answer cited\n")
         say("".join(f"  {printable(page)}\n" for page in found.uncited))
@@ -33,10 +34,10 @@ def print_gaps(found: Gaps) -> int:
 
 def print_csv(found: Gaps) -> int:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("count", "question", "reasons", "last", "chat"))
+    writer.writerow(("count", "question", "reasons", "last", "chat", "comments"))
     for gap in found.gaps:
         row = (gap.question, "; ".join(gap.reasons), _time(gap.last.at), gap.last.session)
-        writer.writerow((gap.times, *map(_cell, row)))
+        writer.writerow((gap.times, *map(_cell, (*row, "; ".join(gap.comments)))))
     return 0
 
 

@@ -88,7 +88,9 @@ class _Tail:
             at = time.strftime("%H:%M:%S", time.localtime(message["created_at"]))
             who = "visitor" if message["role"] == "user" else "answer"
             notes = [message["status"] if message["status"] != "ok" else ""]
-            notes += [f"rated {message['rating']}" if message.get("rating") else ""]
+            comment = one_line(clean(message.get("comment") or ""), 300)
+            rated = f"rated {message['rating']}" if message.get("rating") else ""
+            notes += [f"{rated}: {comment}" if comment else rated]
             note = ", ".join(filter(None, notes))
             text = one_line(clean(message["content"]), 300)
             line = f"{at}  {name[:8]}  {who:<7}  {text}{f'  ({note})' if note else ''}"

@@ -23,6 +23,8 @@ class Asked(NamedTuple):
     at: float
     """Unix time in seconds."""
     reason: Reason
+    comment: str = ""
+    """What the visitor wrote about an answer that they rated down."""
 
 
 class Gap(NamedTuple):
@@ -33,6 +35,8 @@ class Gap(NamedTuple):
     times: int
     last: Asked
     reasons: Sequence[Reason]
+    comments: Sequence[str] = ()
+    """The comments of visitors, newest first."""
 
 
 class Gaps(NamedTuple):
@@ -56,13 +60,20 @@ def gaps(asked: Iterable[Asked], languages: Sequence[str] = ()) -> list[Gap]:
     """
     groups = dict[frozenset[str], list[Asked]]()
     for one in asked:
-        stems = languages or (guessed_language(one.question),)
-        terms = frozenset(question_terms(one.question, stems)) or frozenset((one.question,))
-        groups.setdefault(terms, []).append(one)
+        groups.setdefault(same_terms(one.question, languages), []).append(one)
     found = [_gap(group) for group in groups.values()]
     return sorted(found, key=lambda gap: (-gap.times, -gap.last.at))
 
 
+def same_terms(question: str, languages: Sequence[str] = ()) -> frozenset[str]:
+    """A key that two questions share if they have the same terms."""
+    stems = languages or (guessed_language(question),)
+    return frozenset(question_terms(question, stems)) or frozenset((question,))
+
+
 def _gap(group: Sequence[Asked]) -> Gap:
-    last = max(group, key=lambda one: one.at)
-    return Gap(last.question, len(group), last, sorted({one.reason for one in group} - {""}))
+    newest_first = sorted(group, key=lambda one: one.at, reverse=True)
+    last = newest_first[0]
+    reasons = sorted({one.reason for one in group} - {""})
+    comments = [one.comment for one in newest_first if one.comment]
+    return Gap(last.question, len(group), last, reasons, comments)

@@ -58,7 +58,8 @@ async def rated_turn(
         for answer in found:
             if question := questions.get(answer.reply_to or 0):
                 texts = question.content, answer.content, answer.status
-                return EndedTurn(session, question.id, *texts, now, rating=answer.rating)
+                turn = EndedTurn(session, question.id, *texts, now)
+                return turn._replace(rating=answer.rating, comment=answer.comment)
         before = page[0].id
         if len(found) >= PAGES * RATED_PAGE:
             break

@@ -69,6 +69,8 @@ class StoredMessage(NamedTuple):
     client_message_id: str | None = None
     """For a visitor's message: the client's id, by which a retry is recognized."""
     rating: Rating | None = None
+    comment: str = ""
+    """For an answer that was rated down: what the visitor wrote about it."""
     operator: str = ""
     """For a line of a person: the name of the operator. It is an answer without a question."""
 
@@ -80,6 +82,8 @@ class NewMessage(NamedTuple):
     client_message_id: str | None = None
     again: bool = False
     """Whether a message that has a complete answer gets a new one."""
+    attempt: str = ""
+    """With `again`: the client's id of this request, by which its retry is recognized."""
 
 
 class BeginResult(NamedTuple):
@@ -175,10 +179,10 @@ class SessionStore(Protocol):
 
         Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message, and with `asked.again` a complete one, too. Its answer stays, with the status `ok`,
-        until `finish` has the text of the new one. The session may be created only if
-        `session.created_at == now`. Otherwise an absent session was deleted, and the call raises
-        KeyError.
+        message, and with `asked.again` a complete one, too, but once for each `asked.attempt`. Its
+        answer stays, with the status `ok`, until `finish` has the text of the new one. The session
+        may be created only if `session.created_at == now`. Otherwise an absent session was deleted,
+        and the call raises KeyError.
         """
         ...
 
@@ -195,7 +199,8 @@ class SessionStore(Protocol):
     ) -> StoredMessage | None:
         """Save the outcome of a turn; returns the saved answer, or None.
 
-        A text replaces the former answer and its rating. Without one the former answer stays.
+        A text replaces the former answer with its rating and comment. Without one the former answer
+        stays.
 
         Idempotent: the first outcome is kept. Does nothing for a session that was deleted, and for
         a turn that another request has started again.
@@ -209,9 +214,16 @@ class SessionStore(Protocol):
         ...
 
     async def rate(
-        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
     ) -> bool:
-        """Save the rating of the answer to a message; False if there is no such answer."""
+        """Save the rating of the answer to a message; False if there is no such answer.
+
+        Rating and comment replace the former ones.
+        """
         ...
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
@@ -280,6 +292,8 @@ class Overview(NamedTuple):
     ups: int = 0
     downs: int = 0
     """Numbers of answers with these ratings."""
+    comment: str = ""
+    """The comment on the newest answer that has one."""
 
 
 class Page(NamedTuple):
@@ -321,13 +335,31 @@ class Day(NamedTuple):
 
 
 class AskedQuestion(NamedTuple):
-    """A visitor's question whose turn has ended."""
+    """A visitor's question whose turn has ended, with all that have the same terms."""
 
     text: str
+    """As it was asked last."""
     session_id: SessionId
+    """The chat in which it was asked last."""
     at: float
-    unanswered: bool
-    rating: Rating | None
+    times: int
+    unanswered: int
+    """The number of times that the site's pages did not answer it."""
+    downs: int
+    """The number of answers that were rated down."""
+    comments: Sequence[str] = ()
+    """The newest comments on these answers, newest first."""
+
+
+class AskedQuestions(NamedTuple):
+    """The questions that were asked most."""
+
+    questions: Sequence[AskedQuestion]
+    read: int
+    """The number of questions that were grouped."""
+    is_whole: bool
+    """Whether these are all questions of the period. Otherwise they are the newest ones, or some
+    are not in the index yet."""
 
 
 class SessionIndex(Protocol):
@@ -347,12 +379,13 @@ class SessionIndex(Protocol):
         ...
 
     async def questions(
-        self, since: float, limit: int, now: float, *, gaps: bool = False
-    ) -> Sequence[AskedQuestion]:
-        """The newest questions since a time, newest first, at most `limit`.
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
+        """The questions that were asked most in `since <= at < until`, at most `limit`.
 
-        `gaps`: only those that were not answered or whose answer was rated down. A store may look
-        at its newest sessions alone.
+        Questions with the same terms are one. Of two that were asked equally often, the one that
+        was asked later comes first. `gaps`: only those that were not answered or whose answer was
+        rated down. A store may look at its newest sessions alone.
         """
         ...
 

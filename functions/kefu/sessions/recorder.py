@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -184,7 +184,9 @@ class TurnRecorder:
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
-        self._saving.append(begin(f"the end of {description}", finish))
+        replace = partial(self._replace, finish)
+        is_replaced = self._replaces and ended.text
+        self._saving.append(begin(f"the end of {description}", replace if is_replaced else finish))
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
         if after := self._begin_after(ended, answered):
             self._after.append(after)
@@ -192,6 +194,17 @@ class TurnRecorder:
         for call in self._calls(dialogue, error) if dialogue else ():
             record = partial(store.record, call, known)
             self._saving.append(begin(f"call {call.number} of {description}", record))
+
+    async def _replace(self, finish: Callable[[], Awaitable[object]]) -> object:
+        """Save a new answer. Former calls refer to the text of the former one, so they get it."""
+        store, message = self._persistence.store, self.message
+        try:
+            for call in await store.calls(message.session_id):
+                if call.message_id >= message.id:
+                    await store.record(call, self.known)
+        except StoreUnavailable:
+            pass  # the panel shows these calls without their bodies
+        return await finish()
 
     def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
         turn = self._turn_record(self._output.unfiltered, self._output.chunks, error)

@@ -56,6 +56,8 @@ class IncomingMessage(NamedTuple):
     client_message_id: str | None = None
     again: bool = False
     """Whether the message with this id gets a new answer."""
+    attempt: str = ""
+    """With `again`: the id of this request, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
@@ -184,12 +186,20 @@ class SessionService:
         """A new token for the session."""
         return (await self._tokens()).issue(session, self.deps.persistence.clock.now(), owner)
 
-    async def rate(self, session: Session, client_message_id: str, rating: Rating | None) -> None:
-        """Save a rating. Raises SessionNotFound when the session has no such answer."""
-        rated = self.store.rate(session.id, client_message_id, rating)
+    async def rate(
+        self, session: Session, client_message_id: str, rating: Rating | None, comment: str = ""
+    ) -> None:
+        """Save a rating and a comment on it, which becomes one line.
+
+        Raises SessionNotFound when the session has no such answer.
+        """
+        persistence = self.deps.persistence
+        text = persistence.processor.preprocess_user_message(" ".join(comment.split()))
+        comment = persistence.recording.redact(text)
+        rated = self.store.rate(session.id, client_message_id, rating, comment)
         if not await in_time(rated):
             raise SessionNotFound("There is no such answer in this chat.")
-        now = self.deps.persistence.clock.now()
+        now = persistence.clock.now()
         load = partial(rated_turn, self.store, session, client_message_id, now)
         await self.deps.hooks.tell("rated", load)
 

@@ -86,10 +86,9 @@ class OpenChat(NamedTuple):
         deps.capacity.admit(new=self.is_new)
         chat = self.chat
         if self.is_new:
-            title = " ".join(text.split())[:TITLE_LENGTH]
-            chat = chat._replace(title=title, user=incoming.owner)
+            chat = chat._replace(title=_title(text), user=incoming.owner)
             visit = visit._replace(session=chat)
-        message = NewMessage(text, incoming.client_message_id, incoming.again)
+        message = NewMessage(text, incoming.client_message_id, incoming.again, incoming.attempt)
         store, until = deps.persistence.store, self.timing.store_until
         try:
             with deps.saving():
@@ -133,6 +132,12 @@ class OpenChat(NamedTuple):
             ended, now = TurnOutcome("failed"), self.deps.persistence.clock.now()
             end = store.finish(message.session_id, message.id, ended, now, begun.again)
             await in_time(end, self.timing.store_until)
+
+
+def _title(text: str) -> str:
+    """The first words of a message, on one line."""
+    title = " ".join(text.split())
+    return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
 
 
 class KeptTurn:

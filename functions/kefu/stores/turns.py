@@ -6,14 +6,13 @@ The message has the id `question_id`, the answer the id `question_id + 1`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from typing import NamedTuple
 
 from kefu.sessions.model import (
     LEASE,
-    AskedQuestion,
     BeginResult,
     NewMessage,
     Overview,
@@ -52,6 +51,10 @@ class StoredTurn(NamedTuple):
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
     """The operator who wrote the answer. Such a turn has no question."""
+    comment: str = ""
+    """What the visitor wrote about an answer that they rated down."""
+    attempt: str = ""
+    """`NewMessage.attempt` of the last retry."""
     unanswered: bool = False
     """Whether the site's pages did not answer. SQLite stores it elsewhere."""
 
@@ -114,6 +117,7 @@ class StoredTurn(NamedTuple):
             created_at=self.answered_at,
             reply_to=None if self.operator else self.question_id,
             rating=self.rating,
+            comment=self.comment,
             operator=self.operator,
         )
 
@@ -132,13 +136,14 @@ class StoredTurn(NamedTuple):
         the first attempt has failed or expired, or `asked` wants a new answer, so the caller may
         begin the turn again.
         """
-        if self.status == "ok" and not asked.again:
+        is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
+        if self.status == "ok" and (not asked.again or is_repeated):
             return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
             return BeginResult(self.message(now), busy_for=self.lease - now)
         return None
 
-    def begun_again(self, now: float) -> StoredTurn:
+    def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
         """Return the turn as it is retried. A complete answer stays; a part of one is removed."""
         answer = "" if self.status == "partial" else self.answer
         return self._replace(
@@ -146,6 +151,7 @@ class StoredTurn(NamedTuple):
             lease=now + LEASE,
             answer=answer,
             again=self.again + 1,
+            attempt=asked.attempt,
             unanswered=self.unanswered and bool(answer),
         )
 
@@ -157,19 +163,15 @@ class StoredTurn(NamedTuple):
             answer=ended.text,
             answered_at=now,
             rating=None,
+            comment="",
             unanswered=ended.unanswered,
         )
 
-    def asked(self) -> AskedQuestion:
-        return AskedQuestion(
-            self.question, self.session_id, self.answered_at, self.unanswered, self.rating
-        )
-
-    def is_asked(self, since: float, *, gaps: bool) -> bool:
-        """Whether `SessionIndex.questions` returns this turn's question."""
+    def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
+        """Whether `SessionIndex.questions` counts this turn's question."""
         is_gap = self.unanswered or self.rating == "down"
         has_ended = self.status != "pending" and not self.operator
-        return has_ended and self.answered_at >= since and (is_gap or not gaps)
+        return has_ended and since <= self.answered_at < until and (is_gap or not gaps)
 
     def runs_for(self, again: int) -> bool:
         """Whether the turn is `pending` and attempt `again` is the latest one."""
@@ -194,6 +196,11 @@ def newest_messages(
 def seen(status: Status, lease: float, now: float) -> Status:
     """Return the effective status: a `pending` turn with an expired lease is `interrupted`."""
     return "interrupted" if status == "pending" and lease <= now else status
+
+
+def newest_comment(turns: Sequence[StoredTurn]) -> str:
+    """The comment on the newest answer that has one. The turns are in ascending order."""
+    return next((turn.comment for turn in reversed(turns) if turn.comment), "")
 
 
 def may_change(before: Attendance, after: Attendance) -> bool:

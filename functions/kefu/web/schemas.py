@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Self
 
 from pydantic import (
     AfterValidator,
@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     StrictBool,
     StringConstraints,
+    model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
@@ -19,6 +20,9 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 from kefu.auth.bot_check import Proof
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
+
+if TYPE_CHECKING:
+    from kefu.sessions.model import Rating
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
@@ -187,9 +191,28 @@ class ResumeRequest(StrictBody):
     sources: StrictBool | Literal["text", "passages"] = False
 
 
-class FeedbackRequest(StrictBody):
+FEEDBACK_BYTES = 4096
+"""The longest comment takes 3,600 bytes, if its characters are escaped."""
+
+
+class AnswerFeedback(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]
+    comment: Annotated[str, StringConstraints(max_length=300)] = ""
+    """With the rating `down`: what is wrong with the answer, in one line."""
+
+    @model_validator(mode="after")
+    def _only_down_has_a_comment(self) -> Self:
+        if self.comment and self.rating != "down":
+            raise ValueError("a comment is only for the rating down")
+        return self
+
+    @property
+    def stored_rating(self) -> Rating | None:
+        return None if self.rating == "none" else self.rating
+
+
+class FeedbackRequest(AnswerFeedback):
     session_id: SessionName | None = None
 
 

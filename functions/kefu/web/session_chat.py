@@ -93,6 +93,7 @@ class KeptChats:
             config_id=body.config_id,
             client_message_id=body.again or caller.client_message_id,
             again=body.again is not None,
+            attempt=(caller.client_message_id or "") if body.again else "",
             temperature=body.temperature,
             max_tokens=body.asked_tokens,
             # The signed profile of the user token overrides the profile in the request body.

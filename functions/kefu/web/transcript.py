@@ -35,6 +35,7 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         "created_at": moment(message.created_at),
         "status": message.status,
         "rating": message.rating,
+        **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
     }
 

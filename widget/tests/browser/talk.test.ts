@@ -136,3 +136,72 @@ test("markup in a line or in a name is text (T9)", async () => {
   expect(await talk.page.locator("kefu-chat img").count()).toBe(0);
   expect(await talk.page.locator("kefu-chat .by bdi").innerText()).toBe(hostile);
 });
+
+/** A stored chat of a site with a contact form: the model has answered, and nobody was asked for. */
+async function answered(): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
+  it.service.script(inSession(answer(["one"]), "s1", "t1"));
+  it.service.kept = [];
+  const operator: Operator = { says: { state: "bot", operator: "", messages: [] }, asked: [] };
+  const visit = await it.visit({ "data-contact": "" });
+  await visit.page.route("**/person*", (route) => {
+    operator.asked.push(new URL(route.request().url()).search);
+    return route.fulfill({ json: operator.says, headers: { "Access-Control-Allow-Origin": "*" } });
+  });
+  await visit.page.clock.install();
+  await visit.send("first");
+  await visit.page.locator("kefu-chat .actions").waitFor();
+  await eventually(() => visit.page.locator("kefu-chat .line.talk").count(), 1);
+  await visit.page.clock.pauseAt((await visit.page.evaluate(() => Date.now())) + 1_000);
+  return Object.assign(operator, visit);
+}
+
+test("a person who takes over a chat unasked is noticed within seconds of the answer (H4)", async () => {
+  const talk = await answered();
+  expect(await nextRequest(talk.page, talk.asked)).toBeLessThanOrEqual(3_500);
+  expect(await talk.page.locator("kefu-chat .talks").count()).toBe(0);
+  talk.says = state("person", [4, "Can I help you?"]);
+  expect(await nextRequest(talk.page, talk.asked)).toBeLessThanOrEqual(4_000);
+  await eventually(() => lines(talk.page).allInnerTexts(), ["Can I help you?"]);
+  await talk.page.locator("kefu-chat .talks").waitFor();
+  expect(await talk.page.locator("kefu-chat .joined").allInnerTexts()).toEqual([
+    "Ingrid joined the conversation",
+  ]);
+  expect(await nextRequest(talk.page, talk.asked)).toBeLessThanOrEqual(4_000);
+  expect(talk.errors).toEqual([]);
+});
+
+test("an open chat that nobody takes over asks ever less, and ends after ten minutes (H4)", async () => {
+  const { page, asked } = await answered();
+  const after = async (ms: number): Promise<number> => {
+    for (let passed = 0; passed < ms; passed += 5_000) await page.clock.runFor(5_000);
+    return asked.length;
+  };
+  const [soon, later] = [await after(60_000), await after(240_000)];
+  const last = await after(310_000);
+  expect(soon).toBeGreaterThanOrEqual(3);
+  expect(later - soon).toBeLessThan(20);
+  expect(last - later).toBeLessThan(10);
+  await page.clock.fastForward(3_600_000);
+  await page.clock.fastForward(3_600_000);
+  expect(asked.length).toBe(last);
+});
+
+test("a closed chat, and one on a site without a contact form, is not watched (H4)", async () => {
+  const talk = await answered();
+  await nextRequest(talk.page, talk.asked);
+  await talk.page.locator("kefu-chat .close").click();
+  await talk.panel.waitFor({ state: "hidden" });
+  const before = talk.asked.length;
+  await talk.page.clock.fastForward(300_000);
+  expect(talk.asked.length).toBe(before);
+  it.service.script(inSession(answer(["one"]), "s1", "t1"));
+  it.service.kept = [];
+  const other = await it.visit();
+  const asked: string[] = [];
+  other.page.on("request", (request) => asked.push(request.url()));
+  await other.page.clock.install();
+  await other.send("first");
+  await other.page.locator("kefu-chat .actions").waitFor();
+  await other.page.clock.runFor(60_000);
+  expect(asked.filter((url) => /-talk\.|\/person/.test(url))).toEqual([]);
+});

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
+import { COMMENT_TEXTS, type CommentTexts } from "../../src/comment-texts.ts";
 import { CONTACT_TEXTS, type ContactTexts } from "../../src/contact-texts.ts";
 import { ENGLISH_EXTRAS } from "../../src/extra-texts.ts";
 import { languageOf } from "../../src/languages.ts";
@@ -10,9 +11,14 @@ import { TALK_TEXTS, type TalkTexts } from "../../src/talk-texts.ts";
 import { type Dictionary, ENGLISH as TEXTS } from "../../src/texts.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
-type AllTexts = Dictionary & ContactTexts & TalkTexts;
+type AllTexts = Dictionary & CommentTexts & ContactTexts & TalkTexts;
 
-const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...CONTACT_TEXTS.en, ...TALK_TEXTS.en } as AllTexts;
+/** The texts of the further files, in one language. */
+function furtherTexts(language: string): object {
+  return { ...COMMENT_TEXTS[language], ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] };
+}
+
+const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...furtherTexts("en") } as AllTexts;
 const LANGUAGES = readdirSync(FOLDER).map((name) => name.replace(".ts", ""));
 
 /** The script that every text of a language is written in; a few words are the same everywhere. */
@@ -46,7 +52,7 @@ const all = new Map<string, AllTexts>([["en", ENGLISH]]);
 beforeAll(async () => {
   for (const language of LANGUAGES) {
     const module = await import(new URL(`${language}.ts`, FOLDER).href);
-    all.set(language, { ...module.default, ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] });
+    all.set(language, { ...module.default, ...furtherTexts(language) });
   }
 });
 
@@ -115,8 +121,7 @@ test("the texts about a person have the place of the name where the English ones
 test("no dictionary holds markup or an address: it is text and nothing else (W13)", () => {
   for (const language of LANGUAGES) {
     const source = readFileSync(new URL(`${language}.ts`, FOLDER), "utf8");
-    const others = { ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] };
-    expect(Object.values(others).join()).not.toMatch(/[<>]|https?:/);
+    expect(Object.values(furtherTexts(language)).join()).not.toMatch(/[<>]|https?:/);
     expect(source).not.toMatch(/[<>]|https?:/);
   }
 });

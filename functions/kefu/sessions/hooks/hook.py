@@ -60,6 +60,8 @@ class EndedTurn(NamedTuple):
     answered: bool | None = None
     """Whether the learnt pages answered the question; None without them."""
     rating: Rating | None = None
+    comment: str = ""
+    """What the visitor wrote about an answer that they rated down."""
 
 
 class Reply(str):

@@ -149,6 +149,8 @@ def turn_in(item: Item) -> StoredTurn:
         rating=cast(Rating | None, text_in(item, "rating") or None),
         again=whole_in(item, "again"),
         operator=text_in(item, "operator"),
+        comment=text_in(item, "comment"),
+        attempt=text_in(item, "attempt"),
         unanswered=whole_in(item, "unanswered") > 0,
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import AskedQuestion, Day, Overview, Page, SessionId, Wanted
+from kefu.sessions.model import AskedQuestions, Day, Overview, Page, SessionId, Wanted
+from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls
 from kefu.stores.dynamodb.days import days_between
@@ -18,6 +19,7 @@ from kefu.stores.turns import (
     StoredTurn,
     cursor_after,
     date_of,
+    newest_comment,
     position,
     wants,
 )
@@ -47,8 +49,19 @@ class DynamoSessions(DynamoCalls):
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
-        page = self._search if wanted.text else self._page
-        return await self._table.run(lambda client: page(client, wanted, last, limit, now))
+        read = self._search if wanted.text else self._page
+
+        def work(client: DynamoDBClient) -> Page:
+            page = read(client, wanted, last, limit, now)
+            return page._replace(rows=[self._with_comment(client, row) for row in page.rows])
+
+        return await self._table.run(work)
+
+    def _with_comment(self, client: DynamoDBClient, row: Overview) -> Overview:
+        """The row with its comment, which only chats with a rating down can have."""
+        if not row.downs:
+            return row
+        return row._replace(comment=newest_comment(list(self._turns(client, row.session.id))))
 
     def _page(
         self,
@@ -91,15 +104,16 @@ class DynamoSessions(DynamoCalls):
         return map(items.turn_in, self._table.query(client, pk, bounds))
 
     async def questions(
-        self, since: float, limit: int, now: float, *, gaps: bool = False
-    ) -> Sequence[AskedQuestion]:
-        def work(client: DynamoDBClient) -> list[AskedQuestion]:
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
+        def work(client: DynamoDBClient) -> AskedQuestions:
             wanted = Wanted(since=since)
             page = self._page(client, wanted, (FAR, ""), AT_ONCE if gaps else NEWEST, now)
-            rows = [row for row in page.rows if row.unanswered or row.downs or not gaps][:NEWEST]
-            turns = (turn for row in rows for turn in self._turns(client, row.session.id))
-            asked = [turn.asked() for turn in turns if turn.is_asked(since, gaps=gaps)]
-            return sorted(asked, key=lambda one: one.at, reverse=True)[:limit]
+            rows = [row for row in page.rows if row.unanswered or row.downs or not gaps]
+            turns = (turn for row in rows[:NEWEST] for turn in self._turns(client, row.session.id))
+            asked = [turn for turn in turns if turn.is_asked(since, until, gaps=gaps)]
+            is_whole = page.cursor is None and len(rows) <= NEWEST
+            return asked_most(asked, limit, is_whole=is_whole)
 
         return await self._table.run(work)
 

@@ -165,9 +165,12 @@ class DynamoTurns(DynamoContacts):
             return again
         lease = now + LEASE
         if stored:
+            removed = ["#answer", "#unanswered"] if turn.status == "partial" else []
+            removed += [] if asked.attempt else ["#attempt"]
             reopen = change(
                 "SET #status = :pending, #lease = :lease, #by = :by"
-                + " REMOVE #answer, #unanswered" * (turn.status == "partial")
+                + ", #attempt = :attempt" * bool(asked.attempt)
+                + f" REMOVE {', '.join(removed)}" * bool(removed)
                 + " ADD #again :one",
                 _MAY_RETRY,
                 pending="pending",
@@ -176,11 +179,12 @@ class DynamoTurns(DynamoContacts):
                 now=now,
                 by=by,
                 one=1,
+                **({"attempt": asked.attempt} if asked.attempt else {}),
             )
             begun, stored = await self._update(row, reopen)
         else:
             begun = await self._put_turn(first._replace(lease=lease), replace=False)
-        turn = turn.begun_again(now)
+        turn = turn.begun_again(asked, now)
         if begun:
             await self._release_number(first.session_id, number)
             tries = items.whole_in(stored, "again")
@@ -192,9 +196,9 @@ class DynamoTurns(DynamoContacts):
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
     ) -> StoredMessage | None:
         marks = (
-            ", #unanswered = :one REMOVE #rating"
+            ", #unanswered = :one REMOVE #rating, #comment"
             if ended.unanswered
-            else " REMOVE #rating, #unanswered"
+            else " REMOVE #rating, #comment, #unanswered"
         )
         end = change(
             (
@@ -241,7 +245,11 @@ class DynamoTurns(DynamoContacts):
         return await self._table.run(work)
 
     async def rate(
-        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
     ) -> bool:
         pointer, session = await asyncio.gather(
             self._read(items.client_row(session_id, client_message_id)),
@@ -251,9 +259,12 @@ class DynamoTurns(DynamoContacts):
             return False
         answered = "attribute_exists(#answer)"
         if rating is None:
-            rate = change("REMOVE #rating", answered)
+            rate = change("REMOVE #rating, #comment", answered)
+        elif comment:
+            sets = "SET #rating = :rating, #comment = :comment"
+            rate = change(sets, answered, rating=rating, comment=comment)
         else:
-            rate = change("SET #rating = :rating", answered, rating=rating)
+            rate = change("SET #rating = :rating REMOVE #comment", answered, rating=rating)
         row = items.turn_row(session_id, items.whole_in(pointer, "number"))
         done, before = await self._update(row, rate, "ALL_OLD")
         if done and (by := rated(items.turn_in(before).rating, rating)):

@@ -14,7 +14,7 @@ from typing import TypeVar
 from kefu.errors import StoreUnavailable
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
-    AskedQuestion,
+    AskedQuestions,
     BeginResult,
     CallRecord,
     Day,
@@ -93,11 +93,14 @@ class GuardedSessions:
         return await self._soon("reading messages", read)
 
     async def rate(
-        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
     ) -> bool:
-        return await self._soon(
-            "saving a rating", self._store.rate(session_id, client_message_id, rating)
-        )
+        work = self._store.rate(session_id, client_message_id, rating, comment)
+        return await self._soon("saving a rating", work)
 
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         longer = self._store.renew(session_id, message_id, again, now)
@@ -135,9 +138,9 @@ class GuardedSessions:
         return await self._patiently("reading days", self._store.days(since, until))
 
     async def questions(
-        self, since: float, limit: int, now: float, *, gaps: bool = False
-    ) -> Sequence[AskedQuestion]:
-        found = self._store.questions(since, limit, now, gaps=gaps)
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
+        found = self._store.questions(since, until, limit, now, gaps=gaps)
         return await self._patiently("reading questions", found)
 
     async def add_contact(self, request: ContactRequest) -> None:

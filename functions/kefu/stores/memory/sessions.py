@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
 
 from kefu.sessions.model import (
     LEASE,
-    AskedQuestion,
+    AskedQuestions,
     BeginResult,
     CallRecord,
     NewMessage,
@@ -24,6 +25,7 @@ from kefu.sessions.model import (
     Wanted,
 )
 from kefu.sessions.people import Attendance, Line
+from kefu.stores.asked import asked_most
 from kefu.stores.memory.contacts import MemoryContacts
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.search import page_of_matches, searched_words
@@ -35,6 +37,7 @@ from kefu.stores.turns import (
     ended_turn,
     is_error,
     may_change,
+    newest_comment,
     newest_messages,
     position,
     rated,
@@ -67,7 +70,7 @@ class _Chat:
     def overview(self, now: float) -> Overview:
         status = seen(self.status, self.lease, now)
         session = self.session._replace(trim_state="")
-        turns = self.turns.values()
+        turns = list(self.turns.values())
         return Overview(
             session,
             len(turns),
@@ -77,6 +80,7 @@ class _Chat:
             sum(turn.unanswered for turn in turns),
             sum(turn.rating == "up" for turn in turns),
             sum(turn.rating == "down" for turn in turns),
+            newest_comment(turns),
         )
 
     def new_turn(self, asked: NewMessage, now: float) -> StoredTurn:
@@ -122,7 +126,7 @@ class MemorySessions(MemoryContacts):
             turn = chat.turns[number]
             if again := turn.met_again(asked, now):
                 return again
-            turn = turn.begun_again(now)
+            turn = turn.begun_again(asked, now)
         self._put(chat, turn)
         chat.status, chat.lease = turn.status, turn.lease
         return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
@@ -180,14 +184,18 @@ class MemorySessions(MemoryContacts):
         return newest_messages(turns, before, limit, now)
 
     async def rate(
-        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
     ) -> bool:
         chat = self._chat(session_id, self._clock())
         number = chat.by_client_id.get(client_message_id) if chat else None
         if chat is None or number is None or not chat.turns[number].answer:
             return False
         turn = chat.turns[number]
-        chat.turns[number] = turn._replace(rating=rating)
+        self._put(chat, turn._replace(rating=rating, comment=comment))
         self._count(DayChange(date_of(turn.answered_at), rated(turn.rating, rating)))
         return True
 
@@ -258,12 +266,13 @@ class MemorySessions(MemoryContacts):
         return Page(page, cursor_after(page[-1]) if len(rows) > limit else None)
 
     async def questions(
-        self, since: float, limit: int, now: float, *, gaps: bool = False
-    ) -> Sequence[AskedQuestion]:
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
         self._forget(now)
         turns = [turn for chat in self._chats.values() for turn in chat.turns.values()]
-        asked = [turn.asked() for turn in turns if turn.is_asked(since, gaps=gaps)]
-        return sorted(asked, key=lambda one: one.at, reverse=True)[:limit]
+        asked = [turn for turn in turns if turn.is_asked(since, until, gaps=gaps)]
+        # In a thread: the stems of many questions take longer than chats should wait.
+        return await asyncio.to_thread(asked_most, asked, limit, is_whole=True)
 
     async def used(self) -> int:
         self._forget(self._clock())
@@ -296,4 +305,4 @@ def _place(row: Overview) -> tuple[float, str]:
 
 
 def _size(turn: StoredTurn) -> int:
-    return TURN + getsizeof(turn.question) + getsizeof(turn.answer)
+    return TURN + getsizeof(turn.question) + getsizeof(turn.answer) + getsizeof(turn.comment)

@@ -182,6 +182,16 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE VIRTUAL TABLE word_index
       USING fts5 (words, content = '', columnsize = 0, detail = none, tokenize = 'ascii');
     """,
+    # 10: comments on answers that were rated down, which are on overflow pages as all columns after
+    # `fill`; the last request for a new answer; and the questions that have the same terms. Turns
+    # get their `topic` with their words, so all are indexed again.
+    """
+    ALTER TABLE turns ADD COLUMN comment TEXT NOT NULL DEFAULT '';
+    ALTER TABLE turns ADD COLUMN attempt TEXT NOT NULL DEFAULT '';
+    ALTER TABLE asked ADD COLUMN topic INTEGER NOT NULL DEFAULT 0;
+    UPDATE asked SET indexed = 0 WHERE indexed;
+    INSERT INTO word_index (word_index) VALUES ('delete-all');
+    """,
 )
 
 PAGE_SIZE = 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -9,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from kefu.sessions.model import (
-    AskedQuestion,
+    AskedQuestions,
     CallRecord,
     Day,
     Overview,
@@ -21,13 +22,13 @@ from kefu.sessions.model import (
 )
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.sqlite import words
+from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.turns import (
     AT_ONCE,
-    FAR_ID,
     NEWEST,
     TURN,
     purge_part,
@@ -37,16 +38,13 @@ from kefu.stores.turns import FAR, StoredTurn, cursor_after, position, seen, wan
 
 _OVERVIEW = (
     "SELECT id, title, config, created, updated, state, operator, since, '', user,"
-    " turns, tokens, errors, unanswered, ups, downs, status, lease"
+    " turns, tokens, errors, unanswered, ups, downs,"
+    " CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
+    " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END, status, lease"
     " FROM sessions JOIN titles ON session = id"
     " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?"
 )
 _NEWEST_FIRST = " ORDER BY updated DESC, id DESC"
-_QUESTIONS = (
-    "SELECT question, session, at, asked.unanswered, rating FROM asked"
-    " JOIN turns USING (session, question_id) JOIN sessions ON sessions.id = session"
-    " WHERE at >= ? AND updated > ? AND turns.operator = ''"
-)
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
     " SELECT id, ?2, ?3, ?4, ?5 FROM sessions WHERE id = ?1 AND updated > ?6"
@@ -62,8 +60,8 @@ _DELETE_CALL = "DELETE FROM calls WHERE session = ? AND message = ? AND number =
 _DELETE_TEXTS = (
     "DELETE FROM texts WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM calls WHERE session = ?1)"
 )
-INDEXED_AT_ONCE = 25
-"""Parts of the index that one page of a search may wait for."""
+INDEXED_AT_ONCE, INDEXED_FOR = 25, 3.0
+"""Parts of the index that one request of an operator may wait for, and the seconds."""
 _START = f"{FAR - 1}~z"
 """The cursor of the first page."""
 
@@ -91,7 +89,7 @@ class SqliteSessions(SqliteAttendance):
         await self._file.run(work)
 
     def _newest(self, db: sqlite3.Connection, session_id: SessionId) -> list[StoredMessage]:
-        rows = db.execute(NEWEST, (session_id, FAR_ID, REFERRED // 2)).fetchall()
+        rows = db.execute(NEWEST, (session_id, words.FAR_ID, REFERRED // 2)).fetchall()
         return [m for row in rows for m in StoredTurn(session_id, *row).messages(self._clock())]
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
@@ -138,22 +136,23 @@ class SqliteSessions(SqliteAttendance):
         return await self._file.run(lambda db: days_between(db, since, until))
 
     async def questions(
-        self, since: float, limit: int, now: float, *, gaps: bool = False
-    ) -> Sequence[AskedQuestion]:
-        only = " AND (asked.unanswered OR down)" if gaps else ""
-        # Turns are added when they end, so the order by id is that by time.
-        sql = f"{_QUESTIONS}{only} ORDER BY asked.id DESC LIMIT ?"
-        values = (since, now - self._retention.session, limit)
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
+        is_whole = await self._indexed() == 0
+        oldest = now - self._retention.session
 
-        def work(db: sqlite3.Connection) -> list[AskedQuestion]:
-            rows = db.execute(sql, values).fetchall()
-            return [AskedQuestion(*row)._replace(unanswered=bool(row[3])) for row in rows]
+        def work(db: sqlite3.Connection) -> AskedQuestions:
+            return asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
 
         return await self._file.run_in_thread(work)
 
     async def _indexed(self) -> int:
         """Index the turns that wait for it, for a while. Returns the number of those left."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + INDEXED_FOR
         for _ in range(INDEXED_AT_ONCE):
+            if loop.time() > until:
+                break
             if not await self._file.run_in_thread(words.add_some):
                 return 0
         return await self._file.run_in_thread(words.waiting)

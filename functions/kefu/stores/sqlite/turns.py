@@ -23,7 +23,7 @@ from kefu.sessions.people import Attendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.words import remove_some
+from kefu.stores.sqlite.words import FAR_ID, remove, remove_some
 from kefu.stores.turns import (
     DayChange,
     StoredTurn,
@@ -49,9 +49,6 @@ AT_ONCE = 20
 DELETED = 0.0
 """The value of `updated` that marks a session as being deleted. Readers treat it as expired."""
 
-FAR_ID = 1 << 62
-"""A message id greater than every real one."""
-
 _SESSION = (
     "SELECT id, title, config, created, updated, state, operator, since"
     " FROM sessions JOIN titles ON session = id WHERE id = ? AND updated > ?"
@@ -68,7 +65,7 @@ _SAVE_STATE = (
 )
 TURN = (
     "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again,"
-    " operator FROM turns WHERE session = ?"
+    " operator, comment, attempt FROM turns WHERE session = ?"
 )
 _BY_NUMBER = f"{TURN} AND question_id = ?"
 _BY_CLIENT = f"{TURN} AND client = ?"
@@ -86,7 +83,7 @@ _ADD_TURN = (
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
 _REOPEN = (
-    "UPDATE turns SET status = 'pending', lease = ?, again = again + 1,"
+    "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
     " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
     " WHERE session = ? AND question_id = ?"
 )
@@ -96,7 +93,7 @@ _RENEW = (
 )
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END_TURN = (
-    "UPDATE turns SET status = ?, answer = ?, answered = ?, rating = ?"
+    "UPDATE turns SET status = ?, answer = ?, answered = ?, rating = ?, comment = ?"
     " WHERE session = ? AND question_id = ?"
 )
 _END = (
@@ -113,7 +110,7 @@ _RATED = (
     "SELECT question_id, rating, answered FROM turns"
     " WHERE session = ? AND client = ? AND answer <> ''"
 )
-_RATE = "UPDATE turns SET rating = ? WHERE session = ? AND question_id = ?"
+_RATE = "UPDATE turns SET rating = ?, comment = ? WHERE session = ? AND question_id = ?"
 _RATE_ASKED = "UPDATE asked SET down = ? WHERE session = ? AND question_id = ?"
 _COUNT_RATING = "UPDATE sessions SET ups = ups + ?, downs = downs + ? WHERE id = ?"
 
@@ -165,9 +162,9 @@ class SqliteTurns:
                 db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
-            remove_some(db, session.id, turn.question_id, 1)
-            db.execute(_REOPEN, (lease, session.id, turn.question_id))
-            turn = turn.begun_again(now)
+            remove(db, session.id, turn.question_id)
+            db.execute(_REOPEN, (lease, asked.attempt, session.id, turn.question_id))
+            turn = turn.begun_again(asked, now)
             return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
         first = (session.id, session.config_id, session.created_at, now, lease)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
@@ -216,7 +213,8 @@ class SqliteTurns:
         place = (turn.session_id, turn.question_id)
         count(db, ended_turn(turn, ended, now))
         turn = turn.ended(ended, now)
-        db.execute(_END_TURN, (turn.status, turn.answer, turn.answered_at, turn.rating, *place))
+        marks = turn.rating, turn.comment
+        db.execute(_END_TURN, (turn.status, turn.answer, turn.answered_at, *marks, *place))
         db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
         db.execute(ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
         return turn
@@ -236,7 +234,11 @@ class SqliteTurns:
         return await self._file.run(work)
 
     async def rate(
-        self, session_id: SessionId, client_message_id: str, rating: Rating | None
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
     ) -> bool:
         def work(db: sqlite3.Connection) -> bool:
             if self._session(db, session_id, self._clock()) is None:
@@ -244,7 +246,7 @@ class SqliteTurns:
             with writing(db):
                 found = db.execute(_RATED, (session_id, client_message_id)).fetchone()
                 if found:
-                    self._rate(db, session_id, found, rating)
+                    self._rate(db, session_id, found, rating, comment)
             return found is not None
 
         return await self._file.run(work)
@@ -255,9 +257,10 @@ class SqliteTurns:
         session_id: SessionId,
         found: tuple[int, Rating | None, float],
         rating: Rating | None,
+        comment: str,
     ) -> None:
         question_id, before, answered = found
-        db.execute(_RATE, (rating, session_id, question_id))
+        db.execute(_RATE, (rating, comment, session_id, question_id))
         db.execute(_RATE_ASKED, (rating == "down", session_id, question_id))
         by = rated(before, rating)
         db.execute(_COUNT_RATING, (by.get("ups", 0), by.get("downs", 0), session_id))

@@ -1,8 +1,10 @@
 """The index of the words of all turns, for the search of the operator's panel.
 
-It is an FTS5 table without content. It holds a number for each word and not the word itself: FTS5
-keeps entries of deleted rows until it merges them, and b-tree pages may keep copies for longer. The
-reason is in docs/decisions/0056-a-search-index-without-words.md.
+A turn that is added also gets its topic, the number of its question's terms, for the insights.
+
+The index is an FTS5 table without content. It holds a number for each word and not the word
+itself: FTS5 keeps entries of deleted rows until it merges them, and b-tree pages may keep copies
+for longer. The reason is in docs/decisions/0056-a-search-index-without-words.md.
 
 Turns are added in the worker thread while the file is hardly used, and before a search. A kept chat
 does not wait for it.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from hashlib import blake2b
 from zlib import crc32
 
 from kefu.stores.sqlite.connection import writing
@@ -20,17 +23,23 @@ AT_ONCE = 20
 """Turns that one transaction adds or removes. Few, because it holds the write lock."""
 
 _NEW = (
-    "SELECT asked.id, question, answer FROM asked JOIN turns USING (session, question_id)"
+    "SELECT asked.id, operator, question, answer FROM asked JOIN turns USING (session, question_id)"
     " WHERE NOT indexed ORDER BY asked.id LIMIT ?"
 )
-_MARK = "UPDATE asked SET indexed = 1 WHERE id = ? AND NOT indexed"
+_MARK = "UPDATE asked SET indexed = 1, topic = ? WHERE id = ? AND NOT indexed"
 _ADD = "INSERT INTO word_index (rowid, words) VALUES (?, ?)"
 _OF_SESSION = (
     "SELECT asked.id, indexed, question, answer FROM asked JOIN turns USING (session, question_id)"
-    " WHERE session = ? AND question_id >= ? ORDER BY question_id LIMIT ?"
+    " WHERE session = ?1 AND question_id BETWEEN ?2 AND ?3 ORDER BY question_id LIMIT ?4"
 )
 _REMOVE = "INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?, ?)"
 _FORGET = "DELETE FROM asked WHERE id = ?"
+
+FAR_ID = 1 << 62
+"""A message id greater than every real one."""
+
+NO_TOPIC = 0
+"""The topic of a line of an operator, and of a turn that is not in the index yet."""
 
 FOUND = (
     "id IN (SELECT session FROM asked WHERE asked.id IN"
@@ -43,11 +52,14 @@ def add_some(db: sqlite3.Connection) -> bool:
     """Add some turns that have ended. Returns True if there may be more."""
     rows = db.execute(_NEW, (AT_ONCE,)).fetchall()
     # Outside the transaction: finding the words takes longer than adding them.
-    turns = [(id, _numbers(texts)) for id, *texts in rows]
+    turns = [
+        (id, NO_TOPIC if operator else _topic(texts[0]), _numbers(texts))
+        for id, operator, *texts in rows
+    ]
     if turns:
         with writing(db):
-            for id, numbers in turns:
-                if db.execute(_MARK, (id,)).rowcount == 1:
+            for id, topic, numbers in turns:
+                if db.execute(_MARK, (topic, id)).rowcount == 1:
                     db.execute(_ADD, (id, numbers))
     return len(turns) == AT_ONCE
 
@@ -58,17 +70,30 @@ def waiting(db: sqlite3.Connection) -> int:
     return int(count)
 
 
-def remove_some(db: sqlite3.Connection, session: str, first: int = 0, limit: int = AT_ONCE) -> bool:
-    """Remove some turns of a session, beginning with the question `first`, while they exist.
+def remove(db: sqlite3.Connection, session: str, question_id: int) -> None:
+    """Remove a turn, while it exists, if it is in the index or waits for it.
+
+    Must run in a transaction.
+    """
+    _remove(db, (session, question_id, question_id))
+
+
+def remove_some(db: sqlite3.Connection, session: str) -> bool:
+    """Remove some turns of a session, while they exist.
 
     Must run in a transaction. Returns True if there may be more.
     """
-    rows = db.execute(_OF_SESSION, (session, first, limit)).fetchall()
+    return _remove(db, (session, 0, FAR_ID)) == AT_ONCE
+
+
+def _remove(db: sqlite3.Connection, place: tuple[str, int, int]) -> int:
+    """Remove some turns of a session between two question ids; returns their number."""
+    rows = db.execute(_OF_SESSION, (*place, AT_ONCE)).fetchall()
     for id, indexed, *texts in rows:
         if indexed:
             db.execute(_REMOVE, (id, _numbers(texts)))
         db.execute(_FORGET, (id,))
-    return len(rows) == limit
+    return len(rows)
 
 
 def match(query: str) -> str:
@@ -77,6 +102,15 @@ def match(query: str) -> str:
 
     groups = (" OR ".join(sorted({_number(term) for term in one})) for one in searched_words(query))
     return " AND ".join(f"({group})" for group in groups)
+
+
+def _topic(question: str) -> int:
+    """The number of a question's terms. Two questions with the same terms have the same number."""
+    # Not at the top, as in `_numbers`.
+    from kefu.knowledge.gaps import same_terms
+
+    terms = "\n".join(sorted(same_terms(question))).encode("utf-8", "replace")
+    return int.from_bytes(blake2b(terms, digest_size=7).digest()) + 1
 
 
 def _numbers(texts: Iterable[str]) -> str:

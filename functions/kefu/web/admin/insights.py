@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kefu.sessions.model import AskedQuestion, Sessions
 from kefu.web.admin.panel import LearntPages
 from kefu.web.admin.view import Json, day
-
-if TYPE_CHECKING:
-    from kefu.knowledge.gaps import Gap
-
-READ = 2000
-"""The newest questions, and the newest gaps, that are read."""
 
 GAPS, FREQUENT, PROBLEMS = 20, 10, 50
 """Rows in each list."""
@@ -25,21 +17,24 @@ OLD = 3 * 86400
 
 
 async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
-    """The sums of these days, and the questions since the first one."""
-    began = datetime.strptime(since, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    """The sums of these days, and the questions that were asked on them."""
+    period = _start(since), _start(until) + 86400
     days, asked, unanswered = await asyncio.gather(
         store.days(since, until),
-        store.questions(began, READ, now),
-        store.questions(began, READ, now, gaps=True),
+        store.questions(*period, FREQUENT, now),
+        store.questions(*period, GAPS, now, gaps=True),
     )
-    # In a thread: the stems of 2,000 questions take some 50 ms, and chats must not wait for them.
-    grouped, gaps = await asyncio.to_thread(_grouped, asked, unanswered)
     return {
         "days": [day(one) for one in days],
-        "read": len(asked),
-        "questions": [_group(one) for one in grouped],
-        "gaps": [_group(one) for one in gaps],
+        "read": asked.read,
+        "is_whole": asked.is_whole,
+        "questions": [_question(one) for one in asked.questions],
+        "gaps": [_question(one) for one in unanswered.questions],
     }
+
+
+def _start(date: str) -> float:
+    return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
 
 
 async def learnt(pages: LearntPages | None, now: float) -> Json | None:
@@ -55,33 +50,13 @@ async def learnt(pages: LearntPages | None, now: float) -> Json | None:
     }
 
 
-def _grouped(
-    asked: Sequence[AskedQuestion], unanswered: Sequence[AskedQuestion]
-) -> tuple[Sequence[Gap], Sequence[Gap]]:
-    # Not at the top: the stemmer is loaded when an operator looks, not when the service starts.
-    from kefu.knowledge.gaps import Asked, gaps
-
-    def grouped(questions: Sequence[AskedQuestion]) -> Sequence[Gap]:
-        return gaps(
-            Asked(
-                one.text,
-                one.session_id,
-                one.at,
-                "not answered"
-                if one.unanswered
-                else ("rated down" if one.rating == "down" else ""),
-            )
-            for one in questions
-        )
-
-    return grouped(asked)[:FREQUENT], grouped(unanswered)[:GAPS]
-
-
-def _group(group: Gap) -> Json:
+def _question(asked: AskedQuestion) -> Json:
+    reasons = {"not answered": asked.unanswered, "rated down": asked.downs}
     return {
-        "question": group.question,
-        "times": group.times,
-        "session_id": group.last.session,
-        "at": group.last.at,
-        "reasons": list(group.reasons),
+        "question": asked.text,
+        "times": asked.times,
+        "session_id": asked.session_id,
+        "at": asked.at,
+        "reasons": [reason for reason, times in reasons.items() if times],
+        "comments": list(asked.comments),
     }

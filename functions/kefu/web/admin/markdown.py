@@ -32,6 +32,10 @@ def markdown(
         who = one.operator or _WHO.get(one.role, one.role)
         parts += [f"## {one.id}. {who}, {moment(one.created_at)}{status}"]
         parts += [_block(one.content, "text")]
+        if one.rating:
+            parts += [f"Rated {one.rating}{':' if one.comment else '.'}"]
+        if one.comment:
+            parts += [_block(one.comment, "text")]
         made = [call for call in calls if call.message_id == one.id]
         for place, call in enumerate(made, 1):
             parts += _call(place, call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -147,7 +148,8 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
-        body = encoded(export.write(exported))
+        # In a thread: a long chat takes longer to write than other chats should wait.
+        body = encoded(await asyncio.to_thread(export.write, exported))
         return Response(body, media_type=export.media_type, headers=headers)
 
     @router.delete("/api/sessions/{session_id}")

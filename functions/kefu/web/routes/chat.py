@@ -15,7 +15,7 @@ from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.schemas import FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 
 if TYPE_CHECKING:
     from kefu.web.routes.contact import Deliveries
@@ -32,7 +32,7 @@ def chat_routes(
 ) -> APIRouter:
     """`kept` is None when the server does not store chats, `contact` without a contact form."""
     router = APIRouter(tags=["chat"])
-    limits = BodyLimits(1024, 4, options.body.seconds)
+    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
     _add_chat(router, runtime, questions, gateway, kept, contact)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)
@@ -112,6 +112,6 @@ def _add_feedback(
             await runtime.admission.admit_note(gateway.address(request))
         else:
             session = await kept.session(request, body.session_id)
-            rating = None if body.rating == "none" else body.rating
-            await kept.turns.rate(session, body.client_message_id, rating)
+            rated = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *rated)
         return Response(status_code=204)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from kefu.errors import InvalidRequest
+from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.model import Session, StoredMessage
 from kefu.web.body import checked, read_json
 from kefu.web.openapi import (
@@ -16,7 +16,7 @@ from kefu.web.openapi import (
     stream_response,
 )
 from kefu.web.options import BodyLimits
-from kefu.web.schemas import ResumeRequest, ShownMessages
+from kefu.web.schemas import FEEDBACK_BYTES, AnswerFeedback, ResumeRequest, ShownMessages
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
@@ -31,6 +31,7 @@ def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
     _add_messages(router, kept)
     _add_answer(router, kept, BodyLimits(1024, 4, seconds))
     _add_export(router, kept)
+    _add_feedback(router, kept, BodyLimits(FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
     return router
 
@@ -88,6 +89,26 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
         text = file_format.write(session, messages)
         return Response(text, media_type=file_format.media_type, headers=headers)
+
+
+def _add_feedback(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+    @router.post(
+        "/feedback",
+        summary="Rate an answer of a chat, with a comment",
+        status_code=204,
+        responses=errors(400, 403, 404, 408, 415, 429, 503),
+        response_model=None,
+        openapi_extra=session_parameters(),
+    )
+    async def feedback(request: Request) -> Response:
+        body = checked(AnswerFeedback, await read_json(request, limits))
+        session = await _owned(request, kept)
+        try:
+            rated = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *rated)
+        except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
+            raise InvalidRequest(str(error), param="client_message_id") from error
+        return Response(status_code=204)
 
 
 def _add_delete(router: APIRouter, kept: KeptChats) -> None:

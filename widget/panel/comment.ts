@@ -1,0 +1,8 @@
+/** What a visitor wrote about an answer that they rated down. */
+
+import { el } from "./dom.ts";
+import { it } from "./insight-texts.ts";
+
+export function commentOf(text: string): HTMLElement {
+  return el("span", { class: "comment" }, `${it.comment}: `, el("q", {}, el("bdi", {}, text)));
+}

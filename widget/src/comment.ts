@@ -1,0 +1,43 @@
+/** Asks what is wrong with an answer that the visitor rated as not helpful, in a file of its own. */
+
+import { commentTextsOf } from "./comment-texts.ts";
+import type { ExtraTexts } from "./extra-texts.ts";
+import type { Texts } from "./texts.ts";
+import { post } from "./transport/http.ts";
+import type { Turn } from "./turn.ts";
+import stylesheet from "./view/comment.css";
+import { commentForm } from "./view/comment.ts";
+import type { MenuActs } from "./view/menu.ts";
+
+/** The comments for the widget in `root`. `speak` announces a text to screen readers. */
+export default function comment(
+  root: ShadowRoot | null,
+  texts: Texts & ExtraTexts,
+  speak: (text: string) => void,
+) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(stylesheet);
+  root?.adoptedStyleSheets.push(sheet);
+  const words = { ...texts, ...commentTextsOf(texts.lang) };
+  return {
+    /** Shows the form at the end of `row`, the buttons of an answer, while it is rated down. */
+    rated: (row: HTMLElement, { id, first, rating }: Turn, { request }: MenuActs) => {
+      row.querySelector(".comment")?.remove();
+      const message = first ?? id;
+      // A message of another tab has no id here.
+      if (rating !== "down" || !message) return;
+      const send = async (text: string): Promise<boolean> => {
+        const body = { client_message_id: message, rating, comment: text };
+        return (await request("/feedback", post(body)))?.status === 204;
+      };
+      const log = row.closest(".log");
+      const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
+      row.append(commentForm(words, speak, send));
+      if (isAtEnd) log.scrollTop = log.scrollHeight;
+    },
+  };
+}
+
+export type CommentModule = { readonly default: typeof comment };
+
+export type Comment = ReturnType<typeof comment>;
