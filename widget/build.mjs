@@ -50,7 +50,7 @@ async function scriptOf(entry, known = {}, format = "iife") {
   const [map, script] = outputFiles;
   const { code, map: minifiedMap } = await minify(script.text, {
     module: format === "esm",
-    compress: { ecma: 2022, passes: 3 },
+    compress: { ecma: 2022, passes: 3, unsafe_arrows: true },
     // The script of a page may be read in the page's own encoding; a module is always UTF-8.
     format: { ecma: 2022, ascii_only: format !== "esm" },
     sourceMap: { content: map.text },
@@ -91,18 +91,20 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, contact, talk, check, mount] = await Promise.all([
+  const [texts, contact, talk, check, mount, tip] = await Promise.all([
     dictionaries(),
     scriptOf("contact.ts", {}, "esm"),
     scriptOf("talk.ts", {}, "esm"),
     scriptOf("check.ts", {}, "esm"),
     scriptOf("mount.ts", {}, "esm"),
+    scriptOf("tip.ts", {}, "esm"),
   ]);
   const inExtras = {
     CONTACT_INTEGRITY: integrityOf(contact.code, "sha256"),
     TALK_INTEGRITY: integrityOf(talk.code, "sha256"),
     CHECK_INTEGRITY: integrityOf(check.code, "sha256"),
     MOUNT_INTEGRITY: integrityOf(mount.code, "sha256"),
+    TIP_INTEGRITY: integrityOf(tip.code, "sha256"),
   };
   const extras = await scriptOf("extras.ts", inExtras, "esm");
   // One hash for all files that the chat fetches, so that the chat contains only one. The extras
@@ -124,6 +126,7 @@ export async function made() {
     [`chat-widget-talk.${PARTS}.js`]: talk,
     [`chat-widget-check.${PARTS}.js`]: check,
     [`chat-widget-mount.${PARTS}.js`]: mount,
+    [`chat-widget-tip.${PARTS}.js`]: tip,
     "chat-widget.all.js": all,
     [allFile]: all,
   };
@@ -136,7 +139,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, contact, talk, check, mount, all };
+  const named = { loader, chat, extras, contact, talk, check, mount, tip, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

@@ -46,12 +46,13 @@ export default function talk(
   let round = 0;
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
-  const isSeen = (): boolean => !!panel && !panel.hidden && !document.hidden;
+  const isSeen = (): boolean => !!panel && !document.hidden;
 
   const schedule = (): void => {
     clearTimeout(timer);
     if (!isTalking() || !isSeen() || !panel?.isConnected) return;
-    const isActive = Date.now() - activeAt < ACTIVE_MS;
+    // While the panel is closed, the launcher shows the number of new lines.
+    const isActive = !panel.hidden && Date.now() - activeAt < ACTIVE_MS;
     const pause = failures
       ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS)
       : isActive
@@ -136,11 +137,10 @@ export default function talk(
       // By then the row has been added below its line.
       if (person) queueMicrotask(() => label(row.parentElement, person));
     },
-    /** Marks the launcher: a person wrote while the visitor was away. */
+    /** The label of the launcher: a person wrote while the visitor was away. */
     missed: (name: string) => {
       const launcher = root?.querySelector<HTMLElement>(".launcher");
       if (!launcher || !panel?.hidden) return;
-      launcher.classList.add("unread");
       launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
     },
   };

@@ -18,7 +18,8 @@ export async function restore(
   owner.check();
   if (signal.aborted) return undefined;
   const known = store.read().turns;
-  store.write({ turns: merged(turns, known) });
-  return turns.findLast(({ id, person }) => person && !known.some((turn) => turn.id === id))
-    ?.person;
+  const lines = turns.filter(({ id, person }) => person && !known.some((turn) => turn.id === id));
+  const { unread } = store.read();
+  store.write({ turns: merged(turns, known), unread: unread + lines.length });
+  return lines.at(-1)?.person;
 }

@@ -24,7 +24,9 @@ function fetches(page: Page): () => number {
 }
 
 const offers = (page: Page) => page.locator("kefu-chat .person");
-const menu = (page: Page) => page.locator("kefu-chat .disclaimer button");
+const menu = (page: Page) => page.locator("kefu-chat .kept [role=menuitem]");
+/** The texts of the menu, also of the closed one. */
+const items = (page: Page) => menu(page).allTextContents();
 
 for (const [attributes, expected] of [
   [{}, []],
@@ -41,8 +43,8 @@ for (const [attributes, expected] of [
     }
     await eventually(() => page.locator("kefu-chat .actions").count(), 2);
     await eventually(
-      () => menu(page).allInnerTexts(),
-      [...expected, "Download chat", "Delete chat"],
+      () => items(page),
+      ["New chat", ...expected, "Download chat", "Delete chat"],
     );
     expect(await offers(page).allInnerTexts()).toEqual(expected);
     expect(fetched()).toBe(expected.length);
@@ -88,7 +90,7 @@ for (const [what, spoil] of [
     });
     await send(ASKS);
     await idle();
-    await eventually(() => menu(page).allInnerTexts(), ["Download chat", "Delete chat"]);
+    await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
     await page.locator("kefu-chat .actions").waitFor();
     await eventually(async () => fetched() > 0, true);
     await pause(300);
@@ -128,7 +130,7 @@ test("a service without a form and a link offers nothing (H1)", async () => {
   await send(ASKS);
   await idle();
   await (await described).finished();
-  await eventually(() => menu(page).allInnerTexts(), ["Download chat", "Delete chat"]);
+  await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
   expect(await offers(page).count()).toBe(0);
 });
 
@@ -156,7 +158,7 @@ test("a person is offered below an answer that the pages do not give (H1)", asyn
   const { page, send, idle } = await it.visit({ "data-contact": "" });
   await send("first");
   await idle();
-  await page.locator("kefu-chat .disclaimer button", { hasText: "Talk" }).waitFor();
+  await menu(page).filter({ hasText: "Talk" }).waitFor({ state: "attached" });
   await send("second");
   await offers(page).waitFor();
   expect(await offers(page).count()).toBe(1);
