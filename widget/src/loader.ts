@@ -118,7 +118,8 @@ export function start(bring: Bring): void {
   setTimeout(() => {
     try {
       // The file of the tip is one of those that the chat fetches.
-      if (settings.tip || isOn(settings.open) || isKeptOpen(window, address.href, settings.persist)) send();
+      if (settings.tip || isOn(settings.open) || isKeptOpen(window, address.href, settings.persist))
+        send();
     } catch {
       // The page has no storage.
     }

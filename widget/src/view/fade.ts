@@ -11,7 +11,8 @@ export function fade(node: HTMLElement): void {
     const isRtl = getComputedStyle(node).direction === "rtl";
     // From right to left, the position is 0 at the start and negative after it.
     const left = isRtl ? hidden + node.scrollLeft : node.scrollLeft;
-    const width = (cut: number): string => `${Math.max(0, Math.min(cut, FADE_PX))}px`;
+    // Positions are rounded: at an end, a pixel may be left.
+    const width = (cut: number): string => `${cut > 1 ? Math.min(cut, FADE_PX) : 0}px`;
     node.style.setProperty("--fade-left", width(left));
     node.style.setProperty("--fade-right", width(hidden - left));
   };

@@ -24,7 +24,8 @@ export class Launcher {
   unread(count: number): void {
     this.#node.classList.toggle("unread", count > 0);
     this.#node.dataset.unread = `${count}`;
-    if (count) this.#node.ariaLabel = `${this.#texts.open}: ${this.#texts.endings.whole} (${count})`;
+    if (count)
+      this.#node.ariaLabel = `${this.#texts.open}: ${this.#texts.endings.whole} (${count})`;
   }
 
   show(isOpen: boolean): void {

@@ -92,7 +92,13 @@ function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed:
     closed();
   };
   const more = button(
-    { className: "tool", ariaLabel: name, title: name, ariaHasPopup: "menu", ariaExpanded: "false" },
+    {
+      className: "tool",
+      ariaLabel: name,
+      title: name,
+      ariaHasPopup: "menu",
+      ariaExpanded: "false",
+    },
     () => (card.hidden ? open() : close()),
     icon(MORE),
   );

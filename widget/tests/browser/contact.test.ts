@@ -42,10 +42,7 @@ for (const [attributes, expected] of [
       await idle();
     }
     await eventually(() => page.locator("kefu-chat .actions").count(), 2);
-    await eventually(
-      () => items(page),
-      ["New chat", ...expected, "Download chat", "Delete chat"],
-    );
+    await eventually(() => items(page), ["New chat", ...expected, "Download chat", "Delete chat"]);
     expect(await offers(page).allInnerTexts()).toEqual(expected);
     expect(fetched()).toBe(expected.length);
     expect(errors).toEqual([]);
@@ -107,7 +104,7 @@ test("a link of the service takes the place of the form (H1)", async () => {
   await send(ASKS);
   await offers(page).waitFor();
   const links = page.locator('kefu-chat a[href="mailto:help@example.com"]');
-  await eventually(() => links.allInnerTexts(), ["Talk to a person", "Talk to a person"]);
+  await eventually(() => links.allTextContents(), ["Talk to a person", "Talk to a person"]);
   expect(errors).toEqual([]);
 });
 

@@ -132,7 +132,7 @@ test("after a reload the service's word counts: what was cut here is whole, what
   await idle();
   await page.reload();
   await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
-  await page.getByRole("button", { name: "Download chat" }).waitFor();
+  await page.locator("kefu-chat .kept .tools").waitFor();
   // The answer to a question from elsewhere has no id here.
   expect(await page.locator("kefu-chat .again").count()).toBe(0);
   expect(errors.filter((text) => !text.includes("ERR_CONNECTION_RESET"))).toEqual([]);
@@ -233,8 +233,9 @@ for (const code of ["store_full", "store_failed"]) {
       ["first", "one", "second"],
       ["first", "one", "second", "two", "third"],
     ]);
-    expect(await page.getByRole("button", { name: "Delete chat" }).isVisible()).toBe(true);
-    await page.getByRole("button", { name: "New chat" }).click();
+    await page.getByRole("button", { name: "More" }).click();
+    expect(await page.getByRole("menuitem", { name: "Delete chat" }).isVisible()).toBe(true);
+    await page.getByRole("menuitem", { name: "New chat" }).click();
     await send("fourth");
     await idle();
     expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
@@ -405,7 +406,7 @@ test("axe finds nothing in a kept chat (W11)", async () => {
   const { page, send, idle } = await it.visit({}, { bypassCSP: true, reducedMotion: "reduce" });
   await send("first");
   await idle();
-  await page.getByRole("button", { name: "Delete chat" }).waitFor();
+  await page.locator("kefu-chat .kept .tools").waitFor();
   await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import CHINESE from "../../src/languages/zh-CN.ts";
 import { languageOf } from "../../src/languages.ts";
 import { type Options, readOptions } from "../../src/options.ts";
-import { lookOf, USABLE as ALLOWED } from "../../src/settings.ts";
+import { USABLE as ALLOWED, lookOf } from "../../src/settings.ts";
 
 const complaints: string[] = [];
 
