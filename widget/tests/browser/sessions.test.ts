@@ -360,7 +360,8 @@ test("New chat begins another session and leaves the old one alone (W8)", async 
   const { page, send, idle } = await it.visit();
   await send("first");
   await idle();
-  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "New chat" }).click();
   await send("second");
   await idle();
   expect(sent()[1]).toEqual(["second", undefined, undefined]);
