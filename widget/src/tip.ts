@@ -95,7 +95,7 @@ export default function tip(root: ShadowRoot, settings: Settings, dismiss: strin
 }
 
 /** Whether an earlier page of this visit, or this page before its reload, had the same tip. */
-function wasShown(page: Window & typeof globalThis, moment: Moment): boolean {
+function wasShown(page: Window, moment: Moment): boolean {
   const [entry] = page.performance.getEntriesByType("navigation");
   const { type } = (entry ?? {}) as Partial<PerformanceNavigationTiming>;
   if (type === "reload" || type === "back_forward") return true;
