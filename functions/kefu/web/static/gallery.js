@@ -28,8 +28,6 @@ const STATES = [
   ["streaming", "Answering", "正在回答"],
   ["answered", "Answered", "回答完毕"],
   ["unread", "Answered behind the closed panel", "关闭后收到回答"],
-  ["tip", "The tip", "提示"],
-  ["menu", "The menu", "菜单"],
   ["sources", "Sources", "来源"],
   ["table", "A table", "表格"],
   ["wide", "A wide table", "宽表格"],
