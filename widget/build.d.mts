@@ -7,7 +7,9 @@ export interface Made {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly maps: ReadonlyMap<string, string>;
   readonly manifest: Tag & { readonly loader: Tag };
-  readonly sizes: Readonly<Record<"loader" | "chat" | "extras" | "contact" | "all", Buffer>>;
+  readonly sizes: Readonly<
+    Record<"loader" | "chat" | "extras" | "contact" | "tip" | "all", Buffer>
+  >;
 }
 
 type Measures = Readonly<Record<"loader" | "first answer", number>>;

@@ -50,7 +50,7 @@ async function scriptOf(entry, known = {}, format = "iife") {
   const [map, script] = outputFiles;
   const { code, map: minifiedMap } = await minify(script.text, {
     module: format === "esm",
-    compress: { ecma: 2022, passes: 3 },
+    compress: { ecma: 2022, passes: 3, unsafe_arrows: true },
     // The script of a page may be read in the page's own encoding; a module is always UTF-8.
     format: { ecma: 2022, ascii_only: format !== "esm" },
     sourceMap: { content: map.text },
@@ -91,7 +91,7 @@ const integrityOf = (content, algorithm) =>
 
 /** Builds all files, by name, and the data for the tags. The same sources give the same bytes. */
 export async function made() {
-  const [texts, comment, contact, talk, check, mount, resume] = await Promise.all([
+  const [texts, comment, contact, talk, check, mount, resume, tip] = await Promise.all([
     dictionaries(),
     scriptOf("comment.ts", {}, "esm"),
     scriptOf("contact.ts", {}, "esm"),
@@ -99,6 +99,7 @@ export async function made() {
     scriptOf("check.ts", {}, "esm"),
     scriptOf("mount.ts", {}, "esm"),
     scriptOf("resume.ts", {}, "esm"),
+    scriptOf("tip.ts", {}, "esm"),
   ]);
   const inExtras = {
     COMMENT_INTEGRITY: integrityOf(comment.code, "sha256"),
@@ -107,6 +108,7 @@ export async function made() {
     CHECK_INTEGRITY: integrityOf(check.code, "sha256"),
     MOUNT_INTEGRITY: integrityOf(mount.code, "sha256"),
     RESUME_INTEGRITY: integrityOf(resume.code, "sha256"),
+    TIP_INTEGRITY: integrityOf(tip.code, "sha256"),
   };
   const extras = await scriptOf("extras.ts", inExtras, "esm");
   // One hash for all files that the chat fetches, so that the chat contains only one. The extras
@@ -130,6 +132,7 @@ export async function made() {
     [`chat-widget-check.${PARTS}.js`]: check,
     [`chat-widget-mount.${PARTS}.js`]: mount,
     [`chat-widget-resume.${PARTS}.js`]: resume,
+    [`chat-widget-tip.${PARTS}.js`]: tip,
     "chat-widget.all.js": all,
     [allFile]: all,
   };
@@ -142,7 +145,7 @@ export async function made() {
     integrity: integrityOf(all.code, "sha384"),
     loader: { file: loaderFile, integrity: integrityOf(loader.code, "sha384") },
   };
-  const named = { loader, chat, extras, comment, contact, talk, check, mount, resume, all };
+  const named = { loader, chat, extras, comment, contact, talk, check, mount, resume, tip, all };
   const sizes = Object.fromEntries(Object.entries(named).map(([name, { code }]) => [name, code]));
   return { files, maps, manifest, sizes };
 }

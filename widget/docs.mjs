@@ -44,6 +44,11 @@ const MEANINGS = {
     "`#id`",
     "shows the chat [inside the page](#inside-the-page), in the element with this id",
   ],
+  tip: ["text", "a [tip beside the launcher](#the-tip), once a visit"],
+  tipWhen: [
+    "such as `8s 50% /pricing*`",
+    "when the tip is shown: after seconds, or a part of the page scrolled; and on which paths",
+  ],
   theme: ["`auto`, `light`, `dark`", "`auto`: the theme of the visitor's system"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
   position: [
@@ -63,6 +68,8 @@ const MEANINGS = {
 const DEFAULTS = {
   apiUrl: () => "",
   mount: () => "",
+  tip: () => "",
+  tipWhen: () => "`5s`",
   theme: () => "`auto`",
   position: () => "`auto`",
   title: () => "by language",
@@ -84,7 +91,7 @@ const DEFAULTS = {
 
 /** The names of the attributes that the source reads. */
 export async function namesRead() {
-  const files = ["chat", "extras", "loader", "page-fields", "options", "settings"];
+  const files = ["chat", "extras", "loader", "page-fields", "options", "settings", "tip"];
   const sources = await Promise.all(
     files.map((file) => readFile(new URL(`src/${file}.ts`, import.meta.url), "utf8")),
   );

@@ -50,7 +50,7 @@ try {
   await ask(question);
   await chat.locator(".person").waitFor();
   await shoot("offer");
-  const inMenu = await chat.locator(".disclaimer button").first().innerText();
+  const inMenu = await chat.locator("[role=menuitem]").nth(1).textContent();
   const offer = await chat.locator(".person").innerText();
   const wrong = await violations();
   await chat.locator(".person").click();

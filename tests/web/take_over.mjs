@@ -62,7 +62,8 @@ try {
 
   await chat.locator(".launcher").click();
   await ask("Svalbard?");
-  await chat.locator(".disclaimer button", { hasText: PERSON }).click();
+  await chat.locator("[aria-haspopup=menu]").click();
+  await chat.locator("[role=menuitem]", { hasText: PERSON }).click();
   await chat.locator(".contact input[type=email]").fill("kari@example.no");
   await chat.locator(".contact textarea").fill("Svalbard?");
   await chat.locator(".check input").check();

@@ -16,6 +16,8 @@ export interface ChatSettings {
   /** Names the visitor, signed by your site. A change is taken over without a new start. */
   userToken?: string | undefined;
   lang?: string | undefined;
+  tip?: string | undefined;
+  tipWhen?: string | undefined;
   mount?: `#${string}` | undefined;
   theme?: "auto" | "light" | "dark" | undefined;
   accent?: `#${string}` | undefined;

@@ -23,6 +23,8 @@ export const KNOWN = [
   "stallTimeout",
   "suggestions",
   "theme",
+  "tip",
+  "tipWhen",
   "title",
   "userToken",
 ];

@@ -7,7 +7,7 @@ import { Lazy, lazyModule } from "./lazy.ts";
 import { readOptions } from "./options.ts";
 import { Owner } from "./owner.ts";
 import { HOST_TAG, type Host, type Seat } from "./seat.ts";
-import { isRtl, settingsOf, userTokenOf } from "./settings.ts";
+import { RTL, settingsOf, userTokenOf } from "./settings.ts";
 import { areaOf, Store } from "./store.ts";
 import type { Texts } from "./texts.ts";
 import { KeptTransport } from "./transport/kept.ts";
@@ -32,7 +32,7 @@ export async function arrive(): Promise<void> {
   const texts = await textsOf(languageOf(wanted), seat.script?.src);
   seat.launcher.setCustomValidity("");
   host.lang = texts.lang;
-  host.dir = isRtl(texts.lang) ? "rtl" : "ltr";
+  host.dir = RTL.test(texts.lang) ? "rtl" : "ltr";
   const widget = await widgetOf(host, seat, texts);
   if (!widget) return;
   seat.take(widget);
@@ -60,7 +60,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();
-  const isAsked = settings.suggestions || settings.context || settings.mount;
+  const isAsked = settings.suggestions || settings.context || settings.mount || settings.tip;
   const areWanted = turns.length > 0 || session || isAsked;
   const loaded = areWanted ? await extras.load() : undefined;
   if (transport.chat) await loaded?.restore(transport.chat, store, owner);

@@ -66,9 +66,12 @@ export default function contact(
     if (turn.rating === "down") offer(row);
   };
   return {
-    /** Adds the button to the menu of a stored chat. */
-    addTo: (menu: HTMLElement) => {
-      ready((link) => menu.prepend(" · ", way(link, "")));
+    /** Adds the button to the menu of the header, after its first item. */
+    addTo: (menu: Element | null) => {
+      ready((link) => {
+        const item = Object.assign(way(link, ""), { role: "menuitem", tabIndex: -1 });
+        menu?.firstElementChild?.after(item);
+      });
     },
     /** Adds the button below an answer if the visitor asked for a person, or got no answer. */
     answered: (row: HTMLElement, turn: Turn) => {

@@ -12,12 +12,17 @@ export interface ExtraTexts {
   readonly again: string;
   readonly up: string;
   readonly down: string;
-  /** The labels of the menu of a stored chat. */
+  /** The labels of the tools in the header, and of the items of its menu. */
+  readonly more: string;
+  readonly enlarge: string;
+  readonly newChat: string;
   readonly download: string;
   readonly erase: string;
   /** The label of the Delete button after the first click, when it asks for confirmation. */
   readonly eraseForGood: string;
   readonly failed: string;
+  /** The label of the button that removes the tip beside the launcher. */
+  readonly dismiss: string;
   /** Notes about a message that the service refused. */
   readonly refused: string;
   readonly tooLong: string;
@@ -33,10 +38,14 @@ export const ENGLISH_EXTRAS: ExtraTexts = {
   again: "Answer again",
   up: "Helpful",
   down: "Not helpful",
+  more: "More",
+  enlarge: "Enlarge",
+  newChat: "New chat",
   download: "Download chat",
   erase: "Delete chat",
   eraseForGood: "Delete for good?",
   failed: "That did not work",
+  dismiss: "Dismiss",
   refused: "The chat is not available on this page.",
   tooLong: "The message is too long. Please shorten it.",
   spent: "There are no answers left for today. Please come back tomorrow.",

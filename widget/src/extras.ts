@@ -15,11 +15,12 @@ import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
 import type { Resume, ResumeModule } from "./resume.ts";
 import type { Seat } from "./seat.ts";
-import { isOn } from "./settings.ts";
+import { isOn, textOf } from "./settings.ts";
 import type { Store } from "./store.ts";
 import { readSuggestions } from "./suggestions.ts";
 import type { Talk, TalkModule } from "./talk.ts";
 import type { Texts } from "./texts.ts";
+import type { TipModule } from "./tip.ts";
 import { plainAsk } from "./transport/http.ts";
 import { restore } from "./transport/restore.ts";
 import type { KeptChat } from "./transport/transport.ts";
@@ -28,6 +29,7 @@ import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
 import { element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
+import { fade } from "./view/fade.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
@@ -40,6 +42,7 @@ declare global {
   const CHECK_INTEGRITY: string;
   const MOUNT_INTEGRITY: string;
   const RESUME_INTEGRITY: string;
+  const TIP_INTEGRITY: string;
 }
 
 /** Imports another module of this build, by its name and hash. */
@@ -88,6 +91,12 @@ export default function extras(
       })
     : undefined;
   contact?.load();
+  if (textOf(settings.tip)) {
+    part<TipModule>("tip", TIP_INTEGRITY).then(
+      ({ default: tip }) => tip(root as ShadowRoot, settings, words.dismiss),
+      () => {},
+    );
+  }
   const check = new Lazy<Check>(async () => {
     const module: CheckModule = await part("check", CHECK_INTEGRITY);
     return module.default(root as ShadowRoot, `${settings.botCheck}`, apiUrl, script?.nonce);
@@ -113,26 +122,31 @@ export default function extras(
       const row = actions(words, speak, turn, { ...acts, rate });
       contact?.use((form) => form.answered(row, turn));
       const sources = readSources(turn.answer, location.href);
-      if (sources.length === 0) return row;
-      row.prepend(sourceList(words.sources, sources));
+      if (sources.length > 0) row.prepend(sourceList(words.sources, sources));
       queueMicrotask(() => {
         // By then the row has been added below its answer.
         const answer = row.parentElement?.querySelector(".answer");
-        if (answer) linkNumbers(answer, sources);
+        for (const wide of answer?.querySelectorAll<HTMLElement>(".wide, pre") ?? []) fade(wide);
+        if (answer && sources.length > 0) linkNumbers(answer, sources);
       });
       return row;
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
+    /** The tools of the header: enlarge, and the menu. */
     menu: (acts: MenuActs) => {
-      chat = acts;
       const node = menu(words, speak, acts);
-      contact?.use((form) => form.addTo(node));
+      contact?.use((form) => form.addTo(node.querySelector("[role=menu]")));
+      return node;
+    },
+    /** The chat is a stored one. */
+    keep: (acts: MenuActs) => {
+      if (chat) return;
+      chat = acts;
       if (isWaiting) startTalk();
       else watch();
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
       if (isPending) resume.use(({ begin }) => begin(true));
-      return node;
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),

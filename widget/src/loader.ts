@@ -6,9 +6,9 @@
  */
 
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
+import { isKeptOpen } from "./kept-open.ts";
 import { HOST_TAG, type Host } from "./seat.ts";
-import { isOn, isUsable, lookOf, settingsOf } from "./settings.ts";
-import { isKeptOpen } from "./store.ts";
+import { isOn, lookOf, settingsOf, USABLE } from "./settings.ts";
 import { CHAT, drawing } from "./view/drawing.ts";
 import stylesheet from "./view/launcher.css";
 
@@ -42,7 +42,7 @@ export function start(bring: Bring): void {
   const address = document.createElement("a");
   // "//" is an invalid address, so that a missing setting does not become the page's own address.
   address.href = (settings.apiUrl as string) || "//";
-  if (!isUsable(address.href)) {
+  if (!USABLE.test(address.href)) {
     console.error("Chat widget: data-api-url must be https");
     return;
   }
@@ -75,9 +75,9 @@ export function start(bring: Bring): void {
     },
     on(name, told) {
       const heard = (event: Event): void => told((event as CustomEvent).detail);
-      const gone = new AbortController();
-      host.addEventListener(`chat-widget:${name}`, heard, gone);
-      return () => gone.abort();
+      const type = `chat-widget:${name}`;
+      host.addEventListener(type, heard);
+      return () => host.removeEventListener(type, heard);
     },
   } as ChatWidget;
   for (const name of WAITING) {
@@ -117,7 +117,9 @@ export function start(bring: Bring): void {
   // Not while the page loads: the first access to its storage blocks on another process.
   setTimeout(() => {
     try {
-      if (isOn(settings.open) || isKeptOpen(window, address.href, settings.persist)) send();
+      // The file of the tip is one of those that the chat fetches.
+      if (settings.tip || isOn(settings.open) || isKeptOpen(window, address.href, settings.persist))
+        send();
     } catch {
       // The page has no storage.
     }

@@ -15,7 +15,8 @@ export default function mount(root: ShadowRoot, id: string): boolean {
   place.append(root.host);
   // Before the panel's own listener, which would close the chat.
   const keep = (event: Event): void => {
-    if ((event as KeyboardEvent).key === "Escape") event.stopPropagation();
+    const isInMenu = (event.target as Element).closest(".tools");
+    if ((event as KeyboardEvent).key === "Escape" && !isInMenu) event.stopPropagation();
   };
   root.addEventListener("keydown", keep, { capture: true });
   // After the chat has drawn its panel: a part of the page is not a dialog.

@@ -30,28 +30,20 @@ export function isOn(value: unknown): boolean {
 }
 
 /**
- * Whether messages may be sent to this address: over TLS or to loopback, and without a password.
+ * The addresses that messages may be sent to: over TLS or to loopback, and without a password.
  */
-export function isUsable(address: string): boolean {
-  return /^https:\/\/[^/@]+\/|^http:\/\/(([^/@]+\.)?localhost|\[::1]|127(\.\d+){3})(:\d+)?\//.test(
-    address,
-  );
-}
+export const USABLE =
+  /^http(s:\/\/[^/@]+|:\/\/(([^/@]+\.)?localhost|\[::1]|127(\.\d+){3})(:\d+)?)\//;
 
-export function isRtl(language: unknown): boolean {
-  return /^(ar|he)\b/i.test(language as string);
-}
-
-/** The side of the launcher: by default the right one, for right-to-left languages the left one. */
-function sideOf(position: unknown, language: unknown): "left" | "right" {
-  return position === "bottom-left" || (position !== "bottom-right" && isRtl(language))
-    ? "left"
-    : "right";
-}
+/** The languages that are written from right to left. */
+export const RTL = /^(ar|he)\b/i;
 
 /** The CSS rules that depend on the settings; they follow those of launcher.css. */
 export function lookOf({ accent, position, theme }: Settings, language: unknown): string {
-  const side = sideOf(position, language);
+  // By default the right side, for right-to-left languages the left one.
+  const [side] = /left|right/.exec(position as string) ?? [
+    RTL.test(language as string) ? "left" : "right",
+  ];
   const colour = /^#([\da-f]{3}){1,2}$/i.test(accent as string)
     ? `--kefu-accent:${accent}!important;`
     : "";

@@ -7,6 +7,7 @@
  */
 
 import { type Identity, NOBODY } from "./identity.ts";
+import { KEY } from "./kept-open.ts";
 import { own } from "./own.ts";
 import { ENGLISH } from "./texts.ts";
 import { newest } from "./transport/history.ts";
@@ -20,15 +21,14 @@ export interface Stored {
   readonly isOpen: boolean;
   /** Whether the visitor waits for a person, or talks to one. */
   readonly isWaiting: boolean;
+  /** The number of answers that ended while the panel was closed. */
+  readonly unread: number;
   readonly turns: readonly Turn[];
   /** The session of a stored chat; only the code for stored chats interprets it. */
   readonly session: unknown;
 }
 
 export type Area = Pick<Storage, "getItem" | "setItem" | "removeItem">;
-
-/** Part of the key, so that records of another format are never read. */
-const VERSION = 1;
 
 export class Store {
   readonly #key: string;
@@ -38,7 +38,7 @@ export class Store {
 
   /** `area` returns the storage and may throw. It is called each time, because access may be revoked. */
   constructor(apiUrl: URL, area: () => Area | undefined) {
-    this.#key = keyOf(apiUrl);
+    this.#key = KEY + apiUrl;
     this.#area = area;
   }
 
@@ -87,6 +87,7 @@ export class Store {
       agreed: typeof agreed === "string" ? agreed : undefined,
       isOpen: own(value, "isOpen") === true,
       isWaiting: own(value, "isWaiting") === true,
+      unread: Number(own(value, "unread")) || 0,
       session: own(value, "session"),
       turns: bounded(Array.isArray(turns) ? turns.flatMap(turnOf) : []),
     };
@@ -122,19 +123,6 @@ export class Store {
 /** The expiry of the token of the tab that wrote the record last. */
 function untilOf(record: unknown): number {
   return Number(own(record, "until")) || 0;
-}
-
-function keyOf(apiUrl: URL | string): string {
-  return `kefu-chat:${VERSION}:${apiUrl}`;
-}
-
-/**
- * Whether the panel was left open, or a person may have written. The loader reads only this; the
- * chat reads the rest. Throws if there is no storage.
- */
-export function isKeptOpen(page: Window, apiUrl: string, persist: unknown): boolean {
-  const area = persist === "local" ? page.localStorage : page.sessionStorage;
-  return /"is(Open|Waiting)":true/.test(area[keyOf(apiUrl)]);
 }
 
 export function areaOf(page: Window, persist: Persist): Area | undefined {

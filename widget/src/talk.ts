@@ -54,11 +54,13 @@ export default function talk(
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
   const isWatching = (): boolean => Date.now() - answeredAt < WATCH_MS;
-  const isSeen = (): boolean => !!panel && !panel.hidden && !document.hidden;
+  /** Whether the service is asked for lines. The launcher shows the number of those of a talk. */
+  const isDue = (): boolean => isTalking() || (isWatching() && !panel?.hidden);
+  const isSeen = (): boolean => !!panel && !document.hidden;
 
   const schedule = (): void => {
     clearTimeout(timer);
-    if (!(isTalking() || isWatching()) || !isSeen() || !panel?.isConnected) return;
+    if (!isDue() || !isSeen() || !panel?.isConnected) return;
     timer = setTimeout(
       poll,
       failures ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS) : pause(),
@@ -67,7 +69,7 @@ export default function talk(
 
   const pause = (): number => {
     if (!isTalking()) return Math.max(POLL_MS, (Date.now() - answeredAt) * WATCH_PAUSE);
-    return Date.now() - activeAt < ACTIVE_MS ? POLL_MS : IDLE_POLL_MS;
+    return !panel?.hidden && Date.now() - activeAt < ACTIVE_MS ? POLL_MS : IDLE_POLL_MS;
   };
 
   const enter = (next: unknown, name: string): void => {
@@ -117,7 +119,7 @@ export default function talk(
 
   const woken = (): void => {
     if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
-    else if ((isTalking() || isWatching()) && isSeen()) void poll();
+    else if (isDue() && isSeen()) void poll();
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
@@ -152,11 +154,10 @@ export default function talk(
       // By then the row has been added below its line.
       if (person) queueMicrotask(() => label(row.parentElement, person));
     },
-    /** Marks the launcher: a person wrote while the visitor was away. */
+    /** The label of the launcher: a person wrote while the visitor was away. */
     missed: (name: string) => {
       const launcher = root?.querySelector<HTMLElement>(".launcher");
       if (!launcher || !panel?.hidden) return;
-      launcher.classList.add("unread");
       launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
     },
   };

@@ -13,7 +13,6 @@ export interface Texts {
   readonly greeting: string;
   readonly open: string;
   readonly close: string;
-  readonly newChat: string;
   readonly messages: string;
   readonly placeholder: string;
   readonly agree: string;
@@ -46,7 +45,6 @@ export const ENGLISH: Texts = {
   greeting: "Hello! What can we help you with?",
   open: "Open chat",
   close: "Close chat",
-  newChat: "New chat",
   messages: "Conversation",
   placeholder: "Ask anything…",
   agree: "Agree",

@@ -1,6 +1,6 @@
 /** Connects the parts: the conversation, the view, storage, and the events of the page. */
 
-import { type Audience, Conversation } from "./conversation.ts";
+import { type AnswerSource, type Audience, Conversation } from "./conversation.ts";
 import { announce, announceEnd } from "./events.ts";
 import type { Acts } from "./handle.ts";
 import { isBusy, type State } from "./machine.ts";
@@ -25,6 +25,8 @@ export class Widget implements Acts, Audience {
   readonly #conversation: Conversation;
   readonly #view: View;
   #chat: KeptChat | undefined;
+  /** The answers and lines that ended while the panel was closed. */
+  #unread = 0;
   /** Aborted to remove the listeners outside the widget's own elements. */
   readonly #gone = new AbortController();
 
@@ -101,7 +103,7 @@ export class Widget implements Acts, Audience {
   /** Stores the session of the chat; undefined: the service stores it no longer. */
   kept(chat: KeptChat | undefined): void {
     this.#chat = chat;
-    this.#view.panel.showMenu(!!chat);
+    this.#view.panel.showKept(!!chat);
   }
 
   /** The service has lost the chat. A question in progress starts a new one. */
@@ -152,7 +154,7 @@ export class Widget implements Acts, Audience {
     const { texts, host, useExtras } = this.#parts;
     this.#view.transcript.ended();
     this.#addMenu();
-    if (!this.#view.isOpen && isFinished(turn.ending)) this.#view.launcher.unread();
+    if (!this.#view.isOpen && isFinished(turn.ending)) this.#setUnread(this.#unread + 1);
     const { ending } = turn;
     this.speak(ending === "open" ? "" : endingText(texts, ending));
     if (ending !== "open" && !isFinished(ending)) useExtras(({ explain }) => explain(ending));
@@ -166,7 +168,6 @@ export class Widget implements Acts, Audience {
     return {
       rate: (turn, rating) => this.#rate(turn, rating),
       agreed: () => store.write({ agreed: options.consent }),
-      renew: () => this.#renew(),
       close: () => {
         this.close();
         this.#view.launcher.focus();
@@ -174,7 +175,8 @@ export class Widget implements Acts, Audience {
     };
   }
 
-  #restore({ turns, isOpen }: Stored): void {
+  #restore({ turns, isOpen, unread }: Stored): void {
+    this.#setUnread(unread);
     this.kept(this.#parts.transport.chat);
     const hasTurns = turns.length > 0;
     if (hasTurns) {
@@ -216,15 +218,14 @@ export class Widget implements Acts, Audience {
   }
 
   #addMenu(): void {
-    const chat = this.#chat;
-    if (!chat) return;
-    this.#view.addMenu({
-      request: (rest, init) => chat.request(rest, init),
-      erased: () => this.#renew(),
-      said: (turn) => this.#said(turn),
-      waits: (isWaiting) => this.#parts.store.write({ isWaiting }),
-      resume: (from) => this.#conversation.retry(from),
-    });
+    const acts = {
+      request: async (rest: string, init?: RequestInit) => this.#chat?.request(rest, init),
+      renew: () => this.#renew(),
+      said: (turn: Turn) => this.#said(turn),
+      waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),
+      resume: (from: AnswerSource) => this.#conversation.retry(from),
+    };
+    this.#view.addMenu(acts, !!this.#chat);
   }
 
   /** Shows the line of a person. Returns false while an answer is in progress. */
@@ -246,9 +247,15 @@ export class Widget implements Acts, Audience {
     if (reason !== "signed-in") this.#view.composer.clear();
   }
 
+  #setUnread(unread: number): void {
+    this.#unread = unread;
+    this.#view.launcher.unread(unread);
+  }
+
   #clear(): void {
     this.#conversation.clear();
     this.#view.clear();
+    this.#setUnread(0);
     this.#view.status(this.#conversation);
   }
 
@@ -260,6 +267,7 @@ export class Widget implements Acts, Audience {
 
   #show(isOpen: boolean): void {
     this.#view.show(isOpen);
+    this.#setUnread(0);
     // Without the turns: another tab may have stored more.
     if (this.#conversation.turns.length > 0) this.#save({});
     announce(this.#parts.host, isOpen ? "open" : "close", {});
@@ -268,6 +276,7 @@ export class Widget implements Acts, Audience {
   #save(change: Partial<Stored> = { turns: this.#conversation.turns }): void {
     const { store, launcher } = this.#parts;
     // The visitor has not opened a chat inside the page, so the next page starts with a closed one.
-    store.write({ isOpen: this.#view.isOpen && launcher.isConnected, ...change });
+    const isOpen = this.#view.isOpen && launcher.isConnected;
+    store.write({ isOpen, unread: this.#unread, ...change });
   }
 }

@@ -19,7 +19,8 @@ export async function restore(
   owner.check();
   if (signal.aborted) return {};
   const known = store.read().turns;
-  store.write({ turns: merged(turns, known) });
-  const isNew = ({ id, person }: Turn) => person && !known.some((turn) => turn.id === id);
-  return { writer: turns.findLast(isNew)?.person, isPending: turns.at(-1)?.ending === "open" };
+  const lines = turns.filter(({ id, person }) => person && !known.some((turn) => turn.id === id));
+  const { unread } = store.read();
+  store.write({ turns: merged(turns, known), unread: unread + lines.length });
+  return { writer: lines.at(-1)?.person, isPending: turns.at(-1)?.ending === "open" };
 }

@@ -5,10 +5,8 @@ import { drawing } from "./drawing.ts";
 type Icon = readonly [name: string, path: string];
 
 export const CLOSE: Icon = ["close", "M6 6l12 12M18 6 6 18"];
-export const PENCIL: Icon = [
-  "pencil",
-  "M4.5 19.5l1-4L15.8 5.2a2.1 2.1 0 0 1 3 3L8.5 18.5l-4 1ZM13.5 19.5h6",
-];
+export const MORE: Icon = ["more", "M5.5 12h.01M12 12h.01M18.5 12h.01"];
+export const ENLARGE: Icon = ["enlarge", "M14 5h5v5M10 19H5v-5M19 5l-6 6M5 19l6-6"];
 export const DOWN: Icon = ["down", "M6 9.5l6 6 6-6"];
 export const COPY: Icon = ["copy", "M9.5 9.5h10v10h-10ZM14.5 9.5v-5h-10v10h5"];
 export const CHECK: Icon = ["check", "M5 12.5l4.5 4.5L19 7.5"];

@@ -20,14 +20,15 @@ export class Launcher {
     this.#node.focus({ preventScroll: true });
   }
 
-  /** Marks that an answer ended while the panel was closed. */
-  unread(): void {
-    this.#node.classList.add("unread");
-    this.#node.ariaLabel = `${this.#texts.open}: ${this.#texts.endings.whole}`;
+  /** Shows the number of answers that the visitor has not seen; 0 removes it. */
+  unread(count: number): void {
+    this.#node.classList.toggle("unread", count > 0);
+    this.#node.dataset.unread = `${count}`;
+    if (count)
+      this.#node.ariaLabel = `${this.#texts.open}: ${this.#texts.endings.whole} (${count})`;
   }
 
   show(isOpen: boolean): void {
-    this.#node.classList.remove("unread");
     this.#node.ariaExpanded = String(isOpen);
     this.#node.ariaLabel = isOpen ? this.#texts.close : this.#texts.open;
   }

@@ -95,12 +95,13 @@ export class Prose {
     if (kind === "text" || kind === "mark") return { node: text, inner: text };
     if (kind === "pre") return codeCard(this.#texts, info, this.#useExtras);
     const node = element(kind);
+    if (kind === "table") {
+      // The direction is the scroller's, too: otherwise it would show the last column first.
+      const name = { className: "wide", dir: "auto", tabIndex: 0, role: "group" };
+      return { node: element("div", { ...name, ariaLabel: this.#texts.table }, node), inner: node };
+    }
     // The browser skips elements with their own `dir` when it determines the direction of a parent.
     if (parent.kind === "div") node.dir = "auto";
-    if (kind === "table") {
-      const name = { className: "wide", tabIndex: 0, role: "group", ariaLabel: this.#texts.table };
-      return { node: element("div", name, node), inner: node };
-    }
     if (kind === "code" || parent.kind === "pre") {
       node.append(text);
       return { node, inner: text };

@@ -1,9 +1,10 @@
-/** The menu of a stored chat: download it, or delete it. */
+/** The tools of the header: a button that enlarges the panel, and the menu of rarely used actions. */
 
 import type { AnswerSource } from "../conversation.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
 import type { Turn } from "../turn.ts";
 import { button, element } from "./dom.ts";
+import { ENLARGE, icon, MORE } from "./icons.ts";
 
 /** Within this time, a click on the confirmation is the second half of a double click. */
 const SETTLE_MS = 500;
@@ -11,10 +12,10 @@ const SETTLE_MS = 500;
 const FILE_MS = 60_000;
 
 export interface MenuActs {
-  /** Sends a request to the path `rest` below the chat's address. */
+  /** Sends a request to the path `rest` below the address of the stored chat. */
   request(rest: string, init?: RequestInit): Promise<Response | undefined>;
-  /** Called when the chat is deleted. */
-  erased(): void;
+  /** Starts a new conversation. */
+  renew(): void;
   /** Shows the line of a person. Returns false while an answer is in progress. */
   said(turn: Turn): boolean;
   /** Stores whether a person may write, so that the next page looks for their lines. */
@@ -28,10 +29,12 @@ export function menu(
   speak: (text: string) => void,
   acts: MenuActs,
 ): HTMLElement {
-  const failure = element("span");
+  const failure = element("p", { className: "quiet", hidden: true }, texts.failed);
   const show = (isFailed: boolean): void => {
-    failure.textContent = isFailed ? ` · ${texts.failed}` : "";
-    if (isFailed) speak(texts.failed);
+    failure.hidden = !isFailed;
+    if (!isFailed) return;
+    popup.open();
+    speak(texts.failed);
   };
   const download = async (): Promise<void> => {
     const response = await acts.request("/export?format=md");
@@ -43,39 +46,119 @@ export function menu(
     const status = (await acts.request("", { method: "DELETE" }))?.status;
     const isErased = status === 204 || status === 404;
     show(!isErased);
-    if (isErased) acts.erased();
+    if (isErased) acts.renew();
   };
-  return element(
-    "span",
-    {},
-    " · ",
-    button({}, download, texts.download),
-    " · ",
-    eraser(texts, speak, erase),
-    failure,
+  const eraser = eraserOf(texts, speak, erase);
+  const items = element(
+    "div",
+    { role: "menu", ariaLabel: texts.more },
+    item(texts.newChat, () => acts.renew()),
+    item(texts.download, download, "if-kept"),
+    eraser.node,
   );
+  const popup = popupOf(texts.more, items, failure, eraser.reset);
+  return element("div", { className: "tools" }, enlarger(texts.enlarge), ...popup.nodes);
 }
 
-/** A button that asks for confirmation, and deletes on a second click. */
-function eraser(texts: ExtraTexts, speak: (text: string) => void, erase: () => void): HTMLElement {
-  let since: number | undefined;
+function item(text: string, act: () => void, className = ""): HTMLButtonElement {
+  return button({ role: "menuitem", tabIndex: -1, className }, act, text);
+}
+
+/** Makes the panel as large as the window allows, for long answers and wide tables. */
+function enlarger(name: string): HTMLElement {
   const node = button(
-    {
-      onblur: () => {
-        since = undefined;
-        node.textContent = texts.erase;
-      },
+    { className: "tool enlarge", ariaLabel: name, title: name, ariaPressed: "false" },
+    () => {
+      node.ariaPressed = String(node.closest(".panel")?.classList.toggle("large"));
     },
+    icon(ENLARGE),
+  );
+  return node;
+}
+
+/** The button of the menu and the card that it opens, as in the menu button pattern of WAI-ARIA. */
+function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed: () => void) {
+  const card = element("div", { className: "card", hidden: true }, items, failure);
+  const all = (): HTMLElement[] =>
+    [...items.querySelectorAll<HTMLElement>("[role=menuitem]")].filter((node) =>
+      node.checkVisibility(),
+    );
+  const open = (): void => {
+    card.hidden = false;
+    more.ariaExpanded = "true";
+    all()[0]?.focus();
+  };
+  const close = (): void => {
+    card.hidden = true;
+    more.ariaExpanded = "false";
+    failure.hidden = true;
+    closed();
+  };
+  const more = button(
+    {
+      className: "tool",
+      ariaLabel: name,
+      title: name,
+      ariaHasPopup: "menu",
+      ariaExpanded: "false",
+    },
+    () => (card.hidden ? open() : close()),
+    icon(MORE),
+  );
+  const moved = (event: KeyboardEvent): void => {
+    const shown = all();
+    const at = shown.indexOf(event.target as HTMLElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (event.key === "Escape" && !card.hidden) {
+      // The panel stays open.
+      event.stopPropagation();
+      close();
+      more.focus();
+    } else if (next !== undefined && !card.hidden) {
+      event.preventDefault();
+      shown.at(next % shown.length)?.focus();
+    }
+  };
+  more.onkeydown = card.onkeydown = moved;
+  // Safari moves the focus out of a button that is pressed, which would close the menu.
+  card.onmousedown = (event) => event.preventDefault();
+  card.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget !== more && !card.contains(relatedTarget as Node | null)) close();
+  });
+  const isChosen = ({ target }: Event): boolean =>
+    (target as Element).matches("[role=menuitem]:not(.erase:not(.sure))");
+  // Before the item's own action, which may move the focus elsewhere.
+  const chosen = (event: Event): void => {
+    if (isChosen(event)) more.focus();
+  };
+  card.addEventListener("click", chosen, { capture: true });
+  card.addEventListener("click", (event) => {
+    if (isChosen(event)) close();
+  });
+  return { nodes: [more, card], open };
+}
+
+/** An item that asks for confirmation, and deletes on a second click. `reset` withdraws the question. */
+function eraserOf(texts: ExtraTexts, speak: (text: string) => void, erase: () => void) {
+  let since: number | undefined;
+  const reset = (): void => {
+    since = undefined;
+    node.classList.remove("sure");
+    node.textContent = texts.erase;
+  };
+  const node = item(
+    texts.erase,
     () => {
       if (since === undefined) {
         since = performance.now();
         node.textContent = texts.eraseForGood;
         speak(texts.eraseForGood);
-      } else if (performance.now() - since > SETTLE_MS) erase();
+        setTimeout(() => node.classList.toggle("sure", since !== undefined), SETTLE_MS);
+      } else if (node.matches(".sure")) erase();
     },
-    texts.erase,
+    "erase if-kept",
   );
-  return node;
+  return { node, reset };
 }
 
 function save(file: Blob): void {

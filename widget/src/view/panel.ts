@@ -2,7 +2,7 @@
 
 import type { Texts } from "../texts.ts";
 import { button, element } from "./dom.ts";
-import { CLOSE, icon, PENCIL } from "./icons.ts";
+import { CLOSE, icon } from "./icons.ts";
 
 export interface PanelOptions {
   readonly title: string;
@@ -12,15 +12,11 @@ export interface PanelOptions {
 
 export interface PanelActs {
   close(): void;
-  /** The visitor requests a new conversation. */
-  renew(): void;
 }
 
 export class Panel {
   readonly node: HTMLElement;
-  readonly #footer: HTMLElement;
-  #menu: HTMLElement | undefined;
-  #showsMenu = false;
+  readonly #close: HTMLElement;
   readonly #line = element("span");
   readonly #dot = element("i", { className: "dot" });
   /** Announced by screen readers at the start and the end of an answer, but not while it grows. */
@@ -33,10 +29,15 @@ export class Panel {
     parts: readonly HTMLElement[],
     acts: PanelActs,
   ) {
-    this.#footer = element("p", { className: "disclaimer" }, texts.disclaimer);
+    const footer = element("p", { className: "disclaimer" }, texts.disclaimer);
+    this.#close = button(
+      { className: "close", ariaLabel: texts.close },
+      () => acts.close(),
+      icon(CLOSE),
+    );
     if (privacyUrl) {
       const link = { href: privacyUrl, target: "_blank", rel: "noopener" };
-      this.#footer.append(" · ", element("a", link, texts.privacy));
+      footer.append(" · ", element("a", link, texts.privacy));
     }
     this.node = element(
       "section",
@@ -52,11 +53,10 @@ export class Panel {
           element("h2", {}, element("bdi", {}, title)),
           element("p", { className: "line" }, this.#dot, this.#line),
         ),
-        button({ className: "renew", ariaLabel: texts.newChat }, () => acts.renew(), icon(PENCIL)),
-        button({ className: "close", ariaLabel: texts.close }, () => acts.close(), icon(CLOSE)),
+        this.#close,
       ),
       ...parts,
-      this.#footer,
+      footer,
       this.#spoken,
     );
     this.node.addEventListener("keydown", (event) => {
@@ -76,17 +76,15 @@ export class Panel {
     this.#dot.classList.toggle("off", !isOnline);
   }
 
-  /** Adds the menu of a stored chat to the footer, once. */
+  /** Adds the tools of the header, once. */
   addMenu(make: () => HTMLElement): void {
-    if (this.#menu) return;
-    this.#menu = make();
-    this.#menu.hidden = !this.#showsMenu;
-    this.#footer.append(this.#menu);
+    if (this.node.querySelector(".tools")) return;
+    this.#close.before(make());
   }
 
-  showMenu(isShown: boolean): void {
-    this.#showsMenu = isShown;
-    if (this.#menu) this.#menu.hidden = !isShown;
+  /** Whether the menu offers what can be done with a stored chat. */
+  showKept(isKept: boolean): void {
+    this.node.classList.toggle("kept", isKept);
   }
 
   speak(text: string): void {

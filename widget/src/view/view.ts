@@ -30,7 +30,6 @@ export interface ViewActs {
   /** The visitor has accepted the site's consent text. */
   agreed(): void;
   close(): void;
-  renew(): void;
 }
 
 export interface Surface {
@@ -147,9 +146,12 @@ export class View {
     this.composer.node.before(this.#consent.node);
   }
 
-  /** Adds the menu of a stored chat; its file is fetched with the first answer. */
-  addMenu(acts: MenuActs): void {
-    this.#surface.useExtras(({ menu }) => this.panel.addMenu(() => menu(acts)));
+  /** Adds the tools of the header; their file is fetched with the first answer. */
+  addMenu(acts: MenuActs, isKept: boolean): void {
+    this.#surface.useExtras(({ menu, keep }) => {
+      this.panel.addMenu(() => menu(acts));
+      if (isKept) keep(acts);
+    });
   }
 
   #newTranscript(asking: Asking, acts: ViewActs): Transcript {

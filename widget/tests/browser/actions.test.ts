@@ -287,7 +287,7 @@ test("an answer that ends behind a closed panel leaves a badge, until it is look
   expect(await badge()).toBe("none");
   release();
   await eventually(badge, '"1"');
-  expect(await launcher.getAttribute("aria-label")).toBe("Open chat: The answer is complete");
+  expect(await launcher.getAttribute("aria-label")).toBe("Open chat: The answer is complete (1)");
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());
   await launcher.click();
   expect(await badge()).toBe("none");

@@ -24,7 +24,9 @@ function fetches(page: Page): () => number {
 }
 
 const offers = (page: Page) => page.locator("kefu-chat .person");
-const menu = (page: Page) => page.locator("kefu-chat .disclaimer button");
+const menu = (page: Page) => page.locator("kefu-chat .kept [role=menuitem]");
+/** The texts of the menu, also of the closed one. */
+const items = (page: Page) => menu(page).allTextContents();
 
 for (const [attributes, expected] of [
   [{}, []],
@@ -40,10 +42,7 @@ for (const [attributes, expected] of [
       await idle();
     }
     await eventually(() => page.locator("kefu-chat .actions").count(), 2);
-    await eventually(
-      () => menu(page).allInnerTexts(),
-      [...expected, "Download chat", "Delete chat"],
-    );
+    await eventually(() => items(page), ["New chat", ...expected, "Download chat", "Delete chat"]);
     expect(await offers(page).allInnerTexts()).toEqual(expected);
     expect(fetched()).toBe(expected.length);
     expect(errors).toEqual([]);
@@ -88,7 +87,7 @@ for (const [what, spoil] of [
     });
     await send(ASKS);
     await idle();
-    await eventually(() => menu(page).allInnerTexts(), ["Download chat", "Delete chat"]);
+    await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
     await page.locator("kefu-chat .actions").waitFor();
     await eventually(async () => fetched() > 0, true);
     await pause(300);
@@ -105,7 +104,7 @@ test("a link of the service takes the place of the form (H1)", async () => {
   await send(ASKS);
   await offers(page).waitFor();
   const links = page.locator('kefu-chat a[href="mailto:help@example.com"]');
-  await eventually(() => links.allInnerTexts(), ["Talk to a person", "Talk to a person"]);
+  await eventually(() => links.allTextContents(), ["Talk to a person", "Talk to a person"]);
   expect(errors).toEqual([]);
 });
 
@@ -128,7 +127,7 @@ test("a service without a form and a link offers nothing (H1)", async () => {
   await send(ASKS);
   await idle();
   await (await described).finished();
-  await eventually(() => menu(page).allInnerTexts(), ["Download chat", "Delete chat"]);
+  await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
   expect(await offers(page).count()).toBe(0);
 });
 
@@ -156,7 +155,7 @@ test("a person is offered below an answer that the pages do not give (H1)", asyn
   const { page, send, idle } = await it.visit({ "data-contact": "" });
   await send("first");
   await idle();
-  await page.locator("kefu-chat .disclaimer button", { hasText: "Talk" }).waitFor();
+  await menu(page).filter({ hasText: "Talk" }).waitFor({ state: "attached" });
   await send("second");
   await offers(page).waitFor();
   expect(await offers(page).count()).toBe(1);

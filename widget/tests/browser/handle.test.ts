@@ -158,7 +158,8 @@ test("the new chat button stops the answer, forgets the conversation and takes t
   });
   await send("Tell me");
   await eventually(() => answers.innerText(), "Once upon");
-  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "New chat" }).click();
   await eventually(() => it.service.cancelled.length, 1);
   await idle();
   expect(await answers.count()).toBe(0);

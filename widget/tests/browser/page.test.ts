@@ -211,12 +211,13 @@ test("the dialog has a role and a name, every button has a name (W11)", async ()
   await page.getByRole("log", { name: "Conversation" }).waitFor();
   await send("hello");
   await retry.waitFor();
+  await page.locator("kefu-chat .tools").waitFor();
   const names = await page
     .locator("kefu-chat button:visible")
     .evaluateAll((buttons) =>
       buttons.map((button) => button.getAttribute("aria-label") ?? button.textContent),
     );
-  expect(names).toEqual(["New chat", "Close chat", "Retry", "Send", "Close chat"]);
+  expect(names).toEqual(["Enlarge", "More", "Close chat", "Retry", "Send", "Close chat"]);
 });
 
 test("open from the start, it leaves the focus where the visitor is (W11)", async () => {

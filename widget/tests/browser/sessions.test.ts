@@ -131,7 +131,7 @@ test("after a reload the service's word counts: what was cut here is whole, what
   await idle();
   await page.reload();
   await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
-  await page.getByRole("button", { name: "Download chat" }).waitFor();
+  await page.locator("kefu-chat .kept .tools").waitFor();
   // The answer to a question from elsewhere has no id here.
   expect(await page.locator("kefu-chat .again").count()).toBe(0);
   expect(errors.filter((text) => !text.includes("ERR_CONNECTION_RESET"))).toEqual([]);
@@ -232,8 +232,9 @@ for (const code of ["store_full", "store_failed"]) {
       ["first", "one", "second"],
       ["first", "one", "second", "two", "third"],
     ]);
-    expect(await page.getByRole("button", { name: "Delete chat" }).isVisible()).toBe(true);
-    await page.getByRole("button", { name: "New chat" }).click();
+    await page.getByRole("button", { name: "More" }).click();
+    expect(await page.getByRole("menuitem", { name: "Delete chat" }).isVisible()).toBe(true);
+    await page.getByRole("menuitem", { name: "New chat" }).click();
     await send("fourth");
     await idle();
     expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
@@ -297,13 +298,15 @@ test("thumbs of a kept chat name the session (P17)", async () => {
 test("a chat is deleted after a second click, here and there (P36)", async () => {
   keeping(mine(answer(["one"])), mine(answer(["two"]), "t2", "s2"));
   const { page, send, idle, answers, input, errors } = await it.visit();
-  const button = (name: string) => page.getByRole("button", { name, exact: true });
-  expect(await button("Delete chat").isVisible()).toBe(false);
+  const button = (name: string) => page.getByRole("menuitem", { name, exact: true });
+  const more = page.getByRole("button", { name: "More", exact: true });
   await send("first");
   await idle();
+  await more.click();
   await button("Delete chat").dblclick();
   await input.focus();
   expect(it.service.looked).toEqual([]);
+  await more.click();
   await button("Delete chat").click();
   await eventually(() => page.locator("kefu-chat [role=status]").textContent(), "Delete for good?");
   await pause(600);
@@ -312,7 +315,8 @@ test("a chat is deleted after a second click, here and there (P36)", async () =>
   expect(it.service.looked).toEqual(["DELETE /api/sessions/s1 t1"]);
   expect(await stored(page)).not.toMatch(/first|one|s1|t1/);
   expect(await input.evaluate((node: HTMLElement) => node.matches(":focus"))).toBe(true);
-  expect(await button("Delete chat").isVisible()).toBe(false);
+  await more.click();
+  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["New chat"]);
   await send("second");
   await idle();
   expect(sent()[1]).toEqual(["second", undefined, undefined]);
@@ -325,11 +329,12 @@ test("a chat that could not be deleted stays, with a message for the visitor (P3
   await send("first");
   await idle();
   await page.route("**/api/sessions/**", (route) => route.abort());
-  await page.getByRole("button", { name: "Delete chat" }).click();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Delete chat" }).click();
   await pause(600);
-  await page.getByRole("button", { name: "Delete for good?" }).click();
+  await page.getByRole("menuitem", { name: "Delete for good?" }).click();
   await eventually(
-    () => page.locator("kefu-chat .disclaimer").innerText(),
+    () => page.locator("kefu-chat .card").innerText(),
     expect.stringContaining("That did not work"),
   );
   expect(await answers.allInnerTexts()).toEqual(["one"]);
@@ -342,7 +347,8 @@ testInChromium("a chat is taken along as a file (P36)", async () => {
   await send("first");
   await idle();
   const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download chat" }).click();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Download chat" }).click();
   const file = await download;
   expect(file.suggestedFilename()).toBe("chat.md");
   expect(await readFile(await file.path(), "utf8")).toBe("# A chat");
@@ -354,7 +360,8 @@ test("New chat begins another session and leaves the old one alone (W8)", async 
   const { page, send, idle } = await it.visit();
   await send("first");
   await idle();
-  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "New chat" }).click();
   await send("second");
   await idle();
   expect(sent()[1]).toEqual(["second", undefined, undefined]);

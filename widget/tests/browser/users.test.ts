@@ -534,6 +534,7 @@ test("404 for a download: the chat is not there any more, so its screen and stor
   keeping(ofAnn(answer([TOLD])));
   const visit = await asked(await visitOfAnn("local"));
   it.service.kept = "gone";
-  await visit.page.getByRole("button", { name: "Download chat" }).click();
+  await visit.page.getByRole("button", { name: "More" }).click();
+  await visit.page.getByRole("menuitem", { name: "Download chat" }).click();
   await eventually(() => annsWords(visit), []);
 });

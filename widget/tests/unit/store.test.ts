@@ -9,7 +9,7 @@ const API = new URL("https://api.example/api/chat");
 const NOW = 1_800_000_000_000;
 const ann = { user: "ann", expiresAt: NOW + 60_000 };
 const bob = { user: "bob", expiresAt: NOW + 60_000 };
-const EMPTY = { agreed: undefined, isOpen: false, isWaiting: false, turns: [] };
+const EMPTY = { agreed: undefined, isOpen: false, isWaiting: false, unread: 0, turns: [] };
 
 /** A storage like the browser's, with room for so many characters. */
 class Memory implements Area {
@@ -53,6 +53,7 @@ test("store: written values are read again, also by another page (W1)", () => {
     agreed: "I agree.",
     isOpen: true,
     isWaiting: true,
+    unread: 0,
     turns: [turn(1), turn(2, "")],
   };
   storeOn(area).write(stored);
@@ -69,6 +70,7 @@ test("store: a change keeps all other values, also another tab's messages (W1)",
     agreed: "I agree.",
     isOpen: true,
     isWaiting: false,
+    unread: 0,
     turns: [turn(1), turn(2)],
   });
 });

@@ -12,6 +12,10 @@ const WORDS = {
     table:
       "| Visa | Stay | Takes |\n|---|---|---|\n| S2 | 30–90 days | 4 workdays |\n| M | 30 days | 4 workdays |\n| M, express | 30 days | 2 workdays |\n\nThe fee depends on your country.",
     code: "Send them to the form as JSON:",
+    tip: "Questions about your visa?",
+    wide: "| Visa | Purpose | Stay | Consulate fee | Processing time | Extension |\n|---|---|---|---|---|---|\n| S2 | Private visit of up to 180 days | 30–90 days | 140 USD | 4 workdays | once, at the exit-entry office |\n| M | Trade, also medical treatment | 30 days | 140 USD | 4 workdays | possible |\n\nThe energy needed is $E = mc^2$, or \\(a_1 \\leq b\\).",
+    cited:
+      'Medical visitors apply for an S2 or M visa [1]. Processing takes four workdays [2].\n\n[1]: https://example.com/help/visa "Visas for patients"\n[2]: https://example.com/help/times "Processing times"',
     part: "It takes four workdays once all papers are there. The express service",
   },
   "zh-CN": {
@@ -25,6 +29,10 @@ const WORDS = {
     table:
       "| 类型 | 停留 | 办理时间 |\n|---|---|---|\n| S2 | 30–90 天 | 4 个工作日 |\n| M | 30 天 | 4 个工作日 |\n| M 加急 | 30 天 | 2 个工作日 |\n\n费用因国籍而异。",
     code: "请以 JSON 格式提交：",
+    tip: "签证有问题？问问我们",
+    wide: "| 类型 | 用途 | 停留 | 领事费 | 办理时间 | 延期 |\n|---|---|---|---|---|---|\n| S2 | 不超过一百八十天的私人访问 | 30–90 天 | 140 美元 | 4 个工作日 | 可在出入境管理局办理一次 |\n| M | 贸易，也包括就医 | 30 天 | 140 美元 | 4 个工作日 | 可以 |",
+    cited:
+      '就医者申请 S2 或 M 类签证 [1]。办理需要四个工作日 [2]。\n\n[1]: https://example.com/help/visa "就医签证"\n[2]: https://example.com/help/times "办理时间"',
     part: "材料齐全后一般 4 个工作日可以出签，加急",
   },
   ar: {
@@ -38,6 +46,10 @@ const WORDS = {
     table:
       "| التأشيرة | الإقامة | المدة |\n|---|---|---|\n| S2 | 30–90 يومًا | 4 أيام عمل |\n| M | 30 يومًا | 4 أيام عمل |",
     code: "أرسلها إلى النموذج بصيغة JSON:",
+    tip: "هل لديكم أسئلة عن التأشيرة؟",
+    wide: "| التأشيرة | الغرض | الإقامة | رسوم القنصلية | مدة المعالجة | التمديد |\n|---|---|---|---|---|---|\n| S2 | زيارة خاصة لا تتجاوز 180 يومًا | 30–90 يومًا | 140 دولارًا | 4 أيام عمل | مرة واحدة في مكتب الهجرة |\n| M | التجارة والعلاج الطبي | 30 يومًا | 140 دولارًا | 4 أيام عمل | ممكن |",
+    cited:
+      'يتقدم المرضى بطلب تأشيرة S2 أو M [1]. تستغرق المعالجة أربعة أيام عمل [2].\n\n[1]: https://example.com/help/visa "تأشيرات المرضى"\n[2]: https://example.com/help/times "مدة المعالجة"',
     part: "تستغرق أربعة أيام عمل بعد اكتمال الوثائق. أما الخدمة السريعة",
   },
 };
@@ -113,8 +125,14 @@ async function ask(text, isSent = true) {
   if (isSent) input.form.requestSubmit();
 }
 
-/** A scene: the widget's settings, the responses of the service, and the visitor's actions. */
-function scene({ settings = {}, plays = () => [], act = async () => {}, isOpen = true }) {
+/** A scene: the widget's settings, the responses of the service, and what the visitor does, if anything. */
+function scene({
+  settings = {},
+  plays = () => [],
+  act = async () => {},
+  isOpen = true,
+  isIgnored = false,
+}) {
   return async (script, language) => {
     const words = WORDS[language] ?? WORDS.en;
     Object.assign(script.dataset, { persist: "none", stallTimeout: LONG, firstByteTimeout: LONG });
@@ -122,12 +140,13 @@ function scene({ settings = {}, plays = () => [], act = async () => {}, isOpen =
     Object.assign(script.dataset, own);
     serve(plays(words));
     document.head.append(script);
-    (await seen(".launcher")).click();
+    if (!isIgnored) (await seen(".launcher")).click();
     if (isOpen) await seen("textarea");
-    else (await seen(".panel .close")).click();
+    else if (!isIgnored) (await seen(".panel .close")).click();
     await act(words);
     const focused = document.querySelector("kefu-chat").shadowRoot.activeElement;
-    focused?.blur();
+    // Without the focus the menu would close.
+    if (focused?.role !== "menuitem") focused?.blur();
   };
 }
 
@@ -184,6 +203,36 @@ export const SCENES = {
       (await seen(".panel .close")).click();
       await seen(".unread");
     },
+  }),
+  tip: scene({
+    settings: ({ tip }) => ({ tip, tipWhen: "0.1s" }),
+    act: () => seen(".tip"),
+    isOpen: false,
+    isIgnored: true,
+  }),
+  menu: scene({
+    plays: answered,
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".actions");
+      (await seen('.tool[aria-haspopup="menu"]')).click();
+    },
+  }),
+  large: scene({
+    plays: ({ wide }) => [() => streamed(whole(wide))],
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".actions");
+      document.querySelector("kefu-chat").shadowRoot.querySelector(".enlarge").click();
+    },
+  }),
+  wide: scene({
+    plays: ({ wide }) => [() => streamed(whole(wide))],
+    act: ({ question }) => ask(question).then(() => seen(".actions")),
+  }),
+  sources: scene({
+    plays: ({ cited }) => [() => streamed(whole(cited))],
+    act: ({ question }) => ask(question).then(() => seen(".sources")),
   }),
   table: scene({
     plays: ({ table }) => [() => streamed(whole(table))],

@@ -1,0 +1,153 @@
+/** Every state of the gallery: axe-core, and the geometry that a person would check in a picture. */
+
+import { expect, test } from "vitest";
+import { violations } from "./axe.ts";
+import { stage } from "./harness.ts";
+
+const it = stage();
+const DESKTOP = { width: 1100, height: 760 };
+const PHONE = { width: 390, height: 844 };
+
+/** What must hold in every picture, whatever the fonts: the sentences name the elements that break it. */
+function broken(): string[] {
+  const host = document.querySelector("kefu-chat");
+  const panel = host?.shadowRoot?.querySelector<HTMLElement>(".panel:not([hidden])");
+  const all = [...(host?.shadowRoot?.querySelectorAll<HTMLElement>("*") ?? [])];
+  const found: string[] = [];
+  const nameOf = (node: Element): string => `${node.localName}.${node.className}`;
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) found.push("the page scrolls sideways");
+  const log = panel?.querySelector(".log");
+  if (log && log.scrollWidth > log.clientWidth) found.push("the conversation scrolls sideways");
+  const outer = panel?.getBoundingClientRect();
+  const inset = log && outer ? log.getBoundingClientRect() : undefined;
+  for (const node of all) {
+    const box = node.getBoundingClientRect();
+    const isHidden = !node.checkVisibility() || node.closest(".spoken, .wide, pre, svg");
+    if (isHidden || box.width === 0) continue;
+    if (panel?.contains(node) && outer) {
+      const isOut = box.left < outer.left - 1 || box.right > outer.right + 1;
+      if (isOut) found.push(`${nameOf(node)} leaves the panel`);
+    }
+    // Cards and questions keep the distance of the text from the edges.
+    if (inset && node.matches(".sources a, .question, .trouble, .contact, figure, .answer > *")) {
+      const isOut = box.left < inset.left + 19 || box.right > inset.right - 19;
+      if (isOut) found.push(`${nameOf(node)} touches the edge`);
+    }
+    if (
+      node.matches("button") &&
+      Math.min(box.width, box.height) < 24 &&
+      !node.closest("p, figure")
+    )
+      found.push(`${nameOf(node)} is smaller than 24 px`);
+  }
+  const tools = all.filter(
+    (node) => node.matches(".head button, .heading") && node.checkVisibility(),
+  );
+  for (const [i, one] of tools.entries()) {
+    for (const other of tools.slice(i + 1)) {
+      const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+      if (a.left < b.right && b.left < a.right && !other.closest(".card") && !one.closest(".card"))
+        found.push(`${nameOf(one)} overlaps ${nameOf(other)}`);
+    }
+  }
+  return found;
+}
+
+for (const [scene, lang, theme, viewport] of [
+  ["empty", "zh-CN", "dark", DESKTOP],
+  ["suggestions", "en", "light", DESKTOP],
+  ["suggestions", "ar", "dark", PHONE],
+  ["tip", "ar", "light", PHONE],
+  ["consent", "zh-CN", "light", PHONE],
+  ["menu", "en", "light", DESKTOP],
+  ["menu", "ar", "dark", PHONE],
+  ["wide", "ar", "light", PHONE],
+  ["large", "en", "dark", DESKTOP],
+  ["code", "en", "dark", PHONE],
+  ["sources", "zh-CN", "light", PHONE],
+  ["failed", "en", "light", DESKTOP],
+  ["unread", "ar", "dark", DESKTOP],
+] as const) {
+  const device = viewport === PHONE ? "phone" : "desktop";
+  test(`${scene}, ${lang}, ${theme}, ${device}: axe finds nothing, and everything is in its place (W10, W11)`, async () => {
+    const context = await it.browser.newContext({ viewport, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    const wanted = new URLSearchParams({ scene, lang, theme });
+    await page.goto(`${it.site.origin}/stage?${wanted}`);
+    await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+    expect(await page.evaluate(broken)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
+test("in a forced-colours theme the menu and the tip have borders, and axe finds nothing (W11)", async () => {
+  for (const [scene, selector] of [
+    ["menu", ".card"],
+    ["tip", ".tip"],
+  ] as const) {
+    const context = await it.browser.newContext({
+      forcedColors: "active",
+      reducedMotion: "reduce",
+    });
+    const page = await context.newPage();
+    await page.goto(`${it.site.origin}/stage?scene=${scene}&lang=en`);
+    await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+    const card = page.locator(`kefu-chat ${selector}`);
+    expect(await card.evaluate((node) => getComputedStyle(node).borderTopWidth)).toBe("1px");
+    expect(await violations(page)).toEqual([]);
+  }
+});
+
+test("a wide Arabic table shows its first column, and fades where there is more (W9, W10)", async () => {
+  const context = await it.browser.newContext({ viewport: PHONE });
+  const page = await context.newPage();
+  await page.goto(`${it.site.origin}/stage?scene=wide&lang=ar`);
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  const wide = page.locator("kefu-chat .wide");
+  const look = () =>
+    wide.evaluate((node) => {
+      const [first] = node.querySelectorAll("th");
+      const isSeen =
+        (first?.getBoundingClientRect().right ?? 0) <= node.getBoundingClientRect().right + 1;
+      const { style } = node;
+      return [
+        isSeen,
+        style.getPropertyValue("--fade-left"),
+        style.getPropertyValue("--fade-right"),
+      ];
+    });
+  await expect.poll(look).toEqual([true, "28px", "0px"]);
+  await wide.evaluate((node) => {
+    node.scrollLeft = -node.scrollWidth;
+  });
+  await expect.poll(look).toEqual([false, "0px", "28px"]);
+});
+
+test("the menu by keyboard: arrows, Escape, and the focus comes back; enlarge changes the size (W11)", async () => {
+  const context = await it.browser.newContext({ viewport: DESKTOP, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  await page.goto(`${it.site.origin}/stage?scene=answered&lang=en`);
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  const more = page.getByRole("button", { name: "More" });
+  const panel = page.locator("kefu-chat .panel");
+  await more.focus();
+  await page.keyboard.press("Enter");
+  const item = page.getByRole("menuitem", { name: "New chat" });
+  const hasFocus = (node: Element): boolean => node.matches(":focus");
+  await expect.poll(() => item.evaluate(hasFocus)).toBe(true);
+  await page.keyboard.press("ArrowDown");
+  expect(await item.evaluate(hasFocus)).toBe(true);
+  await page.keyboard.press("Escape");
+  expect(await item.isVisible()).toBe(false);
+  expect(await more.evaluate(hasFocus)).toBe(true);
+  expect(await panel.isVisible()).toBe(true);
+  const before = await panel.boundingBox();
+  await page.getByRole("button", { name: "Enlarge" }).press("Enter");
+  const after = await panel.boundingBox();
+  expect(after?.width).toBeGreaterThan((before?.width ?? 0) + 200);
+  await more.press("Enter");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.locator("kefu-chat .turn").count()).toBe(0);
+  expect(await page.locator("kefu-chat textarea").evaluate(hasFocus)).toBe(true);
+});
