@@ -2,7 +2,6 @@
 
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
-import type { Turn } from "../turn.ts";
 import { merged, turnsOf } from "./merge.ts";
 import type { KeptChat } from "./transport.ts";
 
