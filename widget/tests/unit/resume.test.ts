@@ -37,7 +37,7 @@ function service(...replies: readonly Reply[]) {
       const reply = replies[Math.min(requests.length, replies.length) - 1];
       return reply instanceof Response ? reply.clone() : undefined;
     },
-    erased: () => {},
+    renew: () => {},
     said: () => true,
     waits: () => {},
     resume: (from: Pick<Transport, "send">) => {
