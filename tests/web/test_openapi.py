@@ -49,6 +49,11 @@ include-method = "DELETE"
 # The second time it is not there any more.
 warnings = false
 parameters = {{ "path.session_id" = "{other[0]}", "header.X-Session-Token" = "{other[1]}" }}
+
+[[operations]]
+include-path-regex = "session_id./feedback$"
+# A made-up id has no answer: 400.
+warnings = false
 """
 
 
