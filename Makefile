@@ -11,8 +11,10 @@ unexport PYTHONDONTWRITEBYTECODE
 PROGRAMS := zsh fish nginx
 FIREFOX := $(firstword $(foreach name,firefox-esr firefox,$(shell command -v $(name) 2>/dev/null)))
 CHROMIUM ?= $(firstword $(foreach name,$(BROWSERS),$(shell command -v $(name) 2>/dev/null)))
-MISSING = $(if $(CHROMIUM),,chromium-headless-shell) $(if $(FIREFOX),,firefox-esr) \
-  $(if $(shell command -v WebKitWebDriver),,webkit2gtk-driver) $(if $(shell command -v Xvfb),,xvfb) \
+# The tests of CI use Chromium only.
+OTHER_BROWSERS = $(if $(FIREFOX),,firefox-esr) $(if $(shell command -v WebKitWebDriver),,webkit2gtk-driver) \
+  $(if $(shell command -v Xvfb),,xvfb)
+MISSING = $(if $(CHROMIUM),,chromium-headless-shell) $(if $(filter true,$(CI)),,$(OTHER_BROWSERS)) \
   $(foreach name,$(PROGRAMS),$(if $(shell PATH="$$PATH:/usr/sbin" command -v $(name)),,$(name)))
 
 help: ## this list
