@@ -125,6 +125,9 @@ class MemorySessions(MemoryContacts):
         else:
             turn = chat.turns[number]
             if again := turn.met_again(asked, now):
+                if turn.is_ahead(now):
+                    self._put(chat, turn._replace(lease=now + LEASE))
+                    chat.lease = min(chat.lease, now + LEASE)
                 return again
             turn = turn.begun_again(asked, now)
         self._put(chat, turn)
