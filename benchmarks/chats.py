@@ -110,7 +110,7 @@ async def turn_units(endpoint: str) -> dict[str, Bill]:
             await chat.turn()
         front.settle()
         await count("a turn: its beginning, and the history", chat.begin)
-        await count("half a minute more of a turn", chat.renew)
+        await count("half a lease more of a turn", chat.renew)
         await count("a turn: its end", chat.finish)
         await count("a turn: the call", chat.record)
         clock.now += 1200

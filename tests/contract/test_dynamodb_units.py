@@ -44,7 +44,7 @@ async def test_chats_in_a_row_share_one_read(
 KEEPING = {
     "a chat's first turn": (2, 10),
     "a turn: its beginning, and the history": (5, 3),
-    "half a minute more of a turn": (0, 2),
+    "half a lease more of a turn": (0, 2),
     "a turn: its end": (0, 4),
     "a turn: the call": (1, 1),
     "a turn after ten quiet minutes, all of it": (6, 10),

@@ -192,11 +192,48 @@ async def test_p17_a_retry_of_a_running_message_is_busy_until_its_lease_ends(
     sessions: SessionStore, clock: HandClock
 ) -> None:
     asked = await ask(sessions, clock, "question", "client 1")
-    clock.now += 20
+    clock.now += 10
     again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert again.message == asked
     assert again.answer is None
-    assert again.busy_for == pytest.approx(LEASE - 20)
+    assert again.busy_for == pytest.approx(LEASE - 10)
+
+
+async def test_h17_a_lease_from_a_clock_ahead_ends_after_the_length_of_a_lease(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """H17: the clock was an hour ahead. The first retry cuts the lease, the others do not."""
+
+    async def statuses() -> set[str]:
+        rows = (await sessions.newest(Wanted(), None, 9, clock.now)).rows
+        kept = await sessions.messages(ONE, now=clock.now)
+        return {*(m.status for m in kept), *(row.status for row in rows)}
+
+    clock.now += 3600
+    asked = await ask(sessions, clock, "question", "client 1")
+    clock.now -= 3600
+    same = NewMessage("question", "client 1")
+    for waited in (0, 5, 9):
+        clock.now += waited
+        again = await sessions.begin(new(ONE, 0.0), same, clock.now)
+        assert (again.message, again.again) == (asked, 0)
+        assert 0 < again.busy_for <= LEASE
+    clock.now += LEASE - 14
+    assert await statuses() == {"interrupted"}
+    again = await sessions.begin(new(ONE, 0.0), same, clock.now)
+    assert (again.busy_for, again.again) == (0.0, 1)
+    assert await statuses() == {"pending"}
+
+
+async def test_h17_a_cut_lease_stays_its_owners(sessions: Sessions, clock: HandClock) -> None:
+    """H17: a running process whose clock is two seconds ahead keeps its turn."""
+    asked = await ask(sessions, clock, "question", "client 1")
+    same = NewMessage("question", "client 1")
+    for _ in range(4):
+        assert (await sessions.begin(new(ONE, 0.0), same, clock.now - 2)).busy_for == LEASE
+        clock.now += LEASE / 2
+        assert await sessions.renew(ONE, asked.id, 0, clock.now)
+    assert await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now)
 
 
 @pytest.mark.parametrize("ended", [TurnOutcome("failed"), TurnOutcome("partial", "half an ans")])

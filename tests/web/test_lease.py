@@ -10,6 +10,7 @@ from typing import Any
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.model import LEASE, Retention, Wanted
+from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN
 from kefu.stores.memory.sessions import MemorySessions
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.virtual_time import VirtualClock, run
@@ -116,7 +117,7 @@ def test_p17_an_answer_of_two_minutes_stays_its_requests_own() -> None:
     async def work() -> None:
         store, model = Store(), Model(55)
         one, two = process(store, model), process(store, model)
-        others = (later(at, partial(ask, two)) for at in (LEASE - 1, LEASE + 1, 95, 111))
+        others = (later(at, partial(ask, two)) for at in (LEASE - 1, LEASE + 1, 59, 111))
         answer, *again = await asyncio.gather(ask(one), *others)
         assert answer.complete
         assert [(other.status, other.code) for other in again] == [(409, "session_busy")] * 4
@@ -125,18 +126,18 @@ def test_p17_an_answer_of_two_minutes_stays_its_requests_own() -> None:
         messages, calls = await whole(store)
         assert messages == [("question", "ok"), (answer.text.strip(), "ok")]
         assert calls == [(1, True)]
-        assert store.renewed == [30, 60, 90]
+        assert store.renewed == [RENEW_AFTER * count for count in range(1, 15)]
 
     run(work())
 
 
-def test_p17_an_answer_of_usual_length_renews_nothing() -> None:
+def test_p17_a_short_answer_renews_nothing() -> None:
     """An answer within half a lease costs no extra write."""
 
     async def work() -> None:
         store = Store()
-        assert (await ask(process(store, Model(12)))).status == 200
-        assert CLOCK.monotonic() > 24
+        assert (await ask(process(store, Model(2)))).status == 200
+        assert 0 < CLOCK.monotonic() < RENEW_AFTER
         assert store.renewed == []
 
     run(work())
@@ -175,7 +176,8 @@ def test_p17_a_store_that_is_away_takes_no_turn_from_anybody() -> None:
         assert answer.complete
         messages, _ = await whole(store)
         assert [status for _, status in messages] == ["ok", "ok"]
-        assert store.renewed[:3] == [30, 35, 40]
+        tries = (RENEW_AFTER, RENEW_AFTER + RENEW_AGAIN, RENEW_AFTER + 2 * RENEW_AGAIN)
+        assert tuple(store.renewed[:3]) == tries
 
     run(work())
 

@@ -92,20 +92,22 @@ async def test_only_the_visitor_of_the_chat_takes_its_answer_up(kept: Stage, que
     assert (await taken_up(visitor, mine)).text.strip() == WHOLE
 
 
-async def test_message_of_a_killed_server_is_busy_and_asks_no_model(
+async def test_message_of_a_killed_server_is_free_when_the_server_is_back(
     staged: Staged, question: str
 ) -> None:
-    """D10: until its lease ends, as for a retry."""
+    """D10, H17: it has no answer, and the model is asked again only when it is sent again."""
     running = staged(4, store=STORE)
     running.script(b.answer(*WORDS, delay=0.2), asking=question)
     visitor = Visitor(running)
     mine = await left_at(visitor, question, WORDS[2])
     running.service.restart(kill=True)
-    busy = await taken_up(visitor, mine)
-    assert (busy.status, busy.error["code"]) == (409, "session_busy")
-    assert int(busy.headers["Retry-After"]) > 0
-    assert await visitor.shown() == [("user", question, "pending")]
+    gone = await taken_up(visitor, mine)
+    assert (gone.status, gone.error["code"]) == (503, "upstream_service_unavailable")
+    assert await visitor.shown() == [("user", question, "interrupted")]
     assert len(running.upstream.calls(question)) == 1
+    running.script(b.answer("the answer"), asking=question)
+    assert (await visitor.say(question, client_message_id=mine)).text == "the answer"
+    assert await visitor.shown() == [("user", question, "ok"), ("assistant", "the answer", "ok")]
 
 
 async def test_deletion_of_the_chat_ends_an_answer_that_nobody_reads(

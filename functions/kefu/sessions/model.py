@@ -26,8 +26,12 @@ are sent to the model as history.
 
 Rating = Literal["up", "down"]
 
-LEASE = 60.0
-"""Seconds for which a turn counts as running after its `begin` or its last `renew`."""
+LEASE = 15.0
+"""Seconds for which a turn counts as running after its `begin` or its last `renew`.
+
+A lease that ends later is from a clock that was ahead. The next `begin` of its message cuts it to
+this length.
+"""
 
 
 class Retention(NamedTuple):

@@ -31,7 +31,7 @@ error can still become an HTTP status.
 """
 
 RENEW_AFTER = LEASE / 2
-"""Seconds. A turn of usual length needs no renewal, and there is time to retry a failed one."""
+"""Seconds. A short answer needs no renewal, and there is time to retry a failed one."""
 RENEW_AGAIN = LEASE / 12
 """Seconds before the retry of a failed renewal."""
 

@@ -140,8 +140,12 @@ class StoredTurn(NamedTuple):
         if self.status == "ok" and (not asked.again or is_repeated):
             return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
-            return BeginResult(self.message(now), busy_for=self.lease - now)
+            return BeginResult(self.message(now), busy_for=min(self.lease - now, LEASE))
         return None
+
+    def is_ahead(self, now: float) -> bool:
+        """Whether the lease is longer than any lease of this clock. A store then cuts it."""
+        return self.status == "pending" and self.lease > now + LEASE
 
     def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
         """Return the turn as it is retried. A complete answer stays; a part of one is removed."""

@@ -9,7 +9,12 @@ from starlette.responses import JSONResponse
 
 class JsonResponse(JSONResponse):
     def render(self, content: object) -> bytes:
-        return encoded(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+        return encoded(compact(content))
+
+
+def compact(content: object) -> str:
+    """JSON without spaces."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def encoded(text: str) -> bytes:

@@ -162,6 +162,8 @@ class DynamoTurns(DynamoContacts):
         turn = items.turn_in(stored) if stored else first
         if again := turn.met_again(asked, now):
             await self._undo_use(turn, number, old, now)
+            if turn.is_ahead(now):
+                await self._cut(turn, now, is_stored=bool(stored))
             return again
         lease = now + LEASE
         if stored:
@@ -191,6 +193,20 @@ class DynamoTurns(DynamoContacts):
             return BeginResult(turn.message(now), again=tries, replaces=bool(turn.answer))
         await self._undo_use(turn, number, old, now)
         return BeginResult(turn.message(now), busy_for=LEASE)  # a concurrent attempt has begun it
+
+    async def _cut(self, turn: StoredTurn, now: float, *, is_stored: bool) -> None:
+        """Cut a lease from a clock ahead, unless the turn has changed since it was read."""
+        if not is_stored:
+            await self._put_turn(turn._replace(lease=now + LEASE), replace=False)
+            return
+        cut = change(
+            "SET #lease = :lease",
+            "#status = :pending AND #lease = :known",
+            lease=now + LEASE,
+            pending="pending",
+            known=turn.lease,
+        )
+        await self._update(items.turn_row(turn.session_id, turn.question_id), cut)
 
     async def finish(
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0

@@ -169,7 +169,7 @@ class DynamoUpkeep:
             "#seq = :seq",
             old=number - 1,
             status=status,
-            lease=items.time_in(old, "lease"),
+            lease=min(items.time_in(old, "lease"), now + LEASE),
             less=-1,
             seq=number + 1,
         )

@@ -125,6 +125,9 @@ class MemorySessions(MemoryContacts):
         else:
             turn = chat.turns[number]
             if again := turn.met_again(asked, now):
+                if turn.is_ahead(now):
+                    self._put(chat, turn._replace(lease=now + LEASE))
+                    chat.lease = min(chat.lease, now + LEASE)
                 return again
             turn = turn.begun_again(asked, now)
         self._put(chat, turn)
@@ -247,9 +250,17 @@ class MemorySessions(MemoryContacts):
         oldest = now - self._retention.raw
         chat.calls = {place: one for place, one in sorted(chat.calls.items()) if one[0] > oldest}
         messages = contents([m for turn in chat.turns.values() for m in turn.messages(now)])
-        texts = {name: text_of(text) for name, text in chat.texts.items()}
-        calls = [PackedCall(record) for _, record in chat.calls.values()]
-        return [call.call(session_id, messages, texts) for call in calls]
+        packed, records = tuple(chat.texts.items()), [one for _, one in chat.calls.values()]
+        # One by one: all calls of a long chat take longer than other chats should wait.
+        texts: dict[str, str] = {}
+        for name, text in packed:
+            texts[name] = text_of(text)
+            await asyncio.sleep(0)
+        calls: list[CallRecord] = []
+        for record in records:
+            calls.append(PackedCall(record).call(session_id, messages, texts))
+            await asyncio.sleep(0)
+        return calls
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         self._forget(now)

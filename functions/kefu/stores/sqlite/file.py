@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
+from kefu.stores.sqlite.claim import Claim
 from kefu.stores.sqlite.connection import (
     LONGEST_LOG,
     PAUSES,
@@ -81,12 +82,19 @@ class SqliteFile:
         """Repeats a checkpoint that a reader prevented. It needs no further call of the store."""
         self._locking = False
         """Whether a checkpoint needs the write lock: calls on the event loop would fail."""
+        self._claim = Claim(self.path, clock)
+        self._serves = False
+        """Whether this process answers chats. Commands for operators only read them."""
         self._closing = False
         self._upkeep: Future[None] | None = None
         self._emptying: Future[None] | None = None
 
     def warm(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Start opening the file in the worker thread. Returns at once, and never raises."""
+        """Start opening the file in the worker thread. Returns at once, and never raises.
+
+        A process that will answer chats calls this first: `Claim` counts it.
+        """
+        self._serves = True
         self._thread.submit(self._on_thread, work)
 
     async def aclose(self) -> None:
@@ -99,6 +107,7 @@ class SqliteFile:
         except RuntimeError:
             return  # it is already closed
         self._close_quick()
+        self._claim.release()
         self._thread.shutdown(wait=False)
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -241,6 +250,8 @@ class SqliteFile:
         try:
             if self._db is None:
                 self._db = self._opened()
+                if self._serves:  # before the event loop has a connection and can begin a turn
+                    self._claim.take(self._db)
                 self._begin_upkeep(self._tidy)  # a killed process may have left expired rows
             if self._quick is None:
                 self._quick = self._another()

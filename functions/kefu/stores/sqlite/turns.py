@@ -82,6 +82,8 @@ _ADD_TURN = (
     "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
+_MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
+_CUT = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
 _REOPEN = (
     "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
     " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
@@ -159,7 +161,9 @@ class SqliteTurns:
         lease = now + LEASE
         if turn is not None:
             if again := turn.met_again(asked, now):
-                db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (now, session.id))
+                db.execute(_MET_AGAIN, (now, lease, session.id))
+                if turn.is_ahead(now):
+                    db.execute(_CUT, (lease, session.id, turn.question_id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             remove(db, session.id, turn.question_id)

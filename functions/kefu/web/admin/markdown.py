@@ -23,23 +23,31 @@ _BESIDE = ("trimmed", "attempts")
 
 def markdown(
     session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
-) -> str:
-    """Return the Markdown: each message, followed by the upstream calls made for it."""
-    parts = [f"# Session {session.id}", _block(session.title, "text")]
-    parts.append(f"Began {moment(session.created_at)}, last message {moment(session.updated_at)}.")
+) -> Iterator[str]:
+    """Yield the Markdown: each message, followed by the upstream calls made for it."""
+    yield f"# Session {session.id}"
+    for part in _parts(session, messages, calls):
+        yield f"\n\n{part}"
+    yield "\n"
+
+
+def _parts(
+    session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
+) -> Iterator[str]:
+    yield _block(session.title, "text")
+    yield f"Began {moment(session.created_at)}, last message {moment(session.updated_at)}."
     for one in messages:
         status = "" if one.status == "ok" else f" ({one.status})"
         who = one.operator or _WHO.get(one.role, one.role)
-        parts += [f"## {one.id}. {who}, {moment(one.created_at)}{status}"]
-        parts += [_block(one.content, "text")]
+        yield f"## {one.id}. {who}, {moment(one.created_at)}{status}"
+        yield _block(one.content, "text")
         if one.rating:
-            parts += [f"Rated {one.rating}{':' if one.comment else '.'}"]
+            yield f"Rated {one.rating}{':' if one.comment else '.'}"
         if one.comment:
-            parts += [_block(one.comment, "text")]
+            yield _block(one.comment, "text")
         made = [call for call in calls if call.message_id == one.id]
         for place, call in enumerate(made, 1):
-            parts += _call(place, call)
-    return "\n\n".join(parts) + "\n"
+            yield from _call(place, call)
 
 
 def _call(place: int, call: CallRecord) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.model import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
 from kefu.web.admin.markdown import markdown
+from kefu.web.json_response import compact
 
 Json = dict[str, object]
 
@@ -33,6 +34,17 @@ def session_facts(session: Session) -> Json:
     fields = session._asdict()
     del fields["trim_state"]
     return {**fields, "attendance": session.attendance._asdict()}
+
+
+def page_of_session(whole: Whole, before: int | None) -> Iterator[str]:
+    """Yield the JSON of a session for the panel. `before` leads to its older messages."""
+    yield f'{{"session":{compact(session_facts(whole.session))},"messages":['
+    for place, one in enumerate(whole.messages):
+        yield "," * (place > 0) + compact(message(one))
+    yield '],"calls":['
+    for place, made in enumerate(whole.calls):
+        yield "," * (place > 0) + compact(call(made))
+    yield f'],"before":{compact(before)}}}'
 
 
 def message(stored: StoredMessage) -> Json:
@@ -83,12 +95,13 @@ def day(sums: Day) -> Json:
     return sums._asdict()
 
 
-def _as_json(whole: Whole) -> str:
-    return json.dumps(whole.json(), ensure_ascii=False, indent=2) + "\n"
+def _as_json(whole: Whole) -> Iterator[str]:
+    yield from json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(whole.json())
+    yield "\n"
 
 
-def _as_lines(whole: Whole) -> str:
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in _lines(whole))
+def _as_lines(whole: Whole) -> Iterator[str]:
+    return (json.dumps(one, ensure_ascii=False) + "\n" for one in _lines(whole))
 
 
 def _lines(whole: Whole) -> Iterator[Json]:
@@ -103,7 +116,8 @@ def _lines(whole: Whole) -> Iterator[Json]:
 
 class Export(NamedTuple):
     media_type: str
-    write: Callable[[Whole], str]
+    write: Callable[[Whole], Iterator[str]]
+    """Yields the text in pieces: see `LongResponse`."""
 
 
 EXPORTS: Mapping[str, Export] = {

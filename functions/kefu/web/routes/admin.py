@@ -16,10 +16,11 @@ from kefu.sessions.model import Rating, SessionId, Status, StoredMessage, Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel
-from kefu.web.admin.view import EXPORTS, Whole, day, key, page
+from kefu.web.admin.view import EXPORTS, Whole, day, key, page, page_of_session
 from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
-from kefu.web.json_response import JsonResponse, encoded
+from kefu.web.json_response import JsonResponse
+from kefu.web.long_response import LongResponse
 from kefu.web.runtime import ChatRuntime
 
 _POLICY = (
@@ -136,7 +137,8 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
         runtime.log.audit("read", panel.pass_of(request), shown.session.id)
         more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
-        return JsonResponse({**shown.json(), "before": shown.messages[0].id if more else None})
+        pieces = page_of_session(shown, shown.messages[0].id if more else None)
+        return LongResponse(pieces, "application/json")
 
     @router.get("/api/sessions/{session_id}/export")
     async def export(request: Request) -> Response:
@@ -148,9 +150,7 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
-        # In a thread: a long chat takes longer to write than other chats should wait.
-        body = encoded(await asyncio.to_thread(export.write, exported))
-        return Response(body, media_type=export.media_type, headers=headers)
+        return LongResponse(export.write(exported), export.media_type, headers)
 
     @router.delete("/api/sessions/{session_id}")
     async def delete(request: Request) -> Response:
@@ -187,6 +187,7 @@ async def _with_messages(
     while pages is None or pages > 0:
         older = await store.messages(name, before=before, limit=_MESSAGES, now=now)
         messages[:0] = older
+        await asyncio.sleep(0)  # a store may read without a pause
         if len(older) < _MESSAGES:
             break
         before, pages = older[0].id, None if pages is None else pages - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
@@ -85,10 +87,12 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
             session, messages[0].id if messages else None, LONGEST_PAGE
         ):
             messages[:0] = page
+            await asyncio.sleep(0)  # a store may read without a pause
         file_format = FORMATS[name]
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
-        text = file_format.write(session, messages)
-        return Response(text, media_type=file_format.media_type, headers=headers)
+        # In a thread: a long chat takes longer to write than other chats should wait.
+        body = await asyncio.to_thread(lambda: file_format.write(session, messages).encode())
+        return Response(body, media_type=file_format.media_type, headers=headers)
 
 
 def _add_feedback(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:

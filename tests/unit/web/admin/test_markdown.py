@@ -114,7 +114,7 @@ def test_p31_calls_follow_their_message_with_sent_and_dropped_messages() -> None
         call(1, message_id=3, finish_reason="<b>", meta='{"purpose":"summary"}'),
     ]
     messages = [said(1, "user", "hi"), said(2, "assistant", "ho"), said(3, "user", "x", "failed")]
-    page = read(markdown(Session(ONE, "hi", "default", 0.0, 1.0), messages, calls))
+    page = read("".join(markdown(Session(ONE, "hi", "default", 0.0, 1.0), messages, calls)))
     assert page.headings == [
         f"Session {ONE}",
         "1. Visitor, 2023-11-14 22:13:21 UTC",
@@ -156,7 +156,8 @@ def test_t9_t10_every_text_is_complete_and_inside_a_code_block() -> None:
         ]
         roles = ("user", "assistant")
         messages = [said(n + 1, roles[n % 2], text) for n, text in enumerate(texts)]
-        page = read(markdown(Session(ONE, texts[0][:40], "default", 0.0, 1.0), messages, calls))
+        session = Session(ONE, texts[0][:40], "default", 0.0, 1.0)
+        page = read("".join(markdown(session, messages, calls)))
         assert page.kinds <= ALLOWED
         assert page.inside <= {"text", "softbreak"}
         assert len(page.headings) == len(texts) + 2

@@ -1,0 +1,76 @@
+"""Tells whether a server that starts is the only one on its SQLite file.
+
+Each server holds a shared lock on a file beside the database for as long as it runs. The kernel
+releases it when the process ends, however it ends. A server that gets the lock alone knows that no
+other process answers chats. Turns that still count as running then belong to an ended process.
+
+The lock is not on the database itself: closing a second handle of that file would release SQLite's
+own locks.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from kefu.stores.sqlite.connection import writing
+
+LONGEST_TURN = 3600.0
+"""Seconds. Turns of chats without a message for this long are not searched: their leases end by
+themselves."""
+
+_FREE_TURNS = (
+    "UPDATE turns SET lease = ?1 WHERE status = 'pending' AND lease > ?1"
+    " AND session IN (SELECT id FROM sessions WHERE updated > ?2)"
+)
+_FREE_SESSIONS = (
+    "UPDATE sessions SET lease = ?1 WHERE status = 'pending' AND lease > ?1 AND updated > ?2"
+)
+
+
+class Claim:
+    """The place of a server among the processes that answer chats from one file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path = Path(f"{path}-lock")
+        self._clock = clock
+        self._lock = -1
+
+    def take(self, db: sqlite3.Connection) -> None:
+        """Count this process as a server; as the only one, end the leases of all turns.
+
+        Does nothing when called again, and on a file system without locks.
+        """
+        if self._lock >= 0:
+            return
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._lock = os.open(self._path, flags, 0o600)
+            self._lock_alone_or_shared(db)
+        except OSError:
+            self.release()  # leases then end after their time
+
+    def release(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _lock_alone_or_shared(self, db: sqlite3.Connection) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        else:
+            self._free(db)
+        # Another server holds the lock alone for as long as `_free` takes.
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def _free(self, db: sqlite3.Connection) -> None:
+        now = self._clock()
+        # Leases end now, and not long ago: `renew` still works if the lock was wrong.
+        with writing(db):
+            for sql in (_FREE_TURNS, _FREE_SESSIONS):
+                db.execute(sql, (now, now - LONGEST_TURN))
