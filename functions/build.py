@@ -60,6 +60,7 @@ NOT_NEEDED = (
     "boto3/crt.py",
     "boto3/data",
     "boto3/examples",
+    "botocore/cacert.pem",  # botocore uses that of certifi
     "botocore/data/*/*/examples-1.json",
     "charset_normalizer*",
     "click/testing.py",
@@ -69,6 +70,7 @@ NOT_NEEDED = (
     "kefu/__main__.py",
     "kefu/agent",
     "kefu/bootstrap/doctor",
+    "kefu/bootstrap/gaps.py",
     "kefu/bootstrap/learnt_file.py",
     "kefu/bootstrap/learn.py",
     "kefu/cli",

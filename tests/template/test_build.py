@@ -86,7 +86,8 @@ def served(widget: Path) -> set[str]:
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[0-9a-f]{12}\.", ".*.", name) for name in plain}
-    parts = ("", ".*", "-chat.*", "-extras.*", "-contact.*", "-talk.*", "-check.*", "-mount.*")
+    parts = ("", ".*", "-chat.*", "-extras.*", "-comment.*", "-contact.*", "-talk.*", "-check.*")
+    parts += ("-mount.*", "-resume.*", "-tip.*")
     scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}
     assert {name for name in kinds if name.endswith(".js")} == scripts
     assert {f"chat-widget-{language}.*.json" for language in ("ar", "ja", "zh-TW")} < kinds

@@ -359,8 +359,8 @@ async def stored(request: pytest.FixtureRequest) -> AsyncIterator[dict[str, Any]
 
 
 async def test_d9_three_at_once_are_one_message(staged: Staged, stored: dict[str, Any]) -> None:
-    """There is one user message, one answer and one call; the other requests get a 409. This
-    includes the first message of a chat.
+    """There is one user message, one answer and one call; the other requests take up the same
+    answer. This includes the first message of a chat.
     """
     # DynamoDB Local is slow on a busy machine, which this test does not measure.
     running = staged(1, **stored, patience="slow")
@@ -378,12 +378,10 @@ async def three_at_once(visitor: Visitor, text: str, stored: int) -> None:
     running.script(b.answer("slow ", "answer", delay=0.2), asking=text)
     answers = await asyncio.gather(*(visitor.say(text, client_message_id=mine) for _ in range(3)))
     assert len(running.upstream.calls(text)) == 1
-    assert sorted(answer.status for answer in answers) == [200, 409, 409]
     for answer in answers:
+        assert answer.status == 200
+        assert answer.text == "slow answer"
         assert answer.headers["X-Session-Id"] == visitor.session_id
-        if answer.status == 409:
-            assert answer.error["code"] == "session_busy"
-            assert 1 <= int(answer.headers["Retry-After"]) <= 60
     assert (await visitor.say(text, client_message_id=mine)).text == "slow answer"
     shown = await visitor.shown()
     assert shown[-2:] == [("user", text, "ok"), ("assistant", "slow answer", "ok")]

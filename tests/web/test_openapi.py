@@ -51,7 +51,7 @@ warnings = false
 parameters = {{ "path.session_id" = "{other[0]}", "header.X-Session-Token" = "{other[1]}" }}
 
 [[operations]]
-include-path-regex = "session_id./feedback$"
+include-path-regex = "session_id./(answer|feedback)$"
 # A made-up id has no answer: 400.
 warnings = false
 """

@@ -28,6 +28,9 @@ def _counter(name: str) -> str:
     return name
 
 
+Trim = Literal["v1", "v1_steps", "fifo", "sliding_window", "keep_important", "summary", "off"]
+
+
 class ChatSettings(Section):
     TITLE: ClassVar = "The chat"
 
@@ -55,9 +58,7 @@ class ChatSettings(Section):
         "puts it behind the system prompt, `drop` ignores it, `reject` answers 400.",
         rare=True,
     )
-    trim: Literal[
-        "v1", "v1_steps", "fifo", "sliding_window", "keep_important", "summary", "off"
-    ] = setting(
+    trim: Trim = setting(
         "v1",
         "chat.trim",
         "KEFU_TRIM",
