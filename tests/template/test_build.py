@@ -86,8 +86,9 @@ def served(widget: Path) -> set[str]:
     made = {path.name for path in widget.iterdir()}
     plain = {name for name in made if name.endswith((".js", ".json"))} - {"chat-widget.json"}
     kinds = {re.sub(r"\.[0-9a-f]{12}\.", ".*.", name) for name in plain}
-    parts = ("", ".*", "-chat.*", "-extras.*", "-contact.*", "-talk.*", "-check.*", "-mount.*")
-    scripts = {f"chat-widget{part}.js" for part in (*parts, ".all", ".all.*")}
+    lazy = ("extras", "comment", "contact", "talk", "check", "mount", "resume", "tip")
+    parts = ("", ".*", "-chat.*", ".all", ".all.*", *(f"-{name}.*" for name in lazy))
+    scripts = {f"chat-widget{part}.js" for part in parts}
     assert {name for name in kinds if name.endswith(".js")} == scripts
     assert {f"chat-widget-{language}.*.json" for language in ("ar", "ja", "zh-TW")} < kinds
     assert {name + end for name in plain for end in ("", ".br", ".gz")} == made - {
