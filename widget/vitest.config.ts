@@ -19,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: "shots",
-          include: ["tests/browser/shots.ts"],
+          include: ["tests/browser/shots*.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -71,6 +71,9 @@ for (const theme of ["light", "dark"]) {
         const ratio = contrast(set[ink] as Rgb, set[ground] as Rgb);
         if (!(ratio >= 4.5)) poor.push(`${ink} on ${ground}, ${set.accent}: ${ratio.toFixed(2)}`);
       }
+      // The bubble of a question is visible: a part of a black accent would not be, in the dark.
+      const bubble = contrast(set.tint as Rgb, set.surface as Rgb);
+      if (!(bubble >= 1.15)) poor.push(`bubble, ${set.accent}: ${bubble.toFixed(2)}`);
     }
     expect(poor).toEqual([]);
     expect(contrast(ours?.control as Rgb, ours?.surface as Rgb)).toBeGreaterThanOrEqual(3);

@@ -4,47 +4,21 @@
  * for Chinese and Arabic are needed (on Debian fonts-noto-cjk and fonts-noto-core).
  */
 
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { test } from "vitest";
 import { answer, chunk } from "../scripted-service.ts";
 import { eventually, stage } from "./harness.ts";
+import { DESKTOP, openPage, PHONE, shoot } from "./picture.ts";
 
 const it = stage();
 const DOCS = fileURLToPath(new URL("../../../docs/images", import.meta.url));
 const OUT = process.env.SHOTS;
 const STATIC = new URL("../../../functions/kefu/web/static/", import.meta.url);
 
-const DESKTOP = { width: 1280, height: 800 };
-const PHONE = { width: 390, height: 844 };
-const NOTICE =
-  "These answers come from SmolLM2-135M-Instruct, a very small model on this computer, so that you can try Kefu without an account. Set LONGCAT_API_KEYS for a real one.";
-
-async function open(path: string, options: BrowserContextOptions): Promise<Page> {
-  const context = await it.browser.newContext({
-    viewport: DESKTOP,
-    deviceScaleFactor: 2,
-    locale: "en-US",
-    reducedMotion: "reduce",
-    ...options,
-  });
-  const page = await context.newPage();
-  await page.goto(it.site.origin + path);
-  return page;
-}
-
-async function shoot(page: Page, folder: string, name: string, fullPage = false): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  const path = `${folder}/${name}.png`;
-  await page.screenshot({ path, fullPage });
-  try {
-    execFileSync("pngquant", ["--force", "--skip-if-larger", "--ext", ".png", "--strip", path]);
-  } catch {
-    // Larger, but as good.
-  }
-}
+const open = (path: string, options: BrowserContextOptions): Promise<Page> =>
+  openPage(it, path, options);
 
 /** A state of the gallery, alone. */
 async function scene(name: string, lang: string, theme: string, isPhone = false): Promise<Page> {
@@ -59,13 +33,13 @@ for (const colorScheme of ["light", "dark"] as const) {
   test(`docs: the demo page, ${colorScheme}`, async () => {
     it.service.script(
       answer([
-        "Yes. Parcels to Norway leave our warehouse the same day:\n\n- **Standard**: 3 to 5 working days\n- **Express**: 1 to 2 working days\n\nCustoms are paid at checkout, so [nothing is due](https://example.com) at the door.",
+        'Yes. **Standard delivery** takes 3 to 5 working days [1]. Customs are paid at checkout, so nothing is due at the door [2].\n\n[1]: https://nordlys.example/help/delivery "Delivery times"\n[2]: https://nordlys.example/help/customs "Customs and taxes"',
       ]),
       {
         acts: [
           {
             send: chunk(
-              "Send it back within 30 days, unworn and with its label. The way back is free; we refund the price within",
+              "Send it back within 30 days, unworn and with its label. The way back is free, and",
             ),
           },
           "silence",
@@ -73,7 +47,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       },
     );
     const html = readFileSync(new URL("demo.html", STATIC), "utf8");
-    const health = { status: "ok", model: "", upstream: "local-model", notice: NOTICE };
+    const health = { status: "ok", model: "LongCat-2.0", upstream: "", notice: "" };
     it.site.page("/health", JSON.stringify(health));
     it.site.page("/", html.replace("/api/chat", it.service.url));
     const page = await open("/", { colorScheme });
@@ -90,7 +64,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await host.locator("textarea").press("Enter");
       await host.locator(question.startsWith("And") ? ".icon-stop" : ".icon-send").waitFor();
     }
-    await eventually(async () => (await host.locator(".log").innerText()).endsWith("within"), true);
+    await eventually(async () => (await host.locator(".log").innerText()).endsWith("and"), true);
     await shoot(page, DOCS, `chat-${colorScheme}`);
   });
 }

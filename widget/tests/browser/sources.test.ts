@@ -62,3 +62,31 @@ test("an answer without sources has none, and they stay over a reload (G26)", as
   await page.locator("kefu-chat .sources").waitFor({ state: "attached" });
   expect(await page.locator("kefu-chat a.cite").count()).toBe(1);
 });
+
+test("at any width a number stays beside its word, and the full stop beside the number (G25)", async () => {
+  it.service.script(
+    answer(["Standard delivery takes 3 to 5 working days [1]. Customs too.", LIST]),
+  );
+  const { page, send } = await it.visit();
+  await send("Norway?");
+  await page.locator("kefu-chat .sources").waitFor();
+  const alone = await page.locator("kefu-chat a.cite").evaluate((cite) => {
+    const panel = cite.closest<HTMLElement>(".panel");
+    const near = (node: Node | null, at: number): DOMRect => {
+      const range = document.createRange();
+      range.setStart(node as Node, at);
+      range.setEnd(node as Node, at + 1);
+      return range.getBoundingClientRect();
+    };
+    const widths = Array.from({ length: 60 }, (_, step) => 240 + step * 4);
+    const middleOf = ({ top, bottom }: DOMRect): number => (top + bottom) / 2;
+    return widths.filter((width) => {
+      if (panel) panel.style.width = `${width}px`;
+      const before = cite.previousSibling;
+      const middle = middleOf(cite.getBoundingClientRect());
+      const word = near(before, (before?.textContent?.length ?? 1) - 1);
+      return [word, near(cite.nextSibling, 0)].some((one) => Math.abs(middleOf(one) - middle) > 9);
+    });
+  });
+  expect(alone).toEqual([]);
+});

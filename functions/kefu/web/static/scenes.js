@@ -169,7 +169,7 @@ export const SCENES = {
   }),
   awaiting: scene({ act: ({ question }) => ask(question).then(() => seen(".icon-stop")) }),
   waiting: scene({
-    plays: () => [() => refused(429, "rate_limit_exceeded", { "Retry-After": "600" })],
+    plays: () => [() => refused(429, "rate_limit_exceeded", { "Retry-After": "60" })],
     act: ({ question }) => ask(question).then(() => seen(".trouble")),
   }),
   streaming: scene({
