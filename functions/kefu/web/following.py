@@ -40,12 +40,18 @@ class Progress:
         """Note the end of the answer. Only the first call has an effect."""
         if not self.has_ended:
             self.has_ended, self.error = True, error
+            # Without this reference the response is freed at once, not by the garbage collector.
+            self.free = _nothing
             self.note()
 
     def change(self) -> asyncio.Future[None]:
         """A future that is done after the next change."""
         self._change = self._change or asyncio.get_running_loop().create_future()
         return self._change
+
+
+def _nothing() -> None:
+    pass
 
 
 async def follow(progress: Progress, report: Report) -> AsyncGenerator[AnswerEvent]:
