@@ -257,7 +257,7 @@ test("Stop keeps the partial text and tells the service (W7 of the widget)", asy
   await eventually(() => answers.innerText(), "As far as this");
   await pause(600);
   await act.click();
-  await eventually(() => page.locator("kefu-chat .quiet").innerText(), "Stopped");
+  await eventually(() => page.locator("kefu-chat .log .quiet").innerText(), "Stopped");
   expect(await answers.innerText()).toBe("As far as this");
   expect(await trouble.count()).toBe(0);
   await eventually(() => it.service.received[0]?.isAborted, true);

@@ -67,7 +67,11 @@ for (const [form, write] of Object.entries(FORMS)) {
       const rels = new Set<string>();
       for (const element of root.querySelectorAll("*")) {
         names.add(element.tagName);
-        for (const { name } of element.attributes) attributes.add(name);
+        for (const { name, value } of element.attributes) {
+          // The widths of the fade, which the widget sets.
+          const isFade = /^(--fade-(left|right): \d+(\.\d+)?px;\s*)+$/.test(value);
+          if (name !== "style" || !isFade) attributes.add(name);
+        }
         if (!(element instanceof HTMLAnchorElement)) continue;
         schemes.add(element.protocol);
         rels.add(`${element.target} ${element.rel}`);

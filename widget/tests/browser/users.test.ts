@@ -366,7 +366,8 @@ test("two tabs of one user, data-persist=local: a new chat in one leaves the oth
   const second = visitOf(await first.page.context().newPage(), first.errors);
   await second.page.goto(first.page.url());
   await interest(second.page);
-  await second.page.getByRole("button", { name: "New chat" }).click();
+  await second.page.getByRole("button", { name: "More" }).click();
+  await second.page.getByRole("menuitem", { name: "New chat" }).click();
   await pause(300);
   expect(await first.answers.allInnerTexts()).toEqual([TOLD]);
 });
