@@ -51,7 +51,7 @@ class Webhook(HttpServer):
 
     def wait_for(self, count: int) -> list[Delivery]:
         """The deliveries, when there are so many."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while len(self.deliveries) < count:
             assert time.monotonic() < end, self.deliveries
             time.sleep(0.02)
