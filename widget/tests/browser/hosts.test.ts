@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer } from "../scripted-service.ts";
 import { tagWith } from "../site.ts";
-import { eventually, stage, testInChromium } from "./harness.ts";
+import { eventually, pause, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 
@@ -56,7 +56,14 @@ async function pictures(html: string): Promise<readonly Buffer[]> {
   await page.mouse.move(1, 1);
   // A caret blinks, and the policy of the page refuses the style that would hide it.
   await input.blur();
-  const open = await page.screenshot();
+  // A busy machine draws late: the picture counts when the next one is the same.
+  let open = await page.screenshot();
+  for (let left = 50; left > 0; left -= 1) {
+    await pause(50);
+    const next = await page.screenshot();
+    if (next.equals(open)) break;
+    open = next;
+  }
   await page.context().close();
   return [closed, open];
 }
@@ -95,19 +102,24 @@ async function largestStep(one?: Buffer, other?: Buffer): Promise<number> {
 }
 
 test("it looks the same on pages with hostile styles, pixel for pixel (W12, W15)", async () => {
-  const wanted = await pictures(blank(""));
+  // Text may be drawn between two pixels, and a busy machine changes its place by a part of one. A
+  // fault of styles is there each time, and differs from all pictures without them.
+  const plain = [];
+  for (let round = 0; round < 3; round += 1) plain.push(await pictures(blank("")));
   const different: string[] = [];
   for (const [name, css] of Object.entries(STYLES)) {
-    const [got, again] = [await pictures(blank(css)), await pictures(blank(css))];
-    for (const [i, state] of ["closed", "open"].entries()) {
-      // On a busy machine, text may be drawn between two pixels: a fault of styles is there each time.
-      const steps = [await largestStep(wanted[i], got[i]), await largestStep(wanted[i], again[i])];
-      const step = Math.min(...steps);
-      if (step > ROUNDING) different.push(`${name}, ${state}: ${step}`);
+    let steps = [255, 255];
+    for (let round = 0; round < 3 && Math.max(...steps) > ROUNDING; round += 1) {
+      const got = await pictures(blank(css));
+      for (const wanted of plain) {
+        const found = [await largestStep(wanted[0], got[0]), await largestStep(wanted[1], got[1])];
+        steps = steps.map((step, at) => Math.min(step, found[at] ?? 255));
+      }
     }
+    if (Math.max(...steps) > ROUNDING) different.push(`${name}: ${steps}`);
   }
   expect(different).toEqual([]);
-}, 60_000);
+}, 240_000);
 
 test("at four times the size it can be opened, asked and closed (W12)", async () => {
   it.service.script(answer(["Yes."]));
