@@ -118,12 +118,17 @@ def test_bandwidth_is_limited(proxy: FaultProxy, client: socket.socket) -> None:
 
 def test_slices_arrive_one_by_one(proxy: FaultProxy, client: socket.socket) -> None:
     proxy.set(slices=2)
-    client.sendall(b"abcdef")
-    pieces: list[bytes] = []
-    while sum(map(len, pieces)) < 6:
-        pieces.append(client.recv(100))
-    assert b"".join(pieces) == b"ABCDEF"
-    assert len(pieces) > 1
+    most = 0
+    for _ in range(50):  # a busy machine may read two slices at once
+        client.sendall(b"abcdef")
+        pieces: list[bytes] = []
+        while sum(map(len, pieces)) < 6:
+            pieces.append(client.recv(100))
+        assert b"".join(pieces) == b"ABCDEF"
+        most = max(most, len(pieces))
+        if most > 1:
+            break
+    assert most > 1
 
 
 def test_a_slow_close_keeps_the_connection_open(proxy: FaultProxy, client: socket.socket) -> None:
