@@ -19,7 +19,9 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, Sessions, TurnOutcome, Wanted
+from kefu.sessions.model import LEASE, NewMessage, Retention, Session, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.memory.store import MemoryStore
 from kefu.stores.sqlite.store import SqliteStore

@@ -10,11 +10,10 @@ from kefu.sessions.model import (
     NewMessage,
     Session,
     SessionId,
-    Sessions,
-    SessionStore,
     StoredMessage,
     TurnOutcome,
 )
+from kefu.sessions.ports import Sessions, SessionStore
 from tests.contract.engines import HandClock
 
 ONE = SessionId("0123456789abcdef0123456789abcdef")

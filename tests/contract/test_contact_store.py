@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import Sessions
+from kefu.sessions.ports import Sessions
 from tests.contract.chats import DAY, ONE
 from tests.contract.engines import HandClock
 

@@ -9,16 +9,9 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import (
-    LEASE,
-    NewMessage,
-    Retention,
-    Session,
-    SessionId,
-    Sessions,
-    TurnOutcome,
-    Wanted,
-)
+from kefu.sessions.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
 from kefu.stores.memory.sessions import MemorySessions
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable, opened

@@ -11,17 +11,15 @@ from kefu.knowledge import terms
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
     LEASE,
-    Day,
     NewMessage,
-    Overview,
     Rating,
     Retention,
     Session,
     SessionId,
-    Sessions,
     TurnOutcome,
-    Wanted,
 )
+from kefu.sessions.overview import Day, Overview, Wanted
+from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, TWO

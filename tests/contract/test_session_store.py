@@ -6,15 +6,9 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import (
-    LEASE,
-    BeginResult,
-    NewMessage,
-    Sessions,
-    SessionStore,
-    TurnOutcome,
-    Wanted,
-)
+from kefu.sessions.model import LEASE, BeginResult, NewMessage, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions, SessionStore
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, response, turn
 from tests.contract.engines import HandClock
 

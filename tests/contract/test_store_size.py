@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kefu.sessions.capacity import Capacity, Level
-from kefu.sessions.model import NewMessage, Retention, SessionId, Sessions, TurnOutcome
+from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.ports import Sessions
 from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.sqlite.connection import LONGEST_LOG
 from kefu.stores.sqlite.store import SqliteStore

@@ -25,7 +25,8 @@ from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.hooks import HOOKS, HookConfig, Hooks, loaded
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import SessionId, Sessions
+from kefu.sessions.model import SessionId
+from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.sessions.turn import KeptConversation

@@ -14,16 +14,9 @@ from pathlib import Path
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import (
-    BeginResult,
-    NewMessage,
-    Retention,
-    Session,
-    SessionId,
-    Sessions,
-    TurnOutcome,
-    Wanted,
-)
+from kefu.sessions.model import BeginResult, NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import BATCH_PAUSE, BATCH_TRIES
 from kefu.stores.guarded.circuit import IN_A_ROW

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import Retention, Sessions, TurnOutcome
+from kefu.sessions.model import Retention, TurnOutcome
+from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.connection import LONGEST_LOG
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.stores.sqlite.turns import AT_ONCE

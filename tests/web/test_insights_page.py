@@ -16,15 +16,9 @@ import pytest
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import (
-    NewMessage,
-    Rating,
-    Session,
-    SessionId,
-    Sessions,
-    TurnOutcome,
-    Wanted,
-)
+from kefu.sessions.model import NewMessage, Rating, Session, SessionId, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of
 from tests.fakes.fixtures import Staged

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention, Wanted
+from kefu.sessions.model import LEASE, Retention
+from kefu.sessions.overview import Wanted
 from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN
 from kefu.stores.memory.sessions import MemorySessions
 from tests.fakes.in_process import Answer, Process

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kefu.sessions.model import Wanted
+from kefu.sessions.overview import Wanted
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of

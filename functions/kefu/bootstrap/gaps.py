@@ -12,13 +12,9 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.learnt_file import opened
 from kefu.bootstrap.stores import choose_store, sessions_of
 from kefu.knowledge.gaps import Asked, Gaps, gaps
-from kefu.sessions.model import (
-    CallRecord,
-    Session,
-    Sessions,
-    StoredMessage,
-    Wanted,
-)
+from kefu.sessions.model import CallRecord, Session, StoredMessage
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
 from kefu.settings import Settings
 
 CHATS = 2000

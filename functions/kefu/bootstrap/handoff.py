@@ -12,7 +12,7 @@ from kefu.errors import StoreUnavailable
 from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
 from kefu.sessions.handoff import ContactForm, HandOff
 from kefu.sessions.hooks import Hooks
-from kefu.sessions.model import Sessions
+from kefu.sessions.ports import Sessions
 from kefu.settings import Settings
 from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook

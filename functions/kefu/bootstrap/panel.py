@@ -13,7 +13,7 @@ from kefu.chat.presets import DEFAULT
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
-from kefu.sessions.model import Sessions
+from kefu.sessions.ports import Sessions
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.web.admin.panel import LearntPages, Panel, PanelInfo
 

@@ -18,7 +18,7 @@ from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.capacity import Capacity
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import Sessions
+from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
 from kefu.settings import Settings

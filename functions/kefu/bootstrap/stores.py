@@ -15,7 +15,7 @@ from kefu.stores.memory.store import MemoryStore
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Sessions
+    from kefu.sessions.ports import Sessions
 
 
 _MEGABYTE = 1_000_000

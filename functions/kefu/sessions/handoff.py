@@ -17,8 +17,9 @@ from kefu.relay.completion_stream import Clock
 from kefu.sessions.contact_delivery import Delivery, Recipient
 from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Session, SessionId, Sessions, StoredMessage
+from kefu.sessions.model import Session, SessionId, StoredMessage
 from kefu.sessions.people import Attendance
+from kefu.sessions.ports import Sessions
 from kefu.sessions.service import in_time
 
 LEASE = 30.0

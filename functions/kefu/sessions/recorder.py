@@ -23,7 +23,8 @@ from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import LEASE, BeginResult, CallRecord, Sessions, StoredMessage, TurnOutcome
+from kefu.sessions.model import LEASE, BeginResult, CallRecord, StoredMessage, TurnOutcome
+from kefu.sessions.ports import Sessions
 
 HEADERS_WAIT = 1.0
 """Seconds after the request. In this time nothing is sent until the model has sent text, so that an

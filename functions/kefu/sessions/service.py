@@ -24,7 +24,8 @@ from kefu.messages import Message
 from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.history import rated_turn
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Rating, Session, SessionId, Sessions, SessionStore, StoredMessage
+from kefu.sessions.model import Rating, Session, SessionId, StoredMessage
+from kefu.sessions.ports import Sessions, SessionStore
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kefu.errors import InvalidRequest, SessionNotFound, WrongState
-from kefu.sessions.model import SessionId, Sessions
+from kefu.sessions.model import SessionId
 from kefu.sessions.people import Attendance, Line
+from kefu.sessions.ports import Sessions
 
 
 async def change_state(store: Sessions, session_id: str, wanted: Attendance) -> Attendance:

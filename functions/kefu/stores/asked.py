@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kefu.sessions.model import AskedQuestion, AskedQuestions
+from kefu.sessions.overview import AskedQuestion, AskedQuestions
 from kefu.stores.turns import StoredTurn
 
 COMMENTS = 10

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kefu.sessions.model import Overview, Page, SessionId
+from kefu.sessions.model import SessionId
+from kefu.sessions.overview import Overview, Page
 from kefu.stores.turns import READ_AT_ONCE, StoredTurn, cursor_after
 
 Searched = Sequence[Collection[str]]

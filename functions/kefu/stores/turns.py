@@ -15,14 +15,13 @@ from kefu.sessions.model import (
     LEASE,
     BeginResult,
     NewMessage,
-    Overview,
     Rating,
     SessionId,
     Status,
     StoredMessage,
     TurnOutcome,
-    Wanted,
 )
+from kefu.sessions.overview import Overview, Wanted
 from kefu.sessions.people import BEFORE, Attendance, Line
 
 FAR = 253_402_300_800.0

@@ -25,7 +25,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
-from kefu.sessions.model import Overview, Rating, Session, SessionId, Status
+from kefu.sessions.model import Rating, Session, SessionId, Status
+from kefu.sessions.overview import Overview
 from kefu.sessions.people import Attendance, State
 from kefu.stores.dynamodb.table import Row, number_in
 from kefu.stores.turns import StoredTurn, date_of, seen

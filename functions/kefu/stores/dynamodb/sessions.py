@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import AskedQuestions, Day, Overview, Page, SessionId, Wanted
+from kefu.sessions.model import SessionId
+from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, Wanted
 from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls

@@ -14,21 +14,18 @@ from typing import TypeVar
 from kefu.errors import StoreUnavailable
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
-    AskedQuestions,
     BeginResult,
     CallRecord,
-    Day,
     NewMessage,
-    Page,
     Rating,
     Session,
     SessionId,
-    Sessions,
     StoredMessage,
     TurnOutcome,
-    Wanted,
 )
+from kefu.sessions.overview import AskedQuestions, Day, Page, Wanted
 from kefu.sessions.people import Attendance, Line
+from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.background import Background
 from kefu.stores.guarded.circuit import Circuit
 

@@ -10,7 +10,8 @@ from kefu.relay.key_pool import CooldownStore
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Retention, Sessions
+    from kefu.sessions.model import Retention
+    from kefu.sessions.ports import Sessions
 
 
 class Store(CooldownStore, LimitStore, Protocol):

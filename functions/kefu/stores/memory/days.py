@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kefu.sessions.model import Day, Retention
+from kefu.sessions.model import Retention
+from kefu.sessions.overview import Day
 from kefu.stores.turns import DayChange
 
 

@@ -9,12 +9,9 @@ from sys import getsizeof
 
 from kefu.sessions.model import (
     LEASE,
-    AskedQuestions,
     BeginResult,
     CallRecord,
     NewMessage,
-    Overview,
-    Page,
     Rating,
     Retention,
     Session,
@@ -22,8 +19,8 @@ from kefu.sessions.model import (
     Status,
     StoredMessage,
     TurnOutcome,
-    Wanted,
 )
+from kefu.sessions.overview import AskedQuestions, Overview, Page, Wanted
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.asked import asked_most
 from kefu.stores.memory.contacts import MemoryContacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from kefu.sessions.model import AskedQuestion, AskedQuestions
+from kefu.sessions.overview import AskedQuestion, AskedQuestions
 from kefu.stores.asked import COMMENTS
 
 _PERIOD = (

@@ -9,17 +9,8 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
-from kefu.sessions.model import (
-    AskedQuestions,
-    CallRecord,
-    Day,
-    Overview,
-    Page,
-    Retention,
-    SessionId,
-    StoredMessage,
-    Wanted,
-)
+from kefu.sessions.model import CallRecord, Retention, SessionId, StoredMessage
+from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, Wanted
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-from kefu.sessions.model import AskedQuestion, Sessions
+from kefu.sessions.overview import AskedQuestion
+from kefu.sessions.ports import Sessions
 from kefu.web.admin.panel import LearntPages
 from kefu.web.admin.view import Json, day
 

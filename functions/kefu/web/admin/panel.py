@@ -17,7 +17,7 @@ from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, U
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
-from kefu.sessions.model import Sessions
+from kefu.sessions.ports import Sessions
 from kefu.web.caller import bearer_of
 
 if TYPE_CHECKING:

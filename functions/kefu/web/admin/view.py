@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.model import CALL_FACTS, CallRecord, Day, Overview, Page, Session, StoredMessage
+from kefu.sessions.model import CALL_FACTS, CallRecord, Session, StoredMessage
+from kefu.sessions.overview import Day, Overview, Page
 from kefu.web.admin.markdown import markdown
 from kefu.web.json_response import compact
 

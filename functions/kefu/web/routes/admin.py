@@ -12,7 +12,8 @@ from typing import get_args
 from fastapi import APIRouter, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.model import Rating, SessionId, Status, StoredMessage, Wanted
+from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
+from kefu.sessions.overview import Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel

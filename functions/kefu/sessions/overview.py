@@ -1,0 +1,115 @@
+"""Defines the data of the operator's panel: the list of sessions, sums by day, asked questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kefu.sessions.model import Rating, Session, SessionId, Status
+from kefu.sessions.people import State
+
+
+class Wanted(NamedTuple):
+    """A filter for the operator's list of sessions; None and "" match all sessions."""
+
+    since: float | None = None
+    until: float | None = None
+    """Limits for the visitor's last message: `since <= updated_at < until`."""
+    status: Status | None = None
+    """Status of the turn that started or ended last."""
+    has_error: bool | None = None
+    """Whether any turn ended as `failed` or `partial`."""
+    state: State | None = None
+    """Who answers the chat."""
+    rating: Rating | None = None
+    """A rating that an answer of the session has."""
+    unanswered: bool = False
+    """Only sessions with a question that the site's pages did not answer."""
+    config_id: str = ""
+    user: str = ""
+    text: str = ""
+    """Words. A session matches if one of its turns contains all of them."""
+
+
+class Overview(NamedTuple):
+    """A session as a row of the panel's list."""
+
+    session: Session
+    turns: int
+    tokens: int
+    errors: int
+    """Number of turns that ended as `failed` or `partial`; a retried turn may count twice."""
+    status: Status
+    unanswered: int = 0
+    """Number of questions that the site's pages did not answer."""
+    ups: int = 0
+    downs: int = 0
+    """Numbers of answers with these ratings."""
+    comment: str = ""
+    """The comment on the newest answer that has one."""
+
+
+class Page(NamedTuple):
+    """A page of the operator's list of sessions."""
+
+    rows: Sequence[Overview]
+    cursor: str | None
+    """Cursor of the next page; None on the last page."""
+    read: int | None = None
+    """Of a search without an index: the sessions whose texts were read for this page."""
+    waiting: int = 0
+    """Of a search with an index: the turns to be indexed before it can be searched. The page has no
+    rows then, and its cursor repeats the search."""
+
+
+class Day(NamedTuple):
+    """Sums over one UTC day. `date` is like 2026-01-31. Deleted chats stay in the sums.
+
+    Turns count on the day on which they ended, ratings on the day of their answer.
+    """
+
+    date: str
+    turns: int = 0
+    errors: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    chats: int = 0
+    """New chats, by the end of their first turn."""
+    unanswered: int = 0
+    """Questions that the site's pages did not answer."""
+    ups: int = 0
+    downs: int = 0
+    handoffs: int = 0
+    """Requests for a person."""
+    first_words: int = 0
+    """Answers with a first word."""
+    first_word_ms: int = 0
+    """The sum of their times to the first word, in milliseconds."""
+
+
+class AskedQuestion(NamedTuple):
+    """A visitor's question whose turn has ended, with all that have the same terms."""
+
+    text: str
+    """As it was asked last."""
+    session_id: SessionId
+    """The chat in which it was asked last."""
+    at: float
+    times: int
+    unanswered: int
+    """The number of times that the site's pages did not answer it."""
+    downs: int
+    """The number of answers that were rated down."""
+    comments: Sequence[str] = ()
+    """The newest comments on these answers, newest first."""
+
+
+class AskedQuestions(NamedTuple):
+    """The questions that were asked most."""
+
+    questions: Sequence[AskedQuestion]
+    read: int
+    """The number of questions that were grouped."""
+    is_whole: bool
+    """Whether these are all questions of the period. Otherwise they are the newest ones, or some
+    are not in the index yet."""

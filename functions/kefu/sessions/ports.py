@@ -1,0 +1,152 @@
+"""Defines the ports of the stores of chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kefu.sessions.contacts import ContactStore
+from kefu.sessions.model import (
+    BeginResult,
+    CallRecord,
+    NewMessage,
+    Rating,
+    Session,
+    SessionId,
+    StoredMessage,
+    TurnOutcome,
+)
+from kefu.sessions.overview import AskedQuestions, Day, Page, Wanted
+from kefu.sessions.people import AttendanceStore
+
+
+class SessionStore(Protocol):
+    """Stores sessions and their messages. Every method raises StoreUnavailable on failure."""
+
+    async def secret(self, candidate: str) -> str:
+        """The secret that signs session tokens. The first call stores `candidate` as the secret."""
+        ...
+
+    async def session(self, session_id: SessionId) -> Session | None:
+        """The session; None if it is absent, deleted or expired."""
+        ...
+
+    async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
+        """Save a visitor's message; for a new chat, save the session, too.
+
+        Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
+        get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
+        message, and with `asked.again` a complete one, too, but once for each `asked.attempt`. Its
+        answer stays, with the status `ok`, until `finish` has the text of the new one. The session
+        may be created only if `session.created_at == now`. Otherwise an absent session was deleted,
+        and the call raises KeyError.
+        """
+        ...
+
+    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+        """Extend the lease of a running turn to `now + LEASE`.
+
+        Returns False when the caller no longer owns the turn: it has ended, started again or was
+        deleted, or its lease expired more than `LEASE` seconds ago.
+        """
+        ...
+
+    async def finish(
+        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+    ) -> StoredMessage | None:
+        """Save the outcome of a turn; returns the saved answer, or None.
+
+        A text replaces the former answer with its rating and comment. Without one the former answer
+        stays.
+
+        Idempotent: the first outcome is kept. Does nothing for a session that was deleted, and for
+        a turn that another request has started again.
+        """
+        ...
+
+    async def messages(
+        self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
+    ) -> Sequence[StoredMessage]:
+        """The newest `limit` messages with ids below `before`, by ascending id."""
+        ...
+
+    async def rate(
+        self,
+        session_id: SessionId,
+        client_message_id: str,
+        rating: Rating | None,
+        comment: str = "",
+    ) -> bool:
+        """Save the rating of the answer to a message; False if there is no such answer.
+
+        Rating and comment replace the former ones.
+        """
+        ...
+
+    async def save_trim_state(self, session_id: SessionId, state: str) -> None:
+        """Save `Session.trim_state`, a small JSON text. The last one saved is kept.
+
+        Does nothing for a session that is absent, deleted or expired.
+        """
+        ...
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Delete a session with its messages and calls. Idempotent."""
+        ...
+
+
+class CallStore(Protocol):
+    """Stores the requests to models and their responses, for operators."""
+
+    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+        """Save a call, unless its session was deleted. Replaces a call with the same number.
+
+        `known` are stored messages of the session; their texts are not stored again with the
+        bodies. With None, the store reads the newest messages itself.
+        """
+        ...
+
+    async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
+        """The calls of a session, by message id and number, without calls older than
+        `Retention.raw`.
+        """
+        ...
+
+
+class SessionIndex(Protocol):
+    """Lists all sessions, for operators."""
+
+    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+        """A page of sessions, by the visitor's last message, newest first.
+
+        A session that changes between two pages may be listed twice or not at all. A page may have
+        fewer rows than `limit`, even none; only a cursor of None marks the end. Raises ValueError
+        for an invalid cursor.
+        """
+        ...
+
+    async def days(self, since: str, until: str) -> Sequence[Day]:
+        """The days from `since` to `until`, both included, on which anything happened, in order."""
+        ...
+
+    async def questions(
+        self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
+    ) -> AskedQuestions:
+        """The questions that were asked most in `since <= at < until`, at most `limit`.
+
+        Questions with the same terms are one. Of two that were asked equally often, the one that
+        was asked later comes first. `gaps`: only those that were not answered or whose answer was
+        rated down. A store may look at its newest sessions alone.
+        """
+        ...
+
+
+class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, AttendanceStore, Protocol):
+    """All five ports; each database engine implements them together."""
+
+    async def used(self) -> int | None:
+        """The bytes that the store takes, its log included; None where they are not counted.
+
+        Cheap enough to be called several times a second. Raises StoreUnavailable.
+        """
+        ...
