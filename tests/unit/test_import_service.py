@@ -105,7 +105,8 @@ def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> Non
     assert parts(kept) - PLAIN == {
         *("bootstrap.sessions", "chat.presets", "sessions", "sessions.background"),
         *("sessions.body_dedup", "sessions.call_log", "sessions.capacity", "sessions.history"),
-        *("sessions.chat_memory", "sessions.contacts", "sessions.people"),
+        *("sessions.chat_memory", "sessions.contacts", "sessions.overview", "sessions.people"),
+        "sessions.ports",
         *(
             "bootstrap.hooks",
             "sessions.turn_hooks",
