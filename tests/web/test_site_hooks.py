@@ -185,6 +185,7 @@ WRONG = {
     "nonsense": "return 5",
     "sleeping": "time.sleep(30)",
     "sleeping, asynchronous": "await asyncio.sleep(30)",
+    "blocking, asynchronous": "time.sleep(30)",
     "a filter that raises": "raise RuntimeError('canary')",
     "a filter that sleeps": "time.sleep(30)",
     "a filter that returns nonsense": "return b'5'",

@@ -1,7 +1,8 @@
 """Calls the functions of hooks, so that none can block the server or end a chat.
 
 A plain function runs in a thread of its own. A thread cannot be ended, so a function that hangs
-keeps its thread, and there is a limit for their number.
+keeps its thread, and there is a limit for their number. The site's `async` functions share an event
+loop in one more thread: if one of them blocks, the others time out, and the server goes on.
 """
 
 from __future__ import annotations
@@ -39,12 +40,18 @@ class Calls:
         self._threads = 0
         self._abandoned: set[asyncio.Future[_Outcome]] = set()
         """Calls that were cancelled. The event loop itself has no strong reference to them."""
+        self._site_loop: asyncio.AbstractEventLoop | None = None
 
-    async def call(self, function: Function, args: tuple[object, ...], seconds: float) -> object:
-        """The result of `function(*args)`. Raises HookFailed, after `seconds` at the latest."""
+    async def call(
+        self, function: Function, args: tuple[object, ...], seconds: float, *, is_ours: bool = False
+    ) -> object:
+        """The result of `function(*args)`. Raises HookFailed, after `seconds` at the latest.
+
+        `is_ours`: an `async` function never blocks, so it runs on the server's event loop.
+        """
         if seconds <= 0:
             raise HookFailed("was not called: the hooks before it took all of the time")
-        running = self._begin(function, args)
+        running = self._begin(function, args, is_ours)
         try:
             # Not `asyncio.timeout`: it waits for a hook that catches CancelledError.
             await asyncio.wait({running}, timeout=seconds)
@@ -62,9 +69,20 @@ class Calls:
             raise HookFailed(outcome.failure)
         return outcome.value
 
-    def _begin(self, function: Function, args: tuple[object, ...]) -> asyncio.Future[_Outcome]:
+    def close(self) -> None:
+        """End the event loop of the site's `async` functions, with those that are running."""
+        if self._site_loop:
+            self._site_loop.call_soon_threadsafe(self._site_loop.stop)
+            self._site_loop = None
+
+    def _begin(
+        self, function: Function, args: tuple[object, ...], is_ours: bool
+    ) -> asyncio.Future[_Outcome]:
         if is_async(function):
-            return asyncio.create_task(_awaited(function, args))
+            called = _awaited(function, args)
+            if is_ours:
+                return asyncio.create_task(called)
+            return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(called, self._loop()))
         if self._threads >= THREADS:
             raise HookFailed(f"was not called: {THREADS} calls of hooks are running")
         loop = asyncio.get_running_loop()
@@ -84,6 +102,19 @@ class Calls:
         # A daemon: a function that hangs does not delay the end of the process.
         threading.Thread(target=run, name="kefu hook", daemon=True).start()
         return future
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        if self._site_loop is None:
+            runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+            self._site_loop = loop = runner.get_loop()
+
+            def run() -> None:
+                with runner:  # ends the tasks that are left
+                    loop.run_forever()
+
+            # A daemon, like the threads of plain functions.
+            threading.Thread(target=run, name="kefu async hooks", daemon=True).start()
+        return self._site_loop
 
     def _abandon(self, running: asyncio.Future[_Outcome]) -> None:
         running.cancel()

@@ -58,7 +58,7 @@ class _Step:
         if now() < self._paused_until:
             raise HookFailed(f"is left out after {TIMEOUTS} time-outs")
         try:
-            result = await calls.call(self._function, args, seconds)
+            result = await calls.call(self._function, args, seconds, is_ours=self.hook.is_ours)
         except TimedOut:
             self._timeouts += 1
             if self._timeouts >= TIMEOUTS:
@@ -179,6 +179,7 @@ class Hooks:
             await asyncio.wait(set(self._background), timeout=CLOSING)
         for task in list(self._background):
             task.cancel()
+        self._calls.close()
 
     async def _told(self, step: str, load: Callable[[], Awaitable[object]]) -> None:
         try:

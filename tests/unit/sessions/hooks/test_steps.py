@@ -297,7 +297,7 @@ async def test_h11_a_server_that_stops_does_not_wait_for_hooks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(steps_module, "CLOSING", 0.01)
-    began = asyncio.Event()
+    began = threading.Event()
 
     async def hang(turn: object) -> None:
         began.set()
@@ -309,7 +309,7 @@ async def test_h11_a_server_that_stops_does_not_wait_for_hooks(
     site = hooks([], after=hang)
     task = site.begin("after", load)
     assert task
-    await began.wait()
+    await asyncio.to_thread(began.wait)
     await site.aclose()
     await asyncio.wait({task})
     assert task.cancelled()
