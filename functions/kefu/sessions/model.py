@@ -366,6 +366,16 @@ class AskedQuestions(NamedTuple):
     are not in the index yet."""
 
 
+class UserSessions(NamedTuple):
+    """A part of the sessions of one user."""
+
+    ids: Sequence[SessionId]
+    cursor: str | None
+    """Cursor of the next part; None for the last one."""
+    read: int
+    """The number of rows or items that were read for this part."""
+
+
 class SessionIndex(Protocol):
     """Lists all sessions, for operators."""
 
@@ -375,6 +385,14 @@ class SessionIndex(Protocol):
         A session that changes between two pages may be listed twice or not at all. A page may have
         fewer rows than `limit`, even none; only a cursor of None marks the end. Raises ValueError
         for an invalid cursor.
+        """
+        ...
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        """A part of all sessions of a user, in no order.
+
+        Sessions are among them that have expired, and those whose deletion was interrupted. A part
+        may be empty; only a cursor of None marks the end.
         """
         ...
 

@@ -6,12 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import AskedQuestions, Day, Overview, Page, SessionId, Wanted
+from kefu.sessions.model import (
+    AskedQuestions,
+    Day,
+    Overview,
+    Page,
+    SessionId,
+    UserSessions,
+    Wanted,
+)
 from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls
 from kefu.stores.dynamodb.days import days_between
 from kefu.stores.dynamodb.table import Row
+from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
     FAR,
@@ -150,6 +159,9 @@ class DynamoSessions(DynamoCalls):
             self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
         current = (one for one in sessions if self._is_kept(one, now) and _is_current(one, rows))
         return [items.overview_in(one, now) for one in current]
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        return await self._table.run(lambda client: sessions_of(self._table, client, user, cursor))
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._table.run(lambda client: days_between(self._table, client, since, until))

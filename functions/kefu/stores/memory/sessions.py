@@ -22,6 +22,7 @@ from kefu.sessions.model import (
     Status,
     StoredMessage,
     TurnOutcome,
+    UserSessions,
     Wanted,
 )
 from kefu.sessions.people import Attendance, Line
@@ -275,6 +276,10 @@ class MemorySessions(MemoryContacts):
             return page_of_matches(rows if searched else [], self._turns, searched, limit)
         page = rows[:limit]
         return Page(page, cursor_after(page[-1]) if len(rows) > limit else None)
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        ids = [name for name, chat in self._chats.items() if chat.session.user == user]
+        return UserSessions(ids, None, len(self._chats))
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False

@@ -38,10 +38,12 @@ OWNED = {
     "calls": "(message, number)",
     "texts": "digest",
     "turns": "question_id",
-    "titles": "session",
     "trim_states": "session",
 }
-"""The tables whose rows belong to a session, with the key columns besides `session`."""
+"""The tables whose rows belong to a session, with the key columns besides `session`.
+
+`titles` is not among them: its rows have the user, by whom an interrupted deletion is found.
+"""
 
 AT_ONCE = 20
 """Rows of each table that one transaction deletes. Few, because it holds the write lock."""
@@ -313,8 +315,8 @@ def purge(db: sqlite3.Connection, session_id: str) -> None:
 def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     """Delete some rows of a session if its `updated` is at most `latest`.
 
-    Returns True if there are more rows. The row in `sessions` is deleted last, so that a later
-    clean-up finds a session whose deletion was interrupted.
+    Returns True if there are more rows. The rows in `titles` and `sessions` are deleted last, so
+    that `of_user` and a later clean-up find a session whose deletion was interrupted.
     """
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
@@ -324,5 +326,6 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:
         return True
+    db.execute("DELETE FROM titles WHERE session = ?", (session_id,))
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
     return False
