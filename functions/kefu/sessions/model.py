@@ -30,7 +30,7 @@ LEASE = 15.0
 """Seconds for which a turn counts as running after its `begin` or its last `renew`.
 
 A lease that ends later is from a clock that was ahead. The next `begin` of its message cuts it to
-this length.
+this length. A process whose clock is ahead of the owner's by half of it may take a running turn.
 """
 
 
@@ -194,7 +194,8 @@ class SessionStore(Protocol):
         """Extend the lease of a running turn to `now + LEASE`.
 
         Returns False when the caller no longer owns the turn: it has ended, started again or was
-        deleted, or its lease expired more than `LEASE` seconds ago.
+        deleted. The end of the lease is not compared, because a process with another clock may have
+        cut it.
         """
         ...
 

@@ -158,7 +158,7 @@ class MemorySessions(MemoryContacts):
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         chat = self._chat(session_id, now)
         turn = chat.turns.get(message_id) if chat else None
-        if chat is None or turn is None or not turn.runs_for(again) or turn.lease <= now - LEASE:
+        if chat is None or turn is None or not turn.runs_for(again):
             return False
         chat.turns[message_id] = turn._replace(lease=now + LEASE)
         chat.lease = max(chat.lease, now + LEASE)

@@ -85,15 +85,11 @@ _ADD_TURN = (
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
 _MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
-_CUT = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
+_SET_LEASE = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
 _REOPEN = (
     "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
     " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
     " WHERE session = ? AND question_id = ?"
-)
-_RENEW = (
-    "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ? AND again = ?"
-    " AND status = 'pending' AND lease > ?"
 )
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END_TURN = (
@@ -165,7 +161,7 @@ class SqliteTurns:
             if again := turn.met_again(asked, now):
                 db.execute(_MET_AGAIN, (now, lease, session.id))
                 if turn.is_ahead(now):
-                    db.execute(_CUT, (lease, session.id, turn.question_id))
+                    db.execute(_SET_LEASE, (lease, session.id, turn.question_id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             remove(db, session.id, turn.question_id)
@@ -182,14 +178,15 @@ class SqliteTurns:
 
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         lease = now + LEASE
-        renewed = (lease, session_id, message_id, again, now - LEASE)
 
         def work(db: sqlite3.Connection) -> bool:
             with writing(db):
-                mine = db.execute(_RENEW, renewed).rowcount == 1
-                if mine:
-                    db.execute(_LISTED, (lease, session_id))
-            return mine
+                turn = self._turn(db, session_id, message_id, now)
+                if turn is None or not turn.runs_for(again):
+                    return False
+                db.execute(_SET_LEASE, (lease, session_id, message_id))
+                db.execute(_LISTED, (lease, session_id))
+            return True
 
         return await self._file.run(work)
 
