@@ -278,12 +278,15 @@ def test_p30_p31_keys_insights_a_log_and_deletion(kept: Kept, tmp_path: Path) ->
 
 
 def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
+    """H15: locking signs out; the browser has no pass any more."""
     once = link(kept)
     seen = visit(
         kept,
         ("wait", ".rows a"),
+        ("kept", "signed_in"),
         ("click", "nav button:has-text('Lock')"),
         ("wait", ".entrance"),
+        ("kept", "signed_out"),
         ("axe", "locked"),
         ("open", "about:blank"),
         ("open", once),
@@ -298,6 +301,7 @@ def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
         ("kept", "kept"),
     )
     assert "once" in seen["refused"][0]
+    assert ("pass" in seen["signed_in"], "pass" in seen["signed_out"]) == (True, False)
     assert TOKEN not in seen["kept"]
     assert seen["axe"] == []
     # Chromium logs an error for every 401.
