@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     from kefu.cli.answer_arguments import add_replay, add_tail, add_test
     from kefu.cli.arguments import add_chat, add_sessions
     from kefu.cli.page_arguments import add_find, add_gaps, add_learn
-    from kefu.cli.service_arguments import add_completion, add_service
+    from kefu.cli.service_arguments import add_completion, add_erase, add_service
 
     top = argparse.ArgumentParser(
         prog="kefu",
@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     add_find(commands)
     add_completion(commands)
     add_gaps(commands)
+    add_erase(commands)
     return top
 
 
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "learn": _learn,
         "find": _find,
         "gaps": _gaps,
+        "erase": partial(_with_packages, _erase),
         "replay": partial(_with_packages, _replay),
         "tail": partial(_with_packages, _tail),
         "init": _init,
@@ -182,6 +184,13 @@ def _gaps(options: argparse.Namespace) -> int:
         sys.stderr.write(f"kefu: {error}\n")
         return 2
     return print_csv(found) if options.csv else print_gaps(found)
+
+
+def _erase(options: argparse.Namespace) -> int:
+    from kefu.cli.erase import erase_user
+
+    settings = _settings()
+    return erase_user(settings, options.user, confirmed=options.yes) if settings else 2
 
 
 def _init(options: argparse.Namespace) -> int:

@@ -88,6 +88,20 @@ def test_a_question_without_an_answer_fails_its_case_alone(
     assert "1 passed, 0 failed, 1 without an answer" in ran.out
 
 
+def test_a_failure_that_the_service_says_not_to_repeat_is_asked_once(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    """`x-should-retry: false` without `Retry-After`: the model is never asked again for it."""
+    upstream.script("*", status(404), asking="bad")
+    (folder / "questions.yaml").write_text("- ask: bad\n")
+    with Service(upstream.base_url) as running:
+        ran = kefu("test", "questions.yaml", "--server", running.url)
+        requests = [line for line in running.logs() if line.get("path") == "/api/chat"]
+    assert ran.code == 1
+    assert "1 without an answer" in ran.out
+    assert [one["status"] for one in requests] == [503]
+
+
 def test_pages_that_are_cited_and_a_judge_decide(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:

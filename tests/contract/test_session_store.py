@@ -220,11 +220,11 @@ async def test_h17_a_lease_from_a_clock_ahead_ends_after_the_length_of_a_lease(
 
 
 async def test_h17_a_cut_lease_stays_its_owners(sessions: Sessions, clock: HandClock) -> None:
-    """H17: a running process whose clock is two seconds ahead keeps its turn."""
+    """H17: a running process whose clock is seconds or minutes ahead keeps its turn."""
     asked = await ask(sessions, clock, "question", "client 1")
     same = NewMessage("question", "client 1")
-    for _ in range(4):
-        assert (await sessions.begin(new(ONE, 0.0), same, clock.now - 2)).busy_for == LEASE
+    for ahead in (2, LEASE, 2 * LEASE, 600):
+        assert (await sessions.begin(new(ONE, 0.0), same, clock.now - ahead)).busy_for == LEASE
         clock.now += LEASE / 2
         assert await sessions.renew(ONE, asked.id, 0, clock.now)
     assert await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now)
@@ -339,6 +339,7 @@ async def test_p17_a_turn_that_renews_its_lease_counts_as_running(
     assert again.busy_for == pytest.approx(1)
     clock.now += 1
     assert [m.status for m in await sessions.messages(ONE, now=clock.now)] == ["interrupted"]
+    clock.now += 2 * LEASE
     assert await sessions.renew(ONE, asked.id, 0, clock.now), "late, but nobody was faster"
     assert await sessions.messages(ONE, now=clock.now) == [asked]
 
@@ -352,8 +353,6 @@ async def test_p17_a_turn_that_is_the_callers_no_longer_cannot_be_renewed(
     asked = await ask(sessions, clock, "question")
     assert not await sessions.renew(ONE, asked.id, 1, clock.now)
     assert not await sessions.renew(TWO, asked.id, 0, clock.now)
-    clock.now += 2 * LEASE
-    assert not await sessions.renew(ONE, asked.id, 0, clock.now)
     asked = await ask(sessions, clock, "another")
     await sessions.delete(ONE)
     assert not await sessions.renew(ONE, asked.id, 0, clock.now)

@@ -168,7 +168,7 @@ async def test_d5_batches_that_are_processed_in_parts_are_sent_until_all_is_done
 async def test_d5_batches_of_a_table_that_does_nothing_are_given_up_after_growing_pauses(
     busy_table: tuple[Sessions, UnprocessedFront],
 ) -> None:
-    """The caller receives the error, and no write continues."""
+    """H18: the caller receives the error, and no write continues."""
     chats, front = busy_table
     front.at_most = 0
     for work in (chats.newest(Wanted(), None, 50, time.time()), chats.delete(LAST)):
@@ -191,8 +191,8 @@ DELETING = range(8)
 async def test_t29_a_deletion_that_failed_after_any_call_is_completed_by_a_second_one(
     table: DynamoStore, dynamodb_local: str, passing: int
 ) -> None:
-    """After the first attempt nobody can read the chat. After the second, the table has none of its
-    items.
+    """H12: after the first attempt nobody can read the chat. After the second, the table has none
+    of its items.
     """
     direct, now = table.sessions(Retention()), time.time()
     session = Session(ONE, "CANARY title", "default", now, now)

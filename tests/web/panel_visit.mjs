@@ -107,10 +107,10 @@ const steps = {
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
   },
-  async post([url, body]) {
+  async post([url, body, headers]) {
     const answer = await fetch(url, {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
     await answer.text();
@@ -128,6 +128,15 @@ const steps = {
   async over([name, selector]) {
     const box = page.locator(selector).first();
     seen[name] = await box.evaluate((node) => node.scrollWidth - node.clientWidth);
+  },
+  async boxes([name, selector]) {
+    await page.locator(selector).first().waitFor();
+    seen[name] = await page.locator(selector).evaluateAll((nodes) =>
+      nodes.map((node) => {
+        const { left, right } = node.getBoundingClientRect();
+        return { lines: node.getClientRects().length, left, right };
+      }),
+    );
   },
   async top(selector) {
     await page.locator(selector).first().evaluate((node) => node.scrollIntoView());

@@ -128,6 +128,7 @@ def entered(stage: Stage, bearer: str) -> httpx.Response:
 def test_p32_t18_a_link_opens_the_panel_once_without_the_token(
     stage: Stage, operator: httpx.Client
 ) -> None:
+    """H15: a pass gives no second pass."""
     printed = kefu(stage.service.environment, "admin-link", "--url", f"{stage.url}/")
     address, _, ticket = printed.stdout.strip().partition("#ticket=")
     assert address == f"{stage.url}/admin"
@@ -243,7 +244,7 @@ def test_p30_key_that_fails_without_a_cooldown_is_shown_as_failing(
 def test_p30_text_of_a_refusal_is_shown_with_its_attempt(
     stage: Stage, operator: httpx.Client
 ) -> None:
-    """The upstream's text contains the key, which is replaced."""
+    """H14: the upstream's text contains the key, which is replaced."""
     echo = {"error": {"message": f"wrong key {stage.keys[0]}", "code": "invalid_api_key"}}
     stage.script(b.status(401, echo), b.answer("at last"))
     session = said(stage, "hello")["x-session-id"]

@@ -278,12 +278,15 @@ def test_p30_p31_keys_insights_a_log_and_deletion(kept: Kept, tmp_path: Path) ->
 
 
 def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
+    """H15: locking signs out; the browser has no pass any more."""
     once = link(kept)
     seen = visit(
         kept,
         ("wait", ".rows a"),
+        ("kept", "signed_in"),
         ("click", "nav button:has-text('Lock')"),
         ("wait", ".entrance"),
+        ("kept", "signed_out"),
         ("axe", "locked"),
         ("open", "about:blank"),
         ("open", once),
@@ -298,6 +301,7 @@ def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
         ("kept", "kept"),
     )
     assert "once" in seen["refused"][0]
+    assert ("pass" in seen["signed_in"], "pass" in seen["signed_out"]) == (True, False)
     assert TOKEN not in seen["kept"]
     assert seen["axe"] == []
     # Chromium logs an error for every 401.
@@ -323,6 +327,27 @@ def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     assert seen["axe"] == []
     assert seen["overflow"] == 0
     assert seen["nav"] == ["会话", "人工请求", "洞察", "密钥"]
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_p30_fingerprints_of_keys_are_one_line_on_a_phone(kept: Kept, width: int) -> None:
+    """In the list of keys, and among the attempts of a call. The page does not scroll sideways."""
+    seen = visit(
+        kept,
+        ("wait", ".rows a"),
+        ("size", [width, 844]),
+        ("hash", "keys"),
+        ("boxes", ["keys", "tbody code"]),
+        ("overflow", "keys_over"),
+        ("session", kept.long),
+        ("boxes", ["tried", ".tries code"]),
+        ("overflow", "tried_over"),
+        locale="zh-CN",
+    )
+    assert (seen["keys_over"], seen["tried_over"]) == (0, 0)
+    assert len(seen["keys"]) == 3
+    for box in seen["keys"] + seen["tried"]:
+        assert (box["lines"], 0 <= box["left"] < box["right"] <= width) == (1, True), box
 
 
 def test_p27_filters_arrow_keys_and_a_deep_link_that_waits_for_the_way_in(kept: Kept) -> None:

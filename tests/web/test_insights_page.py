@@ -20,9 +20,10 @@ from kefu.sessions.model import NewMessage, Rating, Session, SessionId, TurnOutc
 from kefu.sessions.overview import Wanted
 from kefu.sessions.ports import Sessions
 from tests.fakes.browser import told_by
-from tests.fakes.chatting import STORE, store_of
+from tests.fakes.chatting import STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
+from tests.web.test_contact import send, settings
 
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 SHOTS = os.environ.get("SHOTS")
@@ -214,6 +215,37 @@ def test_h7_a_new_chat_appears_without_a_click(staged: Staged) -> None:
     )
     assert seen["rows"] == ["The second question", "The first question"]
     assert all("now" in one or "min" in one for one in seen["times"])
+
+
+async def test_h7_a_list_of_waiting_chats_drops_one_that_a_person_has_taken(
+    staged: Staged,
+) -> None:
+    """Taken in another window, and without a new message: only the state of the chat changes."""
+    stage = staged(1, **settings())
+    visitors = [Visitor(stage) for _ in range(4)]
+    for number, visitor in enumerate(visitors):
+        await visitor.say(f"Question {number}")
+        if number:
+            assert (await send(visitor, new_id())).status_code == 204
+    url = f"{stage.url}/admin/api/sessions/{visitors[2].session_id}/state"
+    taken = {"state": "person", "operator": "Ingrid"}
+    seen = visit(
+        stage,
+        ("wait", ".rows li:nth-child(4)"),
+        ("select", ["select[name=only]", "waiting"]),
+        ("gone", ".rows li:nth-child(4)"),
+        ("wait", ".rows li:nth-child(3)"),
+        ("texts", ["before", ".rows strong"]),
+        ("post", [url, taken, {"Authorization": f"Bearer {TOKEN}"}]),
+        ("gone", f"#row-{visitors[2].session_id}"),
+        ("texts", ["after", ".rows strong"]),
+        ("select", ["select[name=only]", "person"]),
+        ("wait", f"#row-{visitors[2].session_id}"),
+        ("texts", ["person", ".rows strong"]),
+    )
+    assert seen["before"] == ["Question 3", "Question 2", "Question 1"]
+    assert seen["after"] == ["Question 3", "Question 1"]
+    assert seen["person"] == ["Question 2"]
 
 
 async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import pytest
+
 from kefu.errors import StoreUnavailable
 from kefu.sessions.model import LEASE, Retention
 from kefu.sessions.overview import Wanted
@@ -128,6 +130,32 @@ def test_p17_an_answer_of_two_minutes_stays_its_requests_own() -> None:
         assert messages == [("question", "ok"), (answer.text.strip(), "ok")]
         assert calls == [(1, True)]
         assert store.renewed == [RENEW_AFTER * count for count in range(1, 15)]
+
+    run(work())
+
+
+class ClockAhead(VirtualClock):
+    """The clock of a process on another machine."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return super().now() + self._seconds
+
+
+@pytest.mark.parametrize("ahead", [LEASE, 2 * LEASE, 3600.0, -LEASE / 3])
+def test_h17_a_turn_stays_its_owners_when_their_clock_differs(ahead: float) -> None:
+    """H17: retries by another process cut the lease of a clock ahead. The owner renews it."""
+
+    async def work() -> None:
+        store, model = Store(), Model(30)
+        owner = Process(store, model, ClockAhead(ahead))
+        others = (later(at, partial(ask, process(store, model))) for at in (1, 8, 20, 30, 44))
+        answer, *again = await asyncio.gather(ask(owner), *others)
+        assert answer.complete
+        assert [(other.status, other.code) for other in again] == [(409, "session_busy")] * 5
+        assert model.asked == 1
 
     run(work())
 

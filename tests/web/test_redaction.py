@@ -1,4 +1,4 @@
-"""T18: secrets are redacted everywhere; words that only look like a secret are unchanged."""
+"""T18, H13: secrets are redacted everywhere; words that only look like a secret are unchanged."""
 
 from __future__ import annotations
 

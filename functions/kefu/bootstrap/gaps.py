@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
-from pathlib import Path
+from contextlib import closing
 from typing import Any, cast
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.learnt_file import opened
-from kefu.bootstrap.stores import choose_store, sessions_of
+from kefu.bootstrap.stores import open_chats
 from kefu.knowledge.gaps import Asked, Gaps, gaps
 from kefu.sessions.model import CallRecord, Session, StoredMessage
 from kefu.sessions.overview import Wanted
@@ -28,7 +27,7 @@ async def collected(settings: Settings) -> Gaps:
     clock = SystemClock()
     asked, cited, chats = list[Asked](), set[str](), 0
     with closing(opened(settings.knowledge)) as pages:
-        async with _chats(settings, clock) as store:
+        async with open_chats(settings, clock) as store:
             async for session in _newest(store, clock.now()):
                 chats += 1
                 messages = await store.messages(session.id, limit=_MESSAGES, now=clock.now())
@@ -42,26 +41,6 @@ async def collected(settings: Settings) -> Gaps:
             pages.problems(),
             clock.now() - pages.facts.made,
         )
-
-
-@asynccontextmanager
-async def _chats(settings: Settings, clock: SystemClock) -> AsyncIterator[Sessions]:
-    _check(settings)
-    store = choose_store(settings, clock)
-    try:
-        yield sessions_of(store, settings)
-    finally:
-        await store.aclose()
-
-
-def _check(settings: Settings) -> None:
-    """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
-    kind, _, name = settings.store.partition(":")
-    file = name.removeprefix("///")
-    if kind == "memory" or not settings.keeps_chats:
-        raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
-    if kind == "sqlite" and not Path(file).is_file():
-        raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
 
 
 async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:

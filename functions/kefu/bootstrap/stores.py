@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +71,27 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
 
         return DynamoStore(name.removeprefix("//"), clock.now)
     return MemoryStore(clock.now)
+
+
+@asynccontextmanager
+async def open_chats(settings: Settings, clock: SystemClock) -> AsyncIterator[Sessions]:
+    """The stored chats, for a command. Raises OSError when there are none."""
+    _check_chats(settings)
+    store = choose_store(settings, clock)
+    try:
+        yield sessions_of(store, settings)
+    finally:
+        await store.aclose()
+
+
+def _check_chats(settings: Settings) -> None:
+    """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
+    kind, _, name = settings.store.partition(":")
+    file = name.removeprefix("///")
+    if kind == "memory" or not settings.keeps_chats:
+        raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
+    if kind == "sqlite" and not Path(file).is_file():
+        raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
 
 
 def limit_of(store: str, megabytes: int | None = None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from kefu.cli.arguments import Commands
 
 
@@ -37,6 +39,26 @@ def add_service(commands: Commands) -> None:
     link.add_argument(
         "--url", default="http://127.0.0.1:8000", help="address of the service (%(default)s)"
     )
+
+
+def add_erase(commands: Commands) -> None:
+    erase = commands.add_parser(
+        "erase",
+        help="delete all stored chats of a signed-in user",
+        description="Delete all stored chats of one user of your site, with their texts, ratings,\n"
+        "model calls and requests for a person, from the store of the settings. After an\n"
+        "interruption, run it again: docs/privacy.md.",
+        epilog="exit codes:\n"
+        "  0  no chat of the user is left\n"
+        "  1  a chat could not be deleted\n"
+        "  2  wrong usage, not confirmed, or the store cannot be read\n"
+        "  130  interrupted with Ctrl-C",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    erase.add_argument(
+        "--user", metavar="SUB", required=True, help="the user's id, `sub` in the user token"
+    )
+    erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def add_completion(commands: Commands) -> None:

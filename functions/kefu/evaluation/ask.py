@@ -71,7 +71,8 @@ class Chat:
             except (RateLimited, UpstreamUnavailable, GatewayTimeout, SessionBusy) as error:
                 attempt += not error.retry_after
                 wait = error.retry_after or 2.0 ** (attempt - 1)
-                if attempt >= _ATTEMPTS or clock() + wait > end:
+                is_final = error.should_retry is False and not error.retry_after
+                if is_final or attempt >= _ATTEMPTS or clock() + wait > end:
                     raise
                 # One question found out for all: the others need not be refused as well.
                 if error.retry_after:

@@ -1,7 +1,7 @@
 """Defines a visitor's request for a person, and the port of its store.
 
 A request is stored before it is delivered. It is no part of its chat: "Delete chat" deletes the
-transcript, and the request itself expires like a chat.
+transcript, and the request itself expires like a chat. `kefu erase` deletes both.
 """
 
 from __future__ import annotations
@@ -63,4 +63,8 @@ class ContactStore(Protocol):
 
     async def contacts(self, limit: int) -> Sequence[ContactRequest]:
         """The newest requests, delivered ones among them, by descending creation time."""
+        ...
+
+    async def delete_contacts(self, session_id: str) -> None:
+        """Delete the requests that were sent from a chat. Idempotent."""
         ...

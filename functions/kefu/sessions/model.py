@@ -28,7 +28,7 @@ LEASE = 15.0
 """Seconds for which a turn counts as running after its `begin` or its last `renew`.
 
 A lease that ends later is from a clock that was ahead. The next `begin` of its message cuts it to
-this length.
+this length. A process whose clock is ahead of the owner's by half of it may take a running turn.
 """
 
 

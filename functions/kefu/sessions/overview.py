@@ -113,3 +113,13 @@ class AskedQuestions(NamedTuple):
     is_whole: bool
     """Whether these are all questions of the period. Otherwise they are the newest ones, or some
     are not in the index yet."""
+
+
+class UserSessions(NamedTuple):
+    """A part of the sessions of one user."""
+
+    ids: Sequence[SessionId]
+    cursor: str | None
+    """Cursor of the next part; None for the last one."""
+    read: int
+    """The number of rows or items that were read for this part."""

@@ -16,7 +16,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Day, Page, Wanted
+from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
 from kefu.sessions.people import AttendanceStore
 
 
@@ -47,7 +47,8 @@ class SessionStore(Protocol):
         """Extend the lease of a running turn to `now + LEASE`.
 
         Returns False when the caller no longer owns the turn: it has ended, started again or was
-        deleted, or its lease expired more than `LEASE` seconds ago.
+        deleted. The end of the lease is not compared, because a process with another clock may have
+        cut it.
         """
         ...
 
@@ -122,6 +123,14 @@ class SessionIndex(Protocol):
         A session that changes between two pages may be listed twice or not at all. A page may have
         fewer rows than `limit`, even none; only a cursor of None marks the end. Raises ValueError
         for an invalid cursor.
+        """
+        ...
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        """A part of all sessions of a user, in no order.
+
+        Sessions are among them that have expired, and those whose deletion was interrupted. A part
+        may be empty; only a cursor of None marks the end.
         """
         ...
 

@@ -213,4 +213,5 @@ def _error(response: UpstreamResponse, body: bytes) -> KefuError:
     kind = _ERRORS.get(code) or _ERRORS.get(status, UpstreamUnavailable)
     facts = f"HTTP {status}, {code}" if code else f"HTTP {status}"
     seconds = int(wait) if wait.isdecimal() and len(wait) < 6 else None
-    return kind(f"{message} ({facts})", retry_after=seconds, should_retry=False)
+    retry = False if response.headers.get("x-should-retry") == "false" else None
+    return kind(f"{message} ({facts})", retry_after=seconds, should_retry=retry)

@@ -106,6 +106,16 @@ class DynamoContacts(DynamoUpkeep):
         stored = await self._table.run(work)
         return sorted(stored, key=lambda one: one.created_at, reverse=True)[:limit]
 
+    async def delete_contacts(self, session_id: str) -> None:
+        def work(client: DynamoDBClient) -> None:
+            for item in self._table.query(client, CONTACTS, _ALL):
+                request = _request(item)
+                if request.session_id == session_id:
+                    rows = [Row(CONTACTS, request.id), Row(WAITING, request.id)]
+                    items.delete_rows(self._table, client, rows)
+
+        await self._table.run(work)
+
 
 def _is_abandoned(queued: Item, now: float) -> bool:
     return items.time_in(queued, "created") + _ABANDONED < now

@@ -7,12 +7,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from kefu.sessions.model import SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, Wanted
+from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
 from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls
 from kefu.stores.dynamodb.days import days_between
 from kefu.stores.dynamodb.table import Row
+from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
     FAR,
@@ -151,6 +152,9 @@ class DynamoSessions(DynamoCalls):
             self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
         current = (one for one in sessions if self._is_kept(one, now) and _is_current(one, rows))
         return [items.overview_in(one, now) for one in current]
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        return await self._table.run(lambda client: sessions_of(self._table, client, user, cursor))
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._table.run(lambda client: days_between(self._table, client, since, until))

@@ -111,10 +111,9 @@ class DynamoUpkeep:
         lease = now + LEASE
         extend = change(
             "SET #lease = :lease",
-            f"{runs_for(again)} AND #lease > :over",
+            runs_for(again),
             lease=lease,
             pending="pending",
-            over=now - LEASE,
             **again_value(again),
         )
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)

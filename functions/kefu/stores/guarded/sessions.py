@@ -23,7 +23,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Day, Page, Wanted
+from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
 from kefu.sessions.people import Attendance, Line
 from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.background import Background
@@ -131,6 +131,10 @@ class GuardedSessions:
         page = self._store.newest(wanted, cursor, limit, now)
         return await self._patiently("listing sessions", page)
 
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        found = self._store.of_user(user, cursor)
+        return await self._patiently("listing the sessions of a user", found)
+
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._patiently("reading days", self._store.days(since, until))
 
@@ -155,6 +159,10 @@ class GuardedSessions:
 
     async def contacts(self, limit: int) -> Sequence[ContactRequest]:
         return await self._patiently("listing contact requests", self._store.contacts(limit))
+
+    async def delete_contacts(self, session_id: str) -> None:
+        work = self._store.delete_contacts(session_id)
+        await self._patiently("deleting contact requests", work)
 
     async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
         work = self._store.attend(session_id, change)

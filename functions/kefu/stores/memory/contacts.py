@@ -50,6 +50,10 @@ class MemoryContacts(MemoryDays):
         newest = sorted(self._contacts.values(), key=lambda one: one.created_at, reverse=True)
         return newest[:limit]
 
+    async def delete_contacts(self, session_id: str) -> None:
+        for one in [one.id for one in self._contacts.values() if one.session_id == session_id]:
+            del self._contacts[one]
+
     def _expire(self) -> None:
         oldest = self._clock() - self._retention.session
         for old in [one.id for one in self._contacts.values() if one.created_at <= oldest]:

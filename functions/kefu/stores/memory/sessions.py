@@ -20,7 +20,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Overview, Page, Wanted
+from kefu.sessions.overview import AskedQuestions, Overview, Page, UserSessions, Wanted
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.asked import asked_most
 from kefu.stores.memory.contacts import MemoryContacts
@@ -154,7 +154,7 @@ class MemorySessions(MemoryContacts):
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         chat = self._chat(session_id, now)
         turn = chat.turns.get(message_id) if chat else None
-        if chat is None or turn is None or not turn.runs_for(again) or turn.lease <= now - LEASE:
+        if chat is None or turn is None or not turn.runs_for(again):
             return False
         chat.turns[message_id] = turn._replace(lease=now + LEASE)
         chat.lease = max(chat.lease, now + LEASE)
@@ -272,6 +272,10 @@ class MemorySessions(MemoryContacts):
             return page_of_matches(rows if searched else [], self._turns, searched, limit)
         page = rows[:limit]
         return Page(page, cursor_after(page[-1]) if len(rows) > limit else None)
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        ids = [name for name, chat in self._chats.items() if chat.session.user == user]
+        return UserSessions(ids, None, len(self._chats))
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False

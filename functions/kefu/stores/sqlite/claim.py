@@ -70,7 +70,7 @@ class Claim:
 
     def _free(self, db: sqlite3.Connection) -> None:
         now = self._clock()
-        # Leases end now, and not long ago: `renew` still works if the lock was wrong.
+        # If the lock was wrong, `renew` still works.
         with writing(db):
             for sql in (_FREE_TURNS, _FREE_SESSIONS):
                 db.execute(sql, (now, now - LONGEST_TURN))

@@ -66,6 +66,11 @@ class SqliteContacts(SqliteTurns):
 
         return await self._file.run(work)
 
+    async def delete_contacts(self, session_id: str) -> None:
+        delete = "DELETE FROM contacts WHERE session = ?"
+        if await self._file.run_in_thread(lambda db: db.execute(delete, (session_id,)).rowcount):
+            await self._file.wipe()
+
     def _oldest(self) -> float:
         return self._clock() - self._retention.session
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from kefu.sessions.model import CallRecord, Retention, SessionId, StoredMessage
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, Wanted
+from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most
@@ -122,6 +122,14 @@ class SqliteSessions(SqliteAttendance):
         rows = await self._file.run_in_thread(work)
         more = len(rows) > limit
         return Page(rows[:limit], cursor_after(rows[limit - 1]) if more else None)
+
+    async def of_user(self, user: str, cursor: str | None) -> UserSessions:
+        def work(db: sqlite3.Connection) -> UserSessions:
+            [(read,)] = db.execute("SELECT count(*) FROM titles").fetchall()
+            found = db.execute("SELECT session FROM titles WHERE user = ?", (user,)).fetchall()
+            return UserSessions([SessionId(name) for (name,) in found], None, read)
+
+        return await self._file.run_in_thread(work)
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._file.run(lambda db: days_between(db, since, until))

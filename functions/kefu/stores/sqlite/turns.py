@@ -38,10 +38,12 @@ OWNED = {
     "calls": "(message, number)",
     "texts": "digest",
     "turns": "question_id",
-    "titles": "session",
     "trim_states": "session",
 }
-"""The tables whose rows belong to a session, with the key columns besides `session`."""
+"""The tables whose rows belong to a session, with the key columns besides `session`.
+
+`titles` is not among them: its rows have the user, by whom an interrupted deletion is found.
+"""
 
 AT_ONCE = 20
 """Rows of each table that one transaction deletes. Few, because it holds the write lock."""
@@ -83,15 +85,11 @@ _ADD_TURN = (
     " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
 )
 _MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
-_CUT = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
+_SET_LEASE = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
 _REOPEN = (
     "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
     " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
     " WHERE session = ? AND question_id = ?"
-)
-_RENEW = (
-    "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ? AND again = ?"
-    " AND status = 'pending' AND lease > ?"
 )
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END_TURN = (
@@ -163,7 +161,7 @@ class SqliteTurns:
             if again := turn.met_again(asked, now):
                 db.execute(_MET_AGAIN, (now, lease, session.id))
                 if turn.is_ahead(now):
-                    db.execute(_CUT, (lease, session.id, turn.question_id))
+                    db.execute(_SET_LEASE, (lease, session.id, turn.question_id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
             remove(db, session.id, turn.question_id)
@@ -180,14 +178,15 @@ class SqliteTurns:
 
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         lease = now + LEASE
-        renewed = (lease, session_id, message_id, again, now - LEASE)
 
         def work(db: sqlite3.Connection) -> bool:
             with writing(db):
-                mine = db.execute(_RENEW, renewed).rowcount == 1
-                if mine:
-                    db.execute(_LISTED, (lease, session_id))
-            return mine
+                turn = self._turn(db, session_id, message_id, now)
+                if turn is None or not turn.runs_for(again):
+                    return False
+                db.execute(_SET_LEASE, (lease, session_id, message_id))
+                db.execute(_LISTED, (lease, session_id))
+            return True
 
         return await self._file.run(work)
 
@@ -313,8 +312,8 @@ def purge(db: sqlite3.Connection, session_id: str) -> None:
 def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     """Delete some rows of a session if its `updated` is at most `latest`.
 
-    Returns True if there are more rows. The row in `sessions` is deleted last, so that a later
-    clean-up finds a session whose deletion was interrupted.
+    Returns True if there are more rows. The rows in `titles` and `sessions` are deleted last, so
+    that `of_user` and a later clean-up find a session whose deletion was interrupted.
     """
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
@@ -324,5 +323,6 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:
         return True
+    db.execute("DELETE FROM titles WHERE session = ?", (session_id,))
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
     return False

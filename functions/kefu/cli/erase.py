@@ -1,0 +1,84 @@
+"""`kefu erase`: deletes all stored chats of one user."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from kefu.bootstrap.erase import chats_of, erase
+from kefu.errors import StoreUnavailable
+from kefu.sessions.model import SessionId
+from kefu.settings import Settings
+from kefu.terminal.clean import one_line
+
+LEFT = """\
+Not deleted, because it does not say whose it is or is not in the store: backups and exports,
+what the webhook or the mailbox received, requests for a person without a stored chat, chats
+without login, the log, questions.yaml, and the data of the model's provider.
+"""
+
+
+def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
+    """Ask, unless `confirmed`, and delete the chats. Returns the exit code."""
+    progress = _Progress()
+    try:
+        chats = asyncio.run(chats_of(settings, user, progress.read))
+        progress.erase()
+        shown = one_line(user, 256)
+        if not chats:
+            sys.stdout.write(f"No chat of {shown} is stored.\n")
+            return 0
+        sys.stdout.write(f"Stored chats of {shown}: {len(chats)}\n")
+        if not confirmed and not _confirmed():
+            sys.stdout.write("Nothing was deleted.\n")
+            return 2
+        failed = asyncio.run(_erase(settings, chats))
+    except (OSError, StoreUnavailable) as error:
+        sys.stderr.write(f"kefu: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("kefu: interrupted: please run the command again.\n")
+        return 130
+    sys.stdout.write(f"Deleted chats: {len(chats) - failed} of {len(chats)}\n{LEFT}")
+    return 1 if failed else 0
+
+
+async def _erase(settings: Settings, chats: Sequence[SessionId]) -> int:
+    """Delete the chats, and print a line for each. Returns the number of those that remain."""
+    failed = 0
+    async for one in erase(settings, chats):
+        if one.problem:
+            failed += 1
+            sys.stderr.write(f"kefu: {one.id} was not deleted: {one_line(one.problem, 400)}\n")
+        else:
+            sys.stdout.write(f"Deleted: {one.id}\n")
+            sys.stdout.flush()
+    return failed
+
+
+def _confirmed() -> bool:
+    """Whether the operator says yes. Without a terminal, nobody can."""
+    if not sys.stdin.isatty():
+        sys.stderr.write("kefu: without a terminal, confirm with --yes.\n")
+        return False
+    sys.stdout.write("Delete them with all their texts and requests for a person? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+class _Progress:
+    """A line on the terminal that shows how much of the store was read."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+
+    def read(self, items: int, chats: int) -> None:
+        if self._shown:
+            sys.stderr.write(f"\r\x1b[K{items} items read, {chats} chats found …")
+            sys.stderr.flush()
+
+    def erase(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

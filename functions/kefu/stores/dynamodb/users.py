@@ -1,0 +1,44 @@
+"""Finds the sessions of one user in a DynamoDB table.
+
+It reads the whole table. The list of sessions has no user, an item of it may be missing, and an
+index would cost a write for each turn, while a user is erased rarely.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from kefu.sessions.model import SessionId
+from kefu.sessions.overview import UserSessions
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.table import Row, text
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import ScanInputTypeDef
+
+    from kefu.stores.dynamodb.table import Table
+
+
+def sessions_of(
+    table: Table, client: DynamoDBClient, user: str, cursor: str | None
+) -> UserSessions:
+    """The sessions in the next megabyte of the table. The cursor is the key of its last item."""
+    scan: ScanInputTypeDef = {
+        "TableName": table.name,
+        "FilterExpression": "sk = :session AND #user = :user",
+        "ExpressionAttributeNames": {"#user": "user"},
+        "ExpressionAttributeValues": {":session": text(items.SESSION), ":user": text(user)},
+        "ProjectionExpression": "pk, sk",
+        "ConsistentRead": True,
+    }
+    if cursor is not None:
+        scan["ExclusiveStartKey"] = Row(*json.loads(cursor)).key()
+    answer = client.scan(**scan)
+    last = answer.get("LastEvaluatedKey")
+    return UserSessions(
+        [SessionId(items.row_of(item).pk.partition("#")[2]) for item in answer["Items"]],
+        json.dumps(items.row_of(last)) if last else None,
+        answer["ScannedCount"],
+    )
