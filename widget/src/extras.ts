@@ -27,9 +27,11 @@ import type { KeptChat } from "./transport/transport.ts";
 import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
-import { element } from "./view/dom.ts";
+import { countDown } from "./view/countdown.ts";
+import { adopt, element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
 import { fade } from "./view/fade.ts";
+import { addJump } from "./view/jump.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
@@ -60,9 +62,7 @@ export default function extras(
   { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
 ) {
   warnOfUnknown(settings);
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root?.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
   let isWaiting = false;
@@ -132,9 +132,11 @@ export default function extras(
       return row;
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
-    /** The tools of the header: enlarge, and the menu. */
+    /** The tools of the header: enlarge, and the menu. With them comes the button to the newest message. */
     menu: (acts: MenuActs) => {
       const node = menu(words, speak, acts);
+      const log = root?.querySelector<HTMLElement>(".log");
+      if (log) addJump(log, words.newest);
       contact?.use((form) => form.addTo(node.querySelector("[role=menu]")));
       return node;
     },
@@ -167,6 +169,12 @@ export default function extras(
       const loaded = settings.botCheck ? await check.load() : undefined;
       await loaded?.prove();
       return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
+    },
+    /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
+    countDown: (due: number) => {
+      const note = root?.querySelector<HTMLElement>(".turn:last-child > .trouble");
+      // The extras may be loaded after the wait.
+      if (note && due > performance.now()) countDown(words, speak, note, due);
     },
     /** Adds to the note at the end of the conversation. */
     explain: (ending: Ending) => {

@@ -109,6 +109,7 @@ const ALL = [
   "tip",
   "menu",
   "large",
+  "scrolled",
   "sources",
   "wide",
   "table",

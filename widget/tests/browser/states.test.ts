@@ -63,6 +63,10 @@ for (const [scene, lang, theme, viewport] of [
   ["menu", "en", "light", DESKTOP],
   ["menu", "ar", "dark", PHONE],
   ["wide", "ar", "light", PHONE],
+  ["scrolled", "en", "light", DESKTOP],
+  ["scrolled", "ar", "dark", PHONE],
+  ["waiting", "en", "dark", DESKTOP],
+  ["waiting", "ar", "light", PHONE],
   ["large", "en", "dark", DESKTOP],
   ["code", "en", "dark", PHONE],
   ["sources", "zh-CN", "light", PHONE],
@@ -81,10 +85,11 @@ for (const [scene, lang, theme, viewport] of [
   });
 }
 
-test("in a forced-colours theme the menu and the tip have borders, and axe finds nothing (W11)", async () => {
+test("in a forced-colours theme the menu, the tip and the jump button have borders, and axe finds nothing (W11)", async () => {
   for (const [scene, selector] of [
     ["menu", ".card"],
     ["tip", ".tip"],
+    ["scrolled", ".jump"],
   ] as const) {
     const context = await it.browser.newContext({
       forcedColors: "active",

@@ -28,6 +28,7 @@ const STATES = [
   ["streaming", "Answering", "正在回答"],
   ["answered", "Answered", "回答完毕"],
   ["unread", "Answered behind the closed panel", "关闭后收到回答"],
+  ["scrolled", "Scrolled up", "向上滚动"],
   ["sources", "Sources", "来源"],
   ["table", "A table", "表格"],
   ["wide", "A wide table", "宽表格"],

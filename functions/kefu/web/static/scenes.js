@@ -218,6 +218,15 @@ export const SCENES = {
       (await seen('.tool[aria-haspopup="menu"]')).click();
     },
   }),
+  scrolled: scene({
+    plays: ({ answer, wide }) => [() => streamed(whole(`${`${answer}\n\n`.repeat(5)}${wide}`))],
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".actions");
+      document.querySelector("kefu-chat").shadowRoot.querySelector(".log").scrollTop = 300;
+      await seen(".jump");
+    },
+  }),
   large: scene({
     plays: ({ wide }) => [() => streamed(whole(wide))],
     act: async ({ question }) => {
