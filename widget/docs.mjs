@@ -49,7 +49,7 @@ const MEANINGS = {
     "such as `8s 50% /pricing*`",
     "when the tip is shown: after seconds, or a part of the page scrolled; and on which paths",
   ],
-  theme: ["`auto`, `light`, `dark`", "`auto`: the theme of the visitor's system"],
+  theme: ["`auto`, `light`, `dark`", "`auto`: [as the page](widget-look.md#light-and-dark)"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
   position: [
     "`auto`, `bottom-right`, `bottom-left`",
