@@ -33,6 +33,10 @@ const MEANINGS = {
     "`page`, or a JSON object",
     "[facts about the page](#what-the-visitor-sees), sent with each question",
   ],
+  logo: [
+    "an address of your site, or a data URL",
+    "the [logo](widget-look.md#the-logo) in the header and above the greeting",
+  ],
   privacyUrl: ["an address", "your privacy page, linked below the input"],
   persist: [
     "`session`, `local`, `none`",
@@ -77,6 +81,7 @@ const DEFAULTS = {
   suggestions: () => "",
   preset: () => "",
   context: () => "",
+  logo: () => "",
   privacyUrl: () => "",
   userToken: () => "",
   lang: () => "the page's, then the browser's",

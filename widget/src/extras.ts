@@ -32,6 +32,7 @@ import { adopt, element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
 import { fade } from "./view/fade.ts";
 import { addJump } from "./view/jump.ts";
+import { showLogo } from "./view/logo.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
@@ -149,6 +150,11 @@ export default function extras(
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
       if (isPending) resume.use(({ begin }) => begin(true));
+    },
+    /** The panel is there. */
+    drawn: () => {
+      const logo = textOf(settings.logo);
+      if (logo) showLogo(root, logo);
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),

@@ -101,6 +101,7 @@ const ALL = [
   "closed",
   "empty",
   "suggestions",
+  "logo",
   "consent",
   "awaiting",
   "streaming",

@@ -58,6 +58,8 @@ for (const [scene, lang, theme, viewport] of [
   ["empty", "zh-CN", "dark", DESKTOP],
   ["suggestions", "en", "light", DESKTOP],
   ["suggestions", "ar", "dark", PHONE],
+  ["logo", "en", "light", DESKTOP],
+  ["logo", "ar", "dark", PHONE],
   ["tip", "ar", "light", PHONE],
   ["consent", "zh-CN", "light", PHONE],
   ["menu", "en", "light", DESKTOP],

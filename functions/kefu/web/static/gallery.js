@@ -23,6 +23,7 @@ const STATES = [
   ["closed", "Closed", "关闭"],
   ["empty", "Open", "打开"],
   ["suggestions", "Suggestions", "建议问题"],
+  ["logo", "With a logo", "带有标志"],
   ["consent", "Something to agree to", "先同意"],
   ["awaiting", "Waiting for the first word", "等待回答"],
   ["streaming", "Answering", "正在回答"],
