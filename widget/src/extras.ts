@@ -13,6 +13,7 @@ import { Lazy } from "./lazy.ts";
 import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
+import { QUIET_MS } from "./quiet.ts";
 import type { Resume, ResumeModule } from "./resume.ts";
 import type { Seat } from "./seat.ts";
 import { isOn, textOf } from "./settings.ts";
@@ -33,6 +34,7 @@ import stylesheet from "./view/extras.css";
 import { fade } from "./view/fade.ts";
 import { addJump } from "./view/jump.ts";
 import { showLogo } from "./view/logo.ts";
+import { lostLine } from "./view/lost-line.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
@@ -79,8 +81,24 @@ export default function extras(
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
   const resume = new Lazy<Resume>(async () => {
     const module: ResumeModule = await part("resume", RESUME_INTEGRITY);
-    return module.default(chat as MenuActs, () => !!root?.host.isConnected);
+    const isShown = (): boolean => !!root?.host.isConnected;
+    return module.default(chat as MenuActs, isShown, lostLine(root, words, speak));
   });
+  /** The note at the end of the conversation. */
+  const lastNote = () => root?.querySelector<HTMLElement>(".turn:last-child > .trouble");
+  /** Takes up the answer whose connection was lost. `note` is shown only if that fails or is slow. */
+  const takeUp = (note: HTMLElement): void => {
+    const show = (): void => {
+      clearTimeout(late);
+      if (!note.isConnected) return;
+      note.hidden = false;
+      speak(note.firstChild?.textContent ?? "");
+    };
+    const late = setTimeout(show, QUIET_MS);
+    note.hidden = true;
+    speak("");
+    resume.load().then((loaded) => loaded?.begin(false) || show());
+  };
   /** Only sites with a contact form have persons who answer. */
   const watch = (): void => {
     if (contact) talk.use((started) => chat && started.watch(chat));
@@ -178,14 +196,14 @@ export default function extras(
     },
     /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
     countDown: (due: number) => {
-      const note = root?.querySelector<HTMLElement>(".turn:last-child > .trouble");
+      const note = lastNote();
       // The extras may be loaded after the wait.
       if (note && due > performance.now()) countDown(words, speak, note, due);
     },
     /** Adds to the note at the end of the conversation. */
     explain: (ending: Ending) => {
-      if (chat && (ending === "disconnected" || ending === "cut"))
-        resume.use(({ begin }) => begin(false));
+      const note = lastNote();
+      if (chat && note && (ending === "disconnected" || ending === "cut")) takeUp(note);
       return explain(root, words, speak, ending, apiUrl, (note) =>
         contact?.use(({ offer }) => offer(note)),
       );
