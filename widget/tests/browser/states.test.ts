@@ -106,6 +106,34 @@ test("in a forced-colours theme the menu, the tip and the jump button have borde
   }
 });
 
+test("every button that is only an icon has its name as a tooltip (D14)", async () => {
+  const context = await it.browser.newContext({ viewport: DESKTOP });
+  const page = await context.newPage();
+  await page.goto(`${it.site.origin}/stage?scene=scrolled&lang=zh-CN`);
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  const buttons = await page
+    .locator("kefu-chat .panel button:has(svg)")
+    .evaluateAll((nodes) =>
+      nodes.map((node) => [node.className, (node as HTMLElement).title, node.ariaLabel] as const),
+    );
+  expect(buttons.length).toBeGreaterThanOrEqual(9);
+  for (const [name, title, label] of buttons) expect([name, title]).toEqual([name, label]);
+});
+
+for (const scene of ["consent", "answered", "failed", "waiting", "sources", "logo"]) {
+  test(`in a forced-colours theme axe finds nothing: ${scene} (W11)`, async () => {
+    const context = await it.browser.newContext({
+      forcedColors: "active",
+      reducedMotion: "reduce",
+    });
+    const page = await context.newPage();
+    await page.goto(`${it.site.origin}/stage?scene=${scene}&lang=en`);
+    await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+    expect(await page.evaluate(broken)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
 test("a wide Arabic table shows its first column, and fades where there is more (W9, W10)", async () => {
   const context = await it.browser.newContext({ viewport: PHONE });
   const page = await context.newPage();
