@@ -11,14 +11,15 @@ from statistics import median
 from benchmarks.processes import ROOT
 from benchmarks.relay import Row
 
-SCRIPT = ROOT / "widget/bench/stream.mjs"
-DEEP_CHAT = ROOT / "widget/bench/peers/node_modules/deep-chat"
+BENCH = ROOT / "widget/bench"
+DEEP_CHAT = BENCH / "peers/node_modules/deep-chat"
 INSTALL = "deep-chat is not installed; for its column: make peers"
 CASES = {
-    "widget": "stream",
-    "widget, 10,000 chunks": "long",
-    "widget, 1,000 messages before": "talk",
-    "deep-chat": "deep-chat",
+    "widget": ("stream.mjs", "stream"),
+    "widget, 10,000 chunks": ("stream.mjs", "long"),
+    "widget, 1,000 messages before": ("stream.mjs", "talk"),
+    "widget, slow network": ("phone.mjs",),
+    "deep-chat": ("stream.mjs", "deep-chat"),
 }
 
 
@@ -32,17 +33,17 @@ def widget(rounds: int, *, quick: bool) -> dict[str, Row]:
         raise NoBrowser("The widget's bench needs Node.js and Chromium. Try: make parts")
     rows: dict[str, Row] = {}
     for _ in range(rounds):
-        for name, case in CASES.items():
-            if case == "deep-chat" and not DEEP_CHAT.exists():
+        for name, (script, *case) in CASES.items():
+            if name == "deep-chat" and not DEEP_CHAT.exists():
                 continue
             row = rows.setdefault(name, {})
-            for figure, value in _figures(node, case, quick=quick).items():
+            for figure, value in _figures(node, script, *case, quick=quick).items():
                 row.setdefault(figure, []).append(value)
     return rows
 
 
-def _figures(node: str, case: str, *, quick: bool) -> dict[str, float]:
-    command = [node, str(SCRIPT), case, *(["--quick"] if quick else [])]
+def _figures(node: str, script: str, *case: str, quick: bool) -> dict[str, float]:
+    command = [node, str(BENCH / script), *case, *(["--quick"] if quick else [])]
     done = subprocess.run(command, cwd=ROOT / "widget", capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NoBrowser("The widget's bench needs Chromium. Try: make parts\n" + done.stderr)

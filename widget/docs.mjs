@@ -33,6 +33,10 @@ const MEANINGS = {
     "`page`, or a JSON object",
     "[facts about the page](#what-the-visitor-sees), sent with each question",
   ],
+  logo: [
+    "an address of your site, or a data URL",
+    "the [logo](widget-look.md#the-logo) in the header and above the greeting",
+  ],
   privacyUrl: ["an address", "your privacy page, linked below the input"],
   persist: [
     "`session`, `local`, `none`",
@@ -49,7 +53,7 @@ const MEANINGS = {
     "such as `8s 50% /pricing*`",
     "when the tip is shown: after seconds, or a part of the page scrolled; and on which paths",
   ],
-  theme: ["`auto`, `light`, `dark`", "`auto`: the theme of the visitor's system"],
+  theme: ["`auto`, `light`, `dark`", "`auto`: [as the page](widget-look.md#light-and-dark)"],
   accent: ["`#rgb`, `#rrggbb`", "the colour of mark, send button, links and focus"],
   position: [
     "`auto`, `bottom-right`, `bottom-left`",
@@ -77,6 +81,7 @@ const DEFAULTS = {
   suggestions: () => "",
   preset: () => "",
   context: () => "",
+  logo: () => "",
   privacyUrl: () => "",
   userToken: () => "",
   lang: () => "the page's, then the browser's",

@@ -11,6 +11,8 @@ export interface ChatSettings {
   preset?: string | undefined;
   /** Facts about the page, sent with each question. A change is taken over without a new start. */
   context?: PageContext | undefined;
+  /** An image of your own site, or a data URL. */
+  logo?: string | undefined;
   privacyUrl?: string | undefined;
   persist?: "session" | "local" | "none" | undefined;
   /** Names the visitor, signed by your site. A change is taken over without a new start. */

@@ -13,6 +13,7 @@ export const KNOWN = [
   "firstByteTimeout",
   "greeting",
   "lang",
+  "logo",
   "mount",
   "open",
   "persist",

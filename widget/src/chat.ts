@@ -60,7 +60,8 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
   const { turns, session } = store.read();
-  const isAsked = settings.suggestions || settings.context || settings.mount || settings.tip;
+  const names = ["suggestions", "consent", "context", "mount", "tip", "logo"];
+  const isAsked = names.some((name) => settings[name]);
   const areWanted = turns.length > 0 || session || isAsked;
   const loaded = areWanted ? await extras.load() : undefined;
   if (transport.chat) await loaded?.restore(transport.chat, store, owner);
@@ -72,6 +73,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
   const useExtras: UseExtras = (use) => extras.use(use);
   const surface = { page: window, host, launcher, texts, options, suggestions, useExtras };
   widget = new Widget({ ...surface, store, owner, transport });
+  loaded?.drawn();
   return widget;
 }
 

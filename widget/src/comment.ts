@@ -7,6 +7,7 @@ import { post } from "./transport/http.ts";
 import type { Turn } from "./turn.ts";
 import stylesheet from "./view/comment.css";
 import { commentForm } from "./view/comment.ts";
+import { adopt } from "./view/dom.ts";
 import type { MenuActs } from "./view/menu.ts";
 
 /** The comments for the widget in `root`. `speak` announces a text to screen readers. */
@@ -15,9 +16,7 @@ export default function comment(
   texts: Texts & ExtraTexts,
   speak: (text: string) => void,
 ) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root?.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   const words = { ...texts, ...commentTextsOf(texts.lang) };
   return {
     /** Shows the form at the end of `row`, the buttons of an answer, while it is rated down. */

@@ -9,7 +9,7 @@ import { contactRequest, withChat } from "./transport/contact.ts";
 import type { Turn } from "./turn.ts";
 import stylesheet from "./view/contact.css";
 import { linkOf, showForm } from "./view/contact.ts";
-import { button, element } from "./view/dom.ts";
+import { adopt, button, element } from "./view/dom.ts";
 import type { MenuActs } from "./view/menu.ts";
 
 /**
@@ -25,9 +25,7 @@ export default function contact(
   sent: () => void,
   apiUrl: URL,
 ) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root?.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   const words = { ...texts, ...contactTextsOf(texts.lang) };
   let lastQuestion = "";
   const request = withChat(chatOf, apiUrl);

@@ -37,6 +37,8 @@ export interface Circumstances {
 export type AnswerSource = Pick<Transport, "ready" | "send">;
 
 export class Conversation {
+  /** Milliseconds from the last failed attempt to the next one. */
+  waitMs = 0;
   readonly #around: Circumstances;
   readonly #audience: Audience;
   readonly #deadline = new Deadline((limit, slept) => this.#expired(limit, slept));
@@ -46,7 +48,6 @@ export class Conversation {
   #from: AnswerSource | undefined;
   #made = 0;
   #timeouts = 0;
-  #waitMs = 0;
   /** Whether text of the current answer has arrived; until then an earlier answer is shown. */
   #hasBegun = false;
   /** A copy of the finished answer that a new answer shall replace. */
@@ -140,7 +141,7 @@ export class Conversation {
 
   /** Called when the network is back: sends the waiting request. */
   online(): void {
-    if (this.#state === "connecting") this.#deadline.start("back-off", this.#waitMs);
+    if (this.#state === "connecting") this.#deadline.start("back-off", this.waitMs);
   }
 
   /** Called when the tab is visible or resumed: checks whether a time limit has passed meanwhile. */
@@ -158,7 +159,7 @@ export class Conversation {
     this.#hasBegun = false;
     this.#made = 0;
     this.#timeouts = 0;
-    this.#waitMs = 0;
+    this.waitMs = 0;
     this.#apply("send");
   }
 
@@ -177,7 +178,7 @@ export class Conversation {
   }
 
   #ms(limit: Limit): number {
-    if (limit === "back-off") return this.#waitMs;
+    if (limit === "back-off") return this.waitMs;
     return limit === "first-byte" ? this.#around.firstByteMs : this.#around.stallMs;
   }
 
@@ -264,7 +265,7 @@ export class Conversation {
       this.#end("fail", trouble);
       return;
     }
-    this.#waitMs = wait;
+    this.waitMs = wait;
     this.#apply("again", trouble === "rate_limit_exceeded" ? trouble : undefined);
   }
 

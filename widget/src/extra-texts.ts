@@ -23,6 +23,12 @@ export interface ExtraTexts {
   readonly failed: string;
   /** The label of the button that removes the tip beside the launcher. */
   readonly dismiss: string;
+  /** The accessible name of the button that scrolls to the end of the conversation. */
+  readonly newest: string;
+  /** Shown while the widget waits before it tries again by itself. `{seconds}`: a number. */
+  readonly tryingAgain: string;
+  /** Shown while an answer is taken up after its connection was lost. */
+  readonly reconnecting: string;
   /** Notes about a message that the service refused. */
   readonly refused: string;
   readonly tooLong: string;
@@ -46,6 +52,9 @@ export const ENGLISH_EXTRAS: ExtraTexts = {
   eraseForGood: "Delete for good?",
   failed: "That did not work",
   dismiss: "Dismiss",
+  newest: "Go to the newest message",
+  tryingAgain: "Trying again in {seconds} s",
+  reconnecting: "The connection was lost. Reconnecting…",
   refused: "The chat is not available on this page.",
   tooLong: "The message is too long. Please shorten it.",
   spent: "There are no answers left for today. Please come back tomorrow.",

@@ -13,6 +13,7 @@ import { Lazy } from "./lazy.ts";
 import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
 import { adding } from "./page-fields.ts";
+import { QUIET_MS } from "./quiet.ts";
 import type { Resume, ResumeModule } from "./resume.ts";
 import type { Seat } from "./seat.ts";
 import { isOn, textOf } from "./settings.ts";
@@ -27,9 +28,13 @@ import type { KeptChat } from "./transport/transport.ts";
 import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
 import { codeCopier } from "./view/copy.ts";
-import { element } from "./view/dom.ts";
+import { countDown } from "./view/countdown.ts";
+import { adopt, element } from "./view/dom.ts";
 import stylesheet from "./view/extras.css";
 import { fade } from "./view/fade.ts";
+import { addJump } from "./view/jump.ts";
+import { showLogo } from "./view/logo.ts";
+import { lostLine } from "./view/lost-line.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
 import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
@@ -60,9 +65,7 @@ export default function extras(
   { settings, apiUrl, script }: Pick<Seat, "settings" | "apiUrl" | "script">,
 ) {
   warnOfUnknown(settings);
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root?.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
   let isWaiting = false;
@@ -78,8 +81,24 @@ export default function extras(
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
   const resume = new Lazy<Resume>(async () => {
     const module: ResumeModule = await part("resume", RESUME_INTEGRITY);
-    return module.default(chat as MenuActs, () => !!root?.host.isConnected);
+    const isShown = (): boolean => !!root?.host.isConnected;
+    return module.default(chat as MenuActs, isShown, lostLine(root, words, speak));
   });
+  /** The note at the end of the conversation. */
+  const lastNote = () => root?.querySelector<HTMLElement>(".turn:last-child > .trouble");
+  /** Takes up the answer whose connection was lost. `note` is shown only if that fails or is slow. */
+  const takeUp = (note: HTMLElement): void => {
+    const show = (): void => {
+      clearTimeout(late);
+      if (!note.isConnected) return;
+      note.hidden = false;
+      speak(note.firstChild?.textContent ?? "");
+    };
+    const late = setTimeout(show, QUIET_MS);
+    note.hidden = true;
+    speak("");
+    resume.load().then((loaded) => loaded?.begin(false) || show());
+  };
   /** Only sites with a contact form have persons who answer. */
   const watch = (): void => {
     if (contact) talk.use((started) => chat && started.watch(chat));
@@ -132,9 +151,11 @@ export default function extras(
       return row;
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
-    /** The tools of the header: enlarge, and the menu. */
+    /** The tools of the header: enlarge, and the menu. With them comes the button to the newest message. */
     menu: (acts: MenuActs) => {
       const node = menu(words, speak, acts);
+      const log = root?.querySelector<HTMLElement>(".log");
+      if (log) addJump(log, words.newest);
       contact?.use((form) => form.addTo(node.querySelector("[role=menu]")));
       return node;
     },
@@ -147,6 +168,11 @@ export default function extras(
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
       if (isPending) resume.use(({ begin }) => begin(true));
+    },
+    /** The panel is there. */
+    drawn: () => {
+      const logo = textOf(settings.logo);
+      if (logo) showLogo(root, logo);
     },
     suggestions: (setting: unknown, chosen: (text: string) => void) =>
       suggestionBar(words.suggestions, readSuggestions(setting), chosen),
@@ -168,10 +194,16 @@ export default function extras(
       await loaded?.prove();
       return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
     },
+    /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
+    countDown: (due: number) => {
+      const note = lastNote();
+      // The extras may be loaded after the wait.
+      if (note && due > performance.now()) countDown(words, speak, note, due);
+    },
     /** Adds to the note at the end of the conversation. */
     explain: (ending: Ending) => {
-      if (chat && (ending === "disconnected" || ending === "cut"))
-        resume.use(({ begin }) => begin(false));
+      const note = lastNote();
+      if (chat && note && (ending === "disconnected" || ending === "cut")) takeUp(note);
       return explain(root, words, speak, ending, apiUrl, (note) =>
         contact?.use(({ offer }) => offer(note)),
       );

@@ -1,5 +1,6 @@
 /** Puts the chat inside the page, for sites with `data-mount`. */
 
+import { adopt } from "./view/dom.ts";
 import stylesheet from "./view/mount.css";
 
 /** Moves the widget of `root` into the element `#id`. Returns false without one. */
@@ -9,9 +10,7 @@ export default function mount(root: ShadowRoot, id: string): boolean {
     console.error(`Chat widget: data-mount: the page has no element ${id}`);
     return false;
   }
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   place.append(root.host);
   // Before the panel's own listener, which would close the chat.
   const keep = (event: Event): void => {

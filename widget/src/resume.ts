@@ -3,10 +3,12 @@
  * answers arrive at once. The service goes on with the answer meanwhile, and never asks the model again.
  */
 
+import { QUIET_MS } from "./quiet.ts";
 import { post, replyOf } from "./transport/http.ts";
 import type { Arrival } from "./transport/sse.ts";
 import type { Transport } from "./transport/transport.ts";
 import type { Turn } from "./turn.ts";
+import type { LostLine } from "./view/lost-line.ts";
 import type { MenuActs } from "./view/menu.ts";
 
 /** The pause after which a page asks again for an answer that another process is making. */
@@ -18,8 +20,8 @@ const MAX_FAILURES = 3;
 
 const LOST: Arrival = { kind: "error", code: "disconnected" };
 
-/** `isShown` returns false when the widget was removed from the page. */
-export default function resume(chat: MenuActs, isShown: () => boolean) {
+/** `isShown` returns false when the widget was removed from the page. `line` is shown if it takes long. */
+export default function resume(chat: MenuActs, isShown: () => boolean, line: LostLine) {
   /** The answer that was taken up last, and how much of it has arrived. */
   let known = { id: "", length: 0 };
   /** Whether the last attempt brought no more of the answer. */
@@ -39,9 +41,19 @@ export default function resume(chat: MenuActs, isShown: () => boolean) {
     }
   }
 
-  async function* batches(turn: Turn, signal: AbortSignal): AsyncGenerator<readonly Arrival[]> {
+  async function* batches(
+    turn: Turn,
+    signal: AbortSignal,
+    isRestored: boolean,
+  ): AsyncGenerator<readonly Arrival[]> {
     if (known.id !== turn.id) known = { id: turn.id, length: 0 };
     let length = 0;
+    // After a reload nothing was lost: the answer has only not arrived yet.
+    const late = isRestored ? undefined : setTimeout(line.show, QUIET_MS - LEAVING_MS);
+    const withdraw = (): void => {
+      clearTimeout(late);
+      line.remove();
+    };
     try {
       for await (const response of responses(turn, signal)) {
         const reply = response && (await replyOf(response));
@@ -51,6 +63,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean) {
         }
         for await (const arrivals of reply.batches) {
           for (const one of arrivals) if (one.kind === "text") length += one.text.length;
+          if (length > 0) withdraw();
           yield arrivals;
         }
         return;
@@ -58,6 +71,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean) {
     } catch {
       // The connection is lost once more.
     } finally {
+      withdraw();
       isFruitless = !signal.aborted && length <= known.length;
       known.length = Math.max(length, known.length);
     }
@@ -65,16 +79,17 @@ export default function resume(chat: MenuActs, isShown: () => boolean) {
   }
 
   return {
-    /** Takes up the last answer. Does nothing after an attempt that brought no more of it. */
-    begin: (isRestored: boolean): void => {
+    /** Takes up the last answer. Returns false after an attempt that brought no more of it. */
+    begin: (isRestored: boolean): boolean => {
       const wasFruitless = isFruitless;
       isFruitless = false;
-      if (wasFruitless) return;
+      if (wasFruitless) return false;
       const send: Transport["send"] = async (turns, signal) => ({
         ok: true,
-        batches: batches(turns.at(-1) as Turn, signal),
+        batches: batches(turns.at(-1) as Turn, signal, isRestored),
       });
       setTimeout(() => isShown() && chat.resume({ send }), isRestored ? 0 : LEAVING_MS);
+      return true;
     },
   };
 }

@@ -47,6 +47,7 @@ export function lookOf({ accent, position, theme }: Settings, language: unknown)
   const colour = /^#([\da-f]{3}){1,2}$/i.test(accent as string)
     ? `--kefu-accent:${accent}!important;`
     : "";
-  const scheme = /^(light|dark)$/.test(theme as string) ? theme : "light dark";
+  // By default that of the page, which may follow the visitor's system.
+  const scheme = /^(light|dark)$/.test(theme as string) ? theme : "inherit";
   return `:host{${colour}color-scheme:${scheme}!important;${side}:var(--kefu-offset,20px)!important}.panel{${side}:0}`;
 }

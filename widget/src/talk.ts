@@ -8,6 +8,7 @@ import { own } from "./own.ts";
 import { talkTextsOf } from "./talk-texts.ts";
 import type { Texts } from "./texts.ts";
 import type { Turn } from "./turn.ts";
+import { adopt } from "./view/dom.ts";
 import type { MenuActs } from "./view/menu.ts";
 import stylesheet from "./view/talk.css";
 import { faceOf, Head, notice } from "./view/talk.ts";
@@ -33,9 +34,7 @@ export default function talk(
   texts: Texts & ExtraTexts,
   speak: (text: string) => void,
 ) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root?.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   const words = talkTextsOf(texts.lang);
   const panel = root?.querySelector<HTMLElement>(".panel");
   const log = root?.querySelector<HTMLElement>(".log");

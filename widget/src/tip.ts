@@ -7,7 +7,7 @@
  */
 
 import { type Settings, textOf } from "./settings.ts";
-import { button, element } from "./view/dom.ts";
+import { adopt, button, element } from "./view/dom.ts";
 import { CLOSE, icon } from "./view/icons.ts";
 import stylesheet from "./view/tip.css";
 
@@ -78,9 +78,7 @@ export default function tip(root: ShadowRoot, settings: Settings, dismiss: strin
       button({ className: "hide", ariaLabel: dismiss, title: dismiss }, close, icon(CLOSE)),
     );
   };
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(stylesheet);
-  root.adoptedStyleSheets.push(sheet);
+  adopt(root, stylesheet);
   node.onkeydown = ({ key }) => key === "Escape" && close();
   launcher.addEventListener("click", remember, gone);
   root.host.addEventListener("chat-widget:open", end, gone);

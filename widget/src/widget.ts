@@ -144,7 +144,10 @@ export class Widget implements Acts, Audience {
     if (!isBusy(state)) {
       this.#ended(turn);
     } else if (state === "connecting") {
+      const { useExtras } = this.#parts;
       this.#view.waiting(waiting);
+      const due = performance.now() + this.#conversation.waitMs;
+      if (waiting === "rate_limit_exceeded") useExtras((extras) => extras.countDown(due));
     } else if (state === "awaiting-first-byte") {
       this.#view.transcript.notice(undefined);
     }

@@ -106,6 +106,8 @@ export class ScriptedService {
   refusesPages = false;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
+  /** What the service plays when the widget takes up an answer of the stored chat; then 404. */
+  readonly answers: Play[] = [];
   /** The way to a person that the service describes. */
   contact: object = WITH_FORM;
   /** The requests of the contact form that came without a stored chat. */
@@ -134,6 +136,7 @@ export class ScriptedService {
     this.received.length = 0;
     this.cancelled.length = 0;
     this.rated.length = 0;
+    this.answers.length = 0;
     this.looked.length = 0;
     this.kept = undefined;
     this.owner = undefined;
@@ -172,6 +175,11 @@ export class ScriptedService {
     if (request.url === "/health") {
       response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
       response.end(JSON.stringify({ status: "ok", sessions: this.kept !== undefined }));
+      return;
+    }
+    if (request.url?.endsWith("/answer") && this.answers.length > 0) {
+      this.looked.push(`${request.method} ${request.url}`);
+      await perform(this.answers.shift() as Play, response);
       return;
     }
     if (request.url?.startsWith("/api/sessions/")) {

@@ -11,6 +11,7 @@ const PAGES = ["/playground", "/gallery", "/stage"];
 
 /** By path and query. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^[^{<]*\.svg/, "image/svg+xml"],
   [/^[^{<]*\.css/, "text/css; charset=utf-8"],
   [/^[^{<]*\.js[^o]/, "text/javascript; charset=utf-8"],
   [/^[^{<]*\{/, "application/json"],

@@ -99,6 +99,7 @@ export class KeptTransport implements Transport, KeptChat {
     this.#stateless.cancel(messageId);
   }
 
+  /** Sends the visitor's rating of an answer; the result is ignored. */
   rate(messageId: string, rating: Rating): void {
     const body = { client_message_id: messageId, rating, session_id: this.#session?.id };
     const request = { ...post(body), keepalive: true };

@@ -1,6 +1,6 @@
 /** The transport for services that store no chats: each question is sent with the conversation. */
 
-import type { Rating, Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
 import { type Ask, connected, endpoint, plainAsk, post, replyOf } from "./http.ts";
 import type { Transport } from "./transport.ts";
@@ -21,15 +21,7 @@ export class StatelessTransport implements Transport {
   }
 
   cancel(messageId: string): void {
-    this.#tell("cancel", { client_message_id: messageId });
-  }
-
-  rate(messageId: string, rating: Rating): void {
-    this.#tell("feedback", { client_message_id: messageId, rating });
-  }
-
-  #tell(name: string, body: object): void {
-    const request = { ...post(body), keepalive: true };
-    this.#ask(endpoint(this.#url, name), request).catch(() => {});
+    const request = { ...post({ client_message_id: messageId }), keepalive: true };
+    this.#ask(endpoint(this.#url, "cancel"), request).catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /** The port to the service: one request at a time, with or without stored chats. */
 
-import type { Code, Rating, Refusal, Turn } from "../turn.ts";
+import type { Code, Refusal, Turn } from "../turn.ts";
 import type { Arrival } from "./sse.ts";
 
 /** There is no connection, or it broke or was aborted. */
@@ -27,8 +27,6 @@ export interface Transport {
   readonly chat?: KeptChat | undefined;
   /** Cancels an answer at the service. The request outlives the page; its result is ignored. */
   cancel(messageId: string): void;
-  /** Sends the visitor's rating of an answer; the result is ignored. */
-  rate(messageId: string, rating: Rating): void;
 }
 
 /** A chat that the service stores for the visitor. */

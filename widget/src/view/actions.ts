@@ -22,6 +22,7 @@ export function actions(
   const looks = (name: "copy" | "again" | "up" | "down") => ({
     className: name,
     ariaLabel: texts[name],
+    title: texts[name],
   });
   const thumbs = (["up", "down"] as const).map((rating) => {
     const rate = (): void => acts.rate(turn, turn.rating === rating ? "none" : rating, show);

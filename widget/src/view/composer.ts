@@ -68,7 +68,8 @@ export class Composer {
     if (isBusy) this.#busySince ??= performance.now();
     else this.#busySince = undefined;
     this.#button.replaceChildren(icon(isBusy ? STOP : SEND));
-    this.#button.ariaLabel = isBusy ? this.#texts.stop : this.#texts.send;
+    const { stop, send } = this.#texts;
+    this.#button.ariaLabel = this.#button.title = isBusy ? stop : send;
     this.#refresh();
   }
 

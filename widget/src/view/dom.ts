@@ -25,3 +25,10 @@ export function button(
 ): HTMLButtonElement {
   return element("button", { type: "button", onclick: act, ...properties }, ...children);
 }
+
+/** Adds styles to those of the widget in `root`. */
+export function adopt(root: ShadowRoot | null, styles: string): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  root?.adoptedStyleSheets.push(sheet);
+}

@@ -31,7 +31,7 @@ export class Panel {
   ) {
     const footer = element("p", { className: "disclaimer" }, texts.disclaimer);
     this.#close = button(
-      { className: "close", ariaLabel: texts.close },
+      { className: "close", ariaLabel: texts.close, title: texts.close },
       () => acts.close(),
       icon(CLOSE),
     );

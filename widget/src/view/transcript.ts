@@ -113,8 +113,12 @@ export class Transcript {
       this.#pending = "";
     }
     this.#pending += text;
-    // The extras are needed when the answer ends.
-    if (isFirst) this.#useExtras(() => {});
+    if (isFirst) {
+      this.#flush();
+      // The extras are needed when the answer ends.
+      this.#useExtras(() => {});
+      return;
+    }
     // Every second frame is enough for the eye, and saves a phone's battery.
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = requestAnimationFrame(() => this.#flush());

@@ -9,6 +9,7 @@ import type { Rating, Turn, Waiting } from "../turn.ts";
 import answerStyles from "./answer.css";
 import { Composer } from "./composer.ts";
 import { Consent } from "./consent.ts";
+import { adopt } from "./dom.ts";
 import { Launcher } from "./launcher.ts";
 import type { MenuActs } from "./menu.ts";
 import { Panel } from "./panel.ts";
@@ -84,9 +85,7 @@ export class View {
   /** Attaches the view to the page, until `gone` is aborted. */
   mount(gone: AbortSignal): void {
     const { page, host, launcher } = this.#surface;
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(answerStyles + stylesheet);
-    host.shadowRoot?.adoptedStyleSheets.push(sheet);
+    adopt(host.shadowRoot, answerStyles + stylesheet);
     host.shadowRoot?.prepend(this.panel.node);
     if (launcher.isConnected) fillScreen(page, this.panel.node, gone);
   }

@@ -123,12 +123,59 @@ test("429: Retry-After is readable across origins and honoured, the wait is expl
   it.service.script(refusal(429, "rate_limit_exceeded", { "Retry-After": "2" }), answer(["Now"]));
   const { send, answers, trouble } = await it.visit();
   await send("hello");
-  await trouble.waitFor();
-  expect(await trouble.innerText()).toBe("Many people are asking right now. Please wait a moment.");
+  await eventually(
+    async () => (await trouble.innerText()).replace(/\d/, "N"),
+    "Many people are asking right now. Please wait a moment.\nTrying again in N s",
+  );
   await eventually(() => answers.innerText(), "Now");
   expect(await trouble.count()).toBe(0);
   const [first, second] = it.service.received;
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_990);
+});
+
+test("a wait counts down to the next attempt; screen readers hear one number (D13)", async () => {
+  const wait = refusal(429, "rate_limit_exceeded", { "Retry-After": "3" });
+  it.service.script(answer(["Hello"]), wait, answer(["Now"]), answer(["Later"]));
+  const { send, idle, page, answers } = await it.visit({ "data-first-byte-timeout": "20" });
+  await send("hello");
+  await idle();
+  await page.locator("kefu-chat .actions").waitFor();
+  await page.evaluate(() => {
+    const root = document.querySelector("kefu-chat")?.shadowRoot;
+    const [shown, spoken] = [".countdown", '[role="status"]'].map((part) => {
+      const texts: string[] = [];
+      new MutationObserver(() => {
+        const text = root?.querySelector(part)?.textContent;
+        if (text && text !== texts.at(-1)) texts.push(text);
+      }).observe(root as ShadowRoot, { subtree: true, childList: true, characterData: true });
+      return texts;
+    });
+    Object.assign(window, { shown, spoken });
+  });
+  await send("and now?");
+  await eventually(() => answers.last().innerText(), "Now");
+  await idle();
+  const seen = await page.evaluate(() => {
+    const { shown, spoken } = window as unknown as Record<"shown" | "spoken", string[]>;
+    return { shown, spoken };
+  });
+  const numbers = seen.shown.map((text) => Number(/^Trying again in (\d) s$/.exec(text)?.[1]));
+  // With its jitter, the wait is up to half a second longer.
+  expect([3, 4]).toContain(numbers[0]);
+  expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) - at));
+  expect(numbers.at(-1)).toBe(1);
+  expect(seen.spoken.filter((text) => text.includes("Trying again"))).toHaveLength(1);
+  expect(await page.locator("kefu-chat .countdown").count()).toBe(0);
+});
+
+test("the first question's wait counts down, too: its file is fetched for it (D13)", async () => {
+  it.service.script(refusal(429, "rate_limit_exceeded", { "Retry-After": "40" }));
+  const { send, trouble, act } = await it.visit({ "data-lang": "zh-CN" });
+  await send("你好");
+  await expect
+    .poll(() => trouble.innerText())
+    .toMatch(/^咨询人数过多，请稍等片刻。\n\d\d 秒后自动重试$/);
+  expect(await act.getAttribute("aria-label")).not.toBe("发送");
 });
 
 test("503: nothing happens by itself; the Retry button asks again (W4)", async () => {

@@ -94,11 +94,16 @@ test("an accent that reads on a theme's ground is left as it is there (W10)", as
 testInChromium(
   "the accent of the tag, and of the page's own styles for both themes (W1, W10)",
   async () => {
+    const follows = (attributes: Readonly<Record<string, string>>): string =>
+      pageWith({ "data-api-url": it.service.url, "data-open": "", ...attributes }).replace(
+        "</head>",
+        '<meta name="color-scheme" content="light dark"></head>',
+      );
     const accents = { "data-accent": "#7c3aed" };
     for (const colorScheme of ["light", "dark"] as const) {
-      const { page } = await it.visit(accents, { colorScheme });
+      const { page } = await it.visit({}, { colorScheme }, follows(accents));
       expect((await drawn(page)).accent).toEqual([124, 58, 237]);
-      const styled = await it.visit({}, { colorScheme });
+      const styled = await it.visit({}, { colorScheme }, follows({}));
       await styled.page.evaluate(() => {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync("kefu-chat{--kefu-accent:light-dark(#a00000,#ffb0b0)}");

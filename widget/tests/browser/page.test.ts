@@ -246,6 +246,25 @@ test("typing in the widget does not reach the shortcuts of the page", async () =
   expect(await page.evaluate(() => (globalThis as unknown as { heard: number }).heard)).toBe(0);
 });
 
+test("the first text is on the page as soon as it has arrived, without waiting for a frame (W17)", async () => {
+  it.service.script(answer(["First", " and", " last."], 100));
+  const { page, send, idle } = await it.visit();
+  await page.evaluate(() => {
+    const seen: string[] = [];
+    Object.assign(window, { seen });
+    window.ChatWidget?.on("delta", () => {
+      const answers = document
+        .querySelector("kefu-chat")
+        ?.shadowRoot?.querySelectorAll(".turn .answer");
+      seen.push([...(answers ?? [])].at(-1)?.textContent ?? "");
+    });
+  });
+  await send("hello");
+  await idle();
+  const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+  expect(seen[0]).toBe("First");
+});
+
 test("text is put on the page at most once a frame, and none is lost (W17, W18)", async () => {
   const texts = Array.from({ length: 400 }, (_, i) => `词${i} `);
   it.service.script(

@@ -126,7 +126,10 @@ test("after a reload the service's word counts: what was cut here is whole, what
   ];
   await page.reload();
   await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
-  expect(it.service.looked).toEqual(["GET /api/sessions/s1/messages?limit=100 t1"]);
+  expect(it.service.looked).toEqual([
+    "POST /api/sessions/s1/answer t1",
+    "GET /api/sessions/s1/messages?limit=100 t1",
+  ]);
   expect(await trouble.count()).toBe(0);
   await idle();
   await page.reload();

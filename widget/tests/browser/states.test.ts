@@ -58,11 +58,17 @@ for (const [scene, lang, theme, viewport] of [
   ["empty", "zh-CN", "dark", DESKTOP],
   ["suggestions", "en", "light", DESKTOP],
   ["suggestions", "ar", "dark", PHONE],
+  ["logo", "en", "light", DESKTOP],
+  ["logo", "ar", "dark", PHONE],
   ["tip", "ar", "light", PHONE],
   ["consent", "zh-CN", "light", PHONE],
   ["menu", "en", "light", DESKTOP],
   ["menu", "ar", "dark", PHONE],
   ["wide", "ar", "light", PHONE],
+  ["scrolled", "en", "light", DESKTOP],
+  ["scrolled", "ar", "dark", PHONE],
+  ["waiting", "en", "dark", DESKTOP],
+  ["waiting", "ar", "light", PHONE],
   ["large", "en", "dark", DESKTOP],
   ["code", "en", "dark", PHONE],
   ["sources", "zh-CN", "light", PHONE],
@@ -83,11 +89,12 @@ for (const [scene, lang, theme, viewport] of [
 
 // Playwright cannot emulate forced colours in Firefox.
 testInChromium(
-  "in a forced-colours theme the menu and the tip have borders, and axe finds nothing (W11)",
+  "in a forced-colours theme the menu, the tip and the jump button have borders, and axe finds nothing (W11)",
   async () => {
     for (const [scene, selector] of [
       ["menu", ".card"],
       ["tip", ".tip"],
+      ["scrolled", ".jump"],
     ] as const) {
       const context = await it.browser.newContext({
         forcedColors: "active",
@@ -102,6 +109,34 @@ testInChromium(
     }
   },
 );
+
+test("every button that is only an icon has its name as a tooltip (D14)", async () => {
+  const context = await it.browser.newContext({ viewport: DESKTOP });
+  const page = await context.newPage();
+  await page.goto(`${it.site.origin}/stage?scene=scrolled&lang=zh-CN`);
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  const buttons = await page
+    .locator("kefu-chat .panel button:has(svg)")
+    .evaluateAll((nodes) =>
+      nodes.map((node) => [node.className, (node as HTMLElement).title, node.ariaLabel] as const),
+    );
+  expect(buttons.length).toBeGreaterThanOrEqual(9);
+  for (const [name, title, label] of buttons) expect([name, title]).toEqual([name, label]);
+});
+
+for (const scene of ["consent", "answered", "failed", "waiting", "sources", "logo"]) {
+  testInChromium(`in a forced-colours theme axe finds nothing: ${scene} (W11)`, async () => {
+    const context = await it.browser.newContext({
+      forcedColors: "active",
+      reducedMotion: "reduce",
+    });
+    const page = await context.newPage();
+    await page.goto(`${it.site.origin}/stage?scene=${scene}&lang=en`);
+    await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+    expect(await page.evaluate(broken)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+  });
+}
 
 test("a wide Arabic table shows its first column, and fades where there is more (W9, W10)", async () => {
   const context = await it.browser.newContext({ viewport: PHONE });

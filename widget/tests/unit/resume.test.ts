@@ -31,6 +31,7 @@ function refused(status: number): Response {
 function service(...replies: readonly Reply[]) {
   const requests: { rest: string; body: unknown }[] = [];
   let resumed: Pick<Transport, "send"> | undefined;
+  const shown: number[] = [];
   const acts = {
     request: async (rest: string, init: RequestInit = {}) => {
       requests.push({ rest, body: JSON.parse(`${init.body}`) });
@@ -44,9 +45,14 @@ function service(...replies: readonly Reply[]) {
       resumed = from;
     },
   };
-  const { begin } = resume(acts, () => true);
+  const { begin } = resume(acts, () => true, {
+    show: () => shown.push(Date.now()),
+    remove: () => {},
+  });
   return {
     requests,
+    /** When the line about the lost connection was shown. */
+    shown,
     /** What the conversation receives; undefined if the answer is not taken up. */
     async take(isRestored = true, turn = TURN): Promise<readonly Arrival[] | undefined> {
       resumed = undefined;
@@ -112,4 +118,17 @@ test("an answer that is cut off again is taken up while more of it arrives (W5)"
   expect(await take()).toEqual([{ kind: "text", text: "one two" }]);
   expect(await take()).toEqual([{ kind: "text", text: "one two" }]);
   expect(await take()).toBeUndefined();
+});
+
+test("a slow answer says that the connection was lost, but not after a reload (W5)", async () => {
+  const busy = [refused(409), streamed(chunk("whole"), finish(), DONE)];
+  const lost = service(...busy);
+  await lost.take(false);
+  expect(lost.shown).toHaveLength(1);
+  const restored = service(...busy);
+  await restored.take(true);
+  expect(restored.shown).toEqual([]);
+  const quick = service(streamed(chunk("whole"), finish(), DONE));
+  await quick.take(false);
+  expect(quick.shown).toEqual([]);
 });

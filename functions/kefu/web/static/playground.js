@@ -13,7 +13,7 @@ const CHINESE = {
   accent: "颜色",
   "accent-hex": "颜色，#rrggbb",
   theme: "明暗",
-  auto: "跟随系统",
+  auto: "跟随页面",
   light: "浅色",
   dark: "深色",
   lang: "语言",

@@ -57,6 +57,9 @@ const WORDS = {
 const CODE =
   '```js\nconst answer = await fetch("https://api.example.com/v1/visa", {\n  method: "POST",\n  headers: { "Content-Type": "application/json" },\n  body: JSON.stringify({ passport: "E12345678", invitation: "hospital.pdf" }),\n});\nif (!answer.ok) throw new Error("refused: " + answer.status);\n```\n';
 
+const LOGO =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'%3E%3Crect width='48' height='48' rx='14' fill='%23b4552d'/%3E%3Cpath d='M10 34 20 17l7 11 5-7 7 13Z' fill='%23fff4e6'/%3E%3C/svg%3E";
+
 const LONG = 600;
 
 function event(delta, reason = null) {
@@ -162,6 +165,10 @@ async function askTwice(words) {
 export const SCENES = {
   closed: scene({ isOpen: false }),
   empty: scene({}),
+  logo: scene({
+    settings: ({ suggestions }) => ({ suggestions, logo: LOGO }),
+    act: () => seen("img"),
+  }),
   suggestions: scene({ settings: ({ suggestions }) => ({ suggestions }) }),
   consent: scene({
     settings: ({ consent }) => ({ consent }),
@@ -216,6 +223,15 @@ export const SCENES = {
       await ask(question);
       await seen(".actions");
       (await seen('.tool[aria-haspopup="menu"]')).click();
+    },
+  }),
+  scrolled: scene({
+    plays: ({ answer, wide }) => [() => streamed(whole(`${`${answer}\n\n`.repeat(5)}${wide}`))],
+    act: async ({ question }) => {
+      await ask(question);
+      await seen(".actions");
+      document.querySelector("kefu-chat").shadowRoot.querySelector(".log").scrollTop = 300;
+      await seen(".jump");
     },
   }),
   large: scene({

@@ -8,6 +8,7 @@ const SETTINGS = [
   "greeting",
   "suggestions",
   "accent",
+  "logo",
   "theme",
   "lang",
   "position",

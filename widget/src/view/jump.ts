@@ -1,0 +1,34 @@
+/** The button that scrolls to the newest message, shown while the reader is not there. */
+
+import { button, element } from "./dom.ts";
+import { icon, SEND } from "./icons.ts";
+
+/** The same distance from the end as in transcript.ts: nearer, the list follows the growing text. */
+const AT_END_PX = 48;
+
+/** Adds the button above the end of `log`. Its row has no height, so it moves nothing. */
+export function addJump(log: HTMLElement, name: string): void {
+  const node = button(
+    { className: "jump", ariaLabel: name, title: name, hidden: true },
+    () => {
+      // The button is hidden at the end, where it would lose the focus to the page.
+      log.focus();
+      log.scrollTop = log.scrollHeight;
+    },
+    icon(SEND),
+  );
+  const show = (): void => {
+    node.hidden = log.scrollHeight - log.scrollTop - log.clientHeight < AT_END_PX;
+  };
+  log.after(element("div", { className: "at-end" }, node));
+  log.addEventListener("scroll", show, { passive: true });
+  // Text arrives without a scroll if the reader has left the end. The browser calls this after the
+  // layout of a frame, so that nothing is measured twice.
+  const sizes = new ResizeObserver(show);
+  const watch = (): void => {
+    for (const turn of log.children) sizes.observe(turn);
+  };
+  new MutationObserver(watch).observe(log, { childList: true });
+  sizes.observe(log);
+  watch();
+}

@@ -1,0 +1,34 @@
+/** The site's logo, in the header and above the greeting. */
+
+import { element } from "./dom.ts";
+
+/**
+ * The image that `setting` names: one of the page's own origin or a data URL, so that no other site
+ * learns of the visitor. Undefined for anything else.
+ */
+export function logoOf(setting: string, page: Location, base: string): string | undefined {
+  const url = URL.canParse(setting, base) ? new URL(setting, base) : undefined;
+  const isOwn = url?.origin === page.origin && /^https?:$/.test(url.protocol);
+  return isOwn || /^data:image\//.test(url?.href ?? "") ? url?.href : undefined;
+}
+
+/** Shows the logo in place of the mark once it is loaded. A logo that cannot be shown is named. */
+export async function showLogo(root: ShadowRoot | null, setting: string): Promise<void> {
+  const src = logoOf(setting, location, document.baseURI);
+  if (src === undefined) {
+    console.error(`Chat widget: data-logo must be on this site or a data URL: ${setting}`);
+    return;
+  }
+  // The title beside the logo names the site.
+  const image = element("img", { src, alt: "" });
+  try {
+    await image.decode();
+  } catch {
+    console.error(`Chat widget: data-logo cannot be shown: ${setting}`);
+    return;
+  }
+  const mark = root?.querySelector(".mark");
+  mark?.classList.add("logo");
+  mark?.replaceChildren(image);
+  root?.querySelector(".log > .answer")?.prepend(element("img", { src, alt: "" }));
+}

@@ -1,0 +1,105 @@
+/** A cut answer of a stored chat is taken up: the visitor reads of it only if it fails or is slow. */
+
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { answer, chunk, inSession, type Play } from "../scripted-service.ts";
+import { eventually, stage, type Visit } from "./harness.ts";
+
+const it = stage();
+const CUT: Play = inSession(
+  { acts: [{ send: chunk("Half an ") }, { wait: 300 }, "reset"] },
+  "s1",
+  "t",
+);
+const SLOW = { "data-first-byte-timeout": "20", "data-stall-timeout": "20" };
+
+/** Has the page note every text of a note that is visible in a frame, and every announcement. */
+async function watched(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const root = document.querySelector("kefu-chat")?.shadowRoot;
+    const seen = new Set<string>();
+    const look = (): void => {
+      for (const note of root?.querySelectorAll<HTMLElement>(".trouble") ?? [])
+        if (note.checkVisibility()) seen.add(note.firstChild?.textContent ?? "");
+      const spoken = root?.querySelector('[role="status"]')?.textContent;
+      if (spoken) seen.add(`said: ${spoken}`);
+      requestAnimationFrame(look);
+    };
+    look();
+    Object.assign(window, { seen });
+  });
+}
+
+const seenBy = (page: Page): Promise<string[]> =>
+  page.evaluate(() => [...(window as unknown as { seen: Set<string> }).seen]);
+
+/** A visitor whose first question was answered, so that the files are there. */
+async function asked(...answers: readonly Play[]): Promise<Visit> {
+  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+  it.service.kept = [];
+  it.service.answers.push(...answers);
+  const visit = await it.visit(SLOW);
+  await visit.send("Hello?");
+  await visit.idle();
+  await visit.page.locator("kefu-chat .actions").waitFor();
+  await watched(visit.page);
+  await visit.send("Tell me");
+  return visit;
+}
+
+test("an answer that is taken up at once shows and says nothing about the lost connection", async () => {
+  const { page, answers, idle } = await asked(answer(["Half an answer ", "is whole."]));
+  await eventually(() => answers.last().innerText(), "Half an answer is whole.");
+  await idle();
+  expect(it.service.looked).toContain("POST /api/sessions/s1/answer");
+  const seen = await seenBy(page);
+  expect(seen.filter((text) => text.includes("lost"))).toEqual([]);
+  expect(seen).toContain("said: The answer is complete");
+  expect(it.service.received).toHaveLength(2);
+});
+
+test("taking up that is slow says so after 1.5 seconds, until the text arrives", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const until = new Promise((resolve) => {
+    release = resolve;
+  });
+  const { page, answers, idle, trouble } = await asked({
+    acts: [{ until }, ...answer(["Half an answer is whole."]).acts],
+  });
+  await eventually(() => trouble.allInnerTexts(), ["The connection was lost. Reconnecting…"]);
+  expect(await answers.last().innerText()).toBe("Half an");
+  release();
+  await eventually(() => answers.last().innerText(), "Half an answer is whole.");
+  await idle();
+  expect(await trouble.count()).toBe(0);
+  const seen = await seenBy(page);
+  expect(seen.filter((text) => text.includes("lost"))).toEqual([
+    "The connection was lost. Reconnecting…",
+    "said: The connection was lost. Reconnecting…",
+  ]);
+});
+
+test("taking up that fails shows the note with Retry, and says it", async () => {
+  const { page, trouble, answers } = await asked();
+  await eventually(
+    () => trouble.allInnerTexts(),
+    ["The connection was lost. Please try again.\nRetry"],
+  );
+  expect(await answers.last().innerText()).toBe("Half an");
+  expect(await seenBy(page)).toContain("said: The connection was lost. Please try again.");
+});
+
+test("if the file for taking up cannot be fetched, the note is shown", async () => {
+  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+  it.service.kept = [];
+  const visit = await it.visit(SLOW);
+  await visit.page.route("**/chat-widget-resume.*", (route) => route.abort());
+  await visit.send("Hello?");
+  await visit.idle();
+  await visit.page.locator("kefu-chat .actions").waitFor();
+  await visit.send("Tell me");
+  await eventually(
+    () => visit.trouble.allInnerTexts(),
+    ["The connection was lost. Please try again.\nRetry"],
+  );
+});
