@@ -23,8 +23,10 @@ without login, the log, questions.yaml, and the data of the model's provider.
 def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
     """Ask, unless `confirmed`, and delete the chats. Returns the exit code.
 
-    Raises WrongUse when no chats are stored, and StoreUnavailable.
+    Raises WrongUse for an empty user and when no chats are stored, and StoreUnavailable.
     """
+    if not user:  # in a store, it is the user of all anonymous chats
+        raise WrongUse("--user is empty")
     progress, shown = Progress(), one_line(user, 256)
 
     def reading(items: int, found: int) -> None:
