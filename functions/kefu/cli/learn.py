@@ -8,44 +8,36 @@ from collections.abc import Callable
 
 from kefu.knowledge.learning import Outcome, Report
 from kefu.knowledge.pages import Page
+from kefu.terminal.clean import clean, one_line
+from kefu.terminal.progress import Progress
 
 
-class Progress:
-    """One line that shows how far the run is; nothing when the output is no terminal."""
+class Counts:
+    """Shows the numbers of pages, by their outcome."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
-        self._shows = sys.stderr.isatty()
+        self.progress = Progress()
 
     def note(self, outcome: Outcome) -> None:
         self._counts[outcome.kind] += 1
-        if self._shows:
-            counts = ", ".join(f"{count} {kind}" for kind, count in self._counts.items())
-            self._show(f"{counts} · {printable(outcome.url)[:60]}")
+        counts = ", ".join(f"{count} {kind}" for kind, count in self._counts.items())
+        self.progress.show(f"{counts} · {one_line(outcome.url, 60)}")
 
     def encoded(self, done: int, pages: int) -> None:
-        if self._shows:
-            self._show(f"adding the meaning of {pages} pages · {done / pages:.0%}")
-
-    def _show(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        if self._shows:
-            sys.stderr.write("\r\x1b[K")
+        self.progress.show(f"adding the meaning of {pages} pages · {done / pages:.0%}")
 
 
-def run(learn: Callable[[Progress], Report], output: str) -> int:
+def run(learn: Callable[[Counts], Report], output: str) -> int:
     """Run `learn` with the progress shown, and print its report. Returns the exit code."""
-    progress = Progress()
+    counts = Counts()
     try:
-        report = learn(progress)
+        report = learn(counts)
     except OSError as error:
-        progress.close()
+        counts.progress.erase()
         sys.stderr.write(f"kefu: {error}\n")
         return 1
-    progress.close()
+    counts.progress.erase()
     print_problems(report)
     if not report.pages:
         sys.stderr.write("kefu: no page was learnt.\n")
@@ -71,21 +63,16 @@ def print_problems(report: Report) -> None:
         if chosen:
             sys.stdout.write(f"{title}: {len(chosen)}\n")
         for one in chosen:
-            sys.stdout.write(f"  {printable(one.url)}  {printable(one.reason)}\n")
+            sys.stdout.write(f"  {clean(one.url)}  {clean(one.reason)}\n")
 
 
 def show(page: Page | None, reason: str) -> int:
     """Print the text that is kept of a page."""
     if page is None:
-        sys.stderr.write(f"kefu: {printable(reason)}\n")
+        sys.stderr.write(f"kefu: {clean(reason)}\n")
         return 1
-    sys.stdout.write(f"{printable(page.title)}\n\n")
+    sys.stdout.write(f"{clean(page.title)}\n\n")
     for block in page.blocks:
         mark = "#" * block.level + " " if block.level else ""
-        sys.stdout.write(f"{mark}{printable(block.text)}\n")
+        sys.stdout.write(f"{mark}{clean(block.text)}\n")
     return 0
-
-
-def printable(text: str) -> str:
-    """The text without characters that could control the terminal, except line ends."""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

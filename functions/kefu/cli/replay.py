@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kefu.agent.events import Log, read_lines
 from kefu.bootstrap.upstream import choose_model
-from kefu.errors import HistoryUnavailable, KefuError
+from kefu.errors import KefuError
 from kefu.evaluation.recorded import Recorded, Sampling, changed, final_text, of_chat, of_log
 from kefu.relay.chunks import Usage
 from kefu.settings import Settings
@@ -37,21 +37,18 @@ class Replayed(NamedTuple):
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Replay the requests. Returns the exit code."""
-    try:
-        if (options.session is None) != options.rated_down:
-            raise WrongUse("name a session, or --rated-down with --server")
-        if options.rated_down and not options.server:
-            raise WrongUse("--rated-down is for --server")
-        settings = settings_of(
-            ChatFlags(model=options.model, base_url=options.base_url, system=options.system)
-        )
-        return asyncio.run(_replay(options, settings))
-    except (WrongUse, HistoryUnavailable, KefuError) as error:
-        sys.stderr.write(f"kefu: {clean(str(error))}\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    """Replay the requests. Returns the exit code.
+
+    Raises WrongUse, HistoryUnavailable and KefuError.
+    """
+    if (options.session is None) != options.rated_down:
+        raise WrongUse("name a session, or --rated-down with --server")
+    if options.rated_down and not options.server:
+        raise WrongUse("--rated-down is for --server")
+    settings = settings_of(
+        ChatFlags(model=options.model, base_url=options.base_url, system=options.system)
+    )
+    return asyncio.run(_replay(options, settings))
 
 
 async def _replay(options: argparse.Namespace, settings: Settings) -> int:

@@ -9,10 +9,10 @@ import sys
 import time
 from typing import Any
 
-from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.errors import UpstreamUnavailable
 from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
-from kefu.terminal.pipes import forget_broken_pipes
+from kefu.terminal.flags import WrongUse
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
 _INTERVAL = 2.0
@@ -22,22 +22,12 @@ _ENDED = ("ok", "failed", "partial", "interrupted")
 
 
 def tail(options: argparse.Namespace, settings: Settings) -> int:
-    """Print messages until Ctrl-C. Returns the exit code."""
+    """Print messages until Ctrl-C. Returns the exit code. Raises WrongUse and KefuError."""
     token = settings.admin_token.get_secret_value()
     if not token:
-        sys.stderr.write("kefu: tail needs the operator's token, ADMIN_TOKEN\n")
-        return 2
+        raise WrongUse("tail needs the operator's token, ADMIN_TOKEN")
     server = KefuServer(options.server, Visitor(operator_token=token))
-    try:
-        asyncio.run(_Tail(server, options).run())
-    except KefuError as error:
-        sys.stderr.write(f"kefu: {clean(error.message)}\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader has seen enough, such as `head`
-        forget_broken_pipes()
-        return 141
+    asyncio.run(_Tail(server, options).run())
     return 0
 
 

@@ -26,11 +26,12 @@ from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, problem_with_server
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
+from kefu.terminal.progress import Progress
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
 
 def test(options: argparse.Namespace, settings: Settings) -> int:
-    """Run the cases. Returns the exit code."""
+    """Run the cases. Returns the exit code. Raises WrongUse."""
     try:
         cases = [one for one in read(Path(options.file)) if options.only in one.name]
         if not cases:
@@ -38,9 +39,8 @@ def test(options: argparse.Namespace, settings: Settings) -> int:
         if problem := problem_with_server(options.server, options.origin, options.user_token):
             raise WrongUse(problem)
         return _Run(options, settings, cases).run()
-    except (WrongFile, WrongUse) as error:
-        sys.stderr.write(f"kefu: {error}\n")
-        return 2
+    except WrongFile as error:
+        raise WrongUse(str(error)) from error
 
 
 class _Run:
@@ -51,7 +51,7 @@ class _Run:
         self._settings = settings
         self._cases = cases
         self._results: list[Result] = []
-        self._progress = sys.stderr.isatty()
+        self._progress = Progress()
 
     def run(self) -> int:
         started, code = time.monotonic(), 0
@@ -59,7 +59,7 @@ class _Run:
             asyncio.run(self._ask())
         except KeyboardInterrupt:
             code = 130
-        self._erase_progress()
+        self._progress.erase()
         self._report(time.monotonic() - started)
         return code or int(any(one.status != "passed" for one in self._results))
 
@@ -100,17 +100,10 @@ class _Run:
 
     def _done(self, result: Result) -> None:
         self._results.append(result)
-        self._erase_progress()
+        self._progress.erase()
         sys.stdout.write(f"{clean(line(result))}\n")
         sys.stdout.flush()
-        if self._progress:
-            sys.stderr.write(f"{len(self._results)} of {len(self._cases)} …")
-            sys.stderr.flush()
-
-    def _erase_progress(self) -> None:
-        if self._progress:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self._progress.show(f"{len(self._results)} of {len(self._cases)} …")
 
     def _report(self, seconds: float) -> None:
         sys.stdout.write(f"\n{summary(self._results, seconds, len(self._cases))}\n")

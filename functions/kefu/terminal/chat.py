@@ -5,22 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from kefu.terminal.exits import INTERRUPTED
 from kefu.terminal.flags import ChatFlags, WrongUse
 from kefu.terminal.input import whole_input
 from kefu.terminal.pipes import forget_broken_pipes
 from kefu.terminal.repl import Repl
 
-_OPTIONAL = ("aiohttp", "httpx", "prompt_toolkit", "pydantic", "rich")
-_MISSING = (
-    "kefu: the terminal chat needs packages that are not installed: pip install 'kefu[cli]'\n"
-)
-
 
 def chat(flags: ChatFlags) -> int:
-    """Run the chat until it ends. Returns the exit code."""
+    """Run the chat until it ends. Returns the exit code. Raises WrongUse."""
     if problem := flags.problem():
-        return _wrong(problem)
+        raise WrongUse(problem)
     interactive = not flags.once and sys.stdin.isatty() and sys.stderr.isatty()
     question = flags.question
     if flags.once:
@@ -28,26 +22,12 @@ def chat(flags: ChatFlags) -> int:
         piped = "" if sys.stdin.isatty() else whole_input()
         question = "\n\n".join(filter(None, (piped, question)))
         if not question.strip():
-            return _wrong("--once needs a question, as an argument or on standard input")
+            raise WrongUse("--once needs a question, as an argument or on standard input")
     _replace_errors()
     try:
         return asyncio.run(Repl(flags).run(question, at_prompt=interactive))
-    except WrongUse as error:
-        return _wrong(str(error))
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _OPTIONAL:
-            raise
-        sys.stderr.write(_MISSING)
-        return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
     finally:
         forget_broken_pipes()
-
-
-def _wrong(problem: str) -> int:
-    sys.stderr.write(f"kefu: {problem}\n")
-    return 2
 
 
 def _replace_errors() -> None:
