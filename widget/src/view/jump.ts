@@ -14,6 +14,8 @@ export function addJump(log: HTMLElement, name: string): void {
       // The button is hidden at the end, where it would lose the focus to the page.
       log.focus();
       log.scrollTop = log.scrollHeight;
+      // The list follows the text again from now on. The browser's own event may come after more text.
+      log.dispatchEvent(new Event("scroll"));
     },
     icon(NEWEST),
   );
