@@ -16,6 +16,7 @@ export const THUMB: Icon = [
   "M7.5 11v9H4v-9ZM7.5 11 12 3.5c1.5 0 2.5 1 2.5 2.5v3.5H20L18.5 20h-11",
 ];
 export const SEND: Icon = ["send", "M12 19V5M5.5 11.5 12 5l6.5 6.5"];
+export const NEWEST: Icon = ["newest", "M12 5v14M5.5 12.5 12 19l6.5-6.5"];
 export const STOP: Icon = [
   "stop",
   "M8.5 7.5h7a1 1 0 0 1 1 1v7a1 1 0 0 1-1 1h-7a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Z",

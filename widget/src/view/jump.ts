@@ -1,7 +1,7 @@
 /** The button that scrolls to the newest message, shown while the reader is not there. */
 
 import { button, element } from "./dom.ts";
-import { icon, SEND } from "./icons.ts";
+import { icon, NEWEST } from "./icons.ts";
 
 /** The same distance from the end as in transcript.ts: nearer, the list follows the growing text. */
 const AT_END_PX = 48;
@@ -14,8 +14,10 @@ export function addJump(log: HTMLElement, name: string): void {
       // The button is hidden at the end, where it would lose the focus to the page.
       log.focus();
       log.scrollTop = log.scrollHeight;
+      // The list follows the text again from now on. The browser's own event may come after more text.
+      log.dispatchEvent(new Event("scroll"));
     },
-    icon(SEND),
+    icon(NEWEST),
   );
   const show = (): void => {
     node.hidden = log.scrollHeight - log.scrollTop - log.clientHeight < AT_END_PX;

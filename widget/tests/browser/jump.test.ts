@@ -56,15 +56,9 @@ test("text that arrives below shows the button; after it the conversation follow
   const held = new Promise((resolve) => {
     release = resolve;
   });
-  const rest = LONG.join("");
+  const rest = LONG.flatMap((text) => [{ send: chunk(text) }, { wait: 30 }]);
   it.service.script({
-    acts: [
-      { send: chunk(LONG.join("")) },
-      { until: held },
-      { send: chunk(rest) },
-      { wait: 300 },
-      { send: chunk(rest) + finish() + DONE },
-    ],
+    acts: [{ send: chunk(LONG.join("")) }, { until: held }, ...rest, { send: finish() + DONE }],
   });
   const { page, send, idle } = await it.visit({ "data-stall-timeout": "60" });
   await send("Tell me everything");

@@ -119,9 +119,9 @@ test("settings: a visitor's words go out by https, or to this computer (W1, W15,
 
 /** Settings and a language -> texts that the rules contain, and texts that they do not. */
 const LOOKS: readonly (readonly [object, string, string, RegExp])[] = [
-  [{}, "en", "color-scheme:light dark!important;right:", /accent|left/],
+  [{}, "en", "color-scheme:inherit!important;right:", /accent|left/],
   [{ theme: "dark" }, "en", "color-scheme:dark!", /light/],
-  [{ theme: "pink" }, "en", "color-scheme:light dark!", /pink/],
+  [{ theme: "pink" }, "en", "color-scheme:inherit!", /pink/],
   [{ accent: "#0aF" }, "en", "--kefu-accent:#0aF!important;", /left/],
   [{ accent: "#7c3aed" }, "en", "--kefu-accent:#7c3aed!important;", /left/],
   [{ accent: "red;}*{display:none" }, "en", ":host{color-scheme", /accent|display/],
