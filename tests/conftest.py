@@ -47,9 +47,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return path
 
 
+LONG = ("test_commands", "test_contact", "test_openapi", "test_wheel")
+"""Modules that would otherwise begin late and run alone at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules begin first, and the short ones of tests/unit fill the end of a parallel run."""
-    items.sort(key=lambda item: "/unit/" in str(item.path))
+    items.sort(key=lambda item: (item.path.stem not in LONG, "/unit/" in str(item.path)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -34,8 +34,7 @@ class Held:
         self.left = threading.Event()
 
     async def __call__(self, exchange: b.Exchange) -> None:
-        while not self.left.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(self.left.wait, 20)
         await b.answer()(exchange)
 
 

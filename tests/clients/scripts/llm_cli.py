@@ -49,7 +49,7 @@ def ask(job: Job, outcome: Outcome) -> None:
 
 
 def command(arguments: Sequence[str]) -> None:
-    """`llm ARGUMENTS` as its own process, with its output in the files 1 and 2. Ends the process."""
+    """Run `llm ARGUMENTS` with its output in the files 1 and 2, and end this process."""
     os.close(0)
     os.open(os.devnull, os.O_RDONLY)
     for number in (1, 2):
