@@ -112,10 +112,17 @@ check: setup ## format, lint, types and import contracts: seconds
 	@echo "== Format, lint and types of the widget"
 	cd widget && npm run --silent check
 
-test: check ## everything that must pass: check, then all tests (CI=true: nothing skipped)
+SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
+
+test: check ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
-	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
+ifeq ($(CI),true)
+	$(BIN)/pytest $(SIDE_BY_SIDE)
+else
+	@echo "Left out: tests marked slow. To run them, too: $(BIN)/pytest -m slow, or CI=true make test"
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
+endif
 	@echo "== Python tests with the real local model: it wants the machine for itself"
 	$(BIN)/pytest tests/e2e
 	@echo "== Widget tests"

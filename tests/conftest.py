@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -47,9 +48,18 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return path
 
 
+LONG = ("test_commands", "test_contact", "test_openapi", "test_wheel")
+"""Modules that would otherwise begin late and run alone at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules begin first, and the short ones of tests/unit fill the end of a parallel run."""
-    items.sort(key=lambda item: "/unit/" in str(item.path))
+    items.sort(key=lambda item: (item.path.stem not in LONG, "/unit/" in str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests stay until the end, so no garbage collection looks at them again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

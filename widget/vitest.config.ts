@@ -1,9 +1,23 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000 };
 
+/** They take long, and one of them alone at the end would leave the other processors idle. */
+const FIRST = ["package", "axe", "users", "connection"].map((name) => `/${name}.test.ts`);
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      FIRST.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       { test: { name: "unit", include: ["tests/unit/*.test.ts"], testTimeout: 60_000 } },
       {

@@ -146,11 +146,20 @@ def test_what_may_be_meant_is_a_note_and_fails_no_build(
 # Checks of a service at a URL
 
 
-@pytest.fixture
-def service(right: Path, upstream: ScriptedUpstream) -> Iterator[Service]:
-    upstream.script("*", b.drip(12, delay=0.15))
-    with Service(upstream.base_url, allowed_origins=PAGE) as running:
+@pytest.fixture(scope="module")
+def running() -> Iterator[Service]:
+    with (
+        ScriptedUpstream() as upstream,
+        Service(upstream.base_url, allowed_origins=PAGE) as running,
+    ):
+        upstream.script("*", b.drip(12, delay=0.06))
         yield running
+
+
+@pytest.fixture
+def service(right: Path, running: Service) -> Service:
+    """A correct service, which all tests ask, and a folder with its correct kefu.toml."""
+    return running
 
 
 def test_a_right_service_is_one_line(service: Service, kefu: Kefu) -> None:
@@ -194,7 +203,7 @@ def test_a_proxy_that_does_wrong_is_named(case: str, service: Service, kefu: Kef
 def test_a_service_that_refuses_the_page_or_accepts_all_is_named(
     right: Path, kefu: Kefu, upstream: ScriptedUpstream
 ) -> None:
-    upstream.script("*", b.drip(12, delay=0.15))
+    upstream.script("*", b.drip(12, delay=0.06))
     with Service(upstream.base_url, allowed_origins="https://other.example") as running:
         ran = kefu("doctor", "--url", running.url)
         assert f"The service refuses the page {PAGE}" in ran.out

@@ -12,7 +12,18 @@ import pytest
 
 from tests.clients.conftest import SCRIPTS, TOOL_QUESTION, Seen
 
-pytestmark = pytest.mark.parametrize("command", SCRIPTS, indirect=True, scope="session")
+OFFICIAL = ("openai_sdk", "openai_node")
+"""OpenAI's own clients. The others are built on them, so they break rarely without them."""
+
+pytestmark = pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(script, marks=() if script in OFFICIAL else pytest.mark.slow)
+        for script in SCRIPTS
+    ],
+    indirect=True,
+    scope="session",
+)
 
 STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -22,6 +22,7 @@ from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    import boto3
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
@@ -116,8 +117,6 @@ def patient(store: DynamoStore) -> DynamoStore:
 
     Otherwise a call that takes a second on a busy machine is sent again, and counts twice.
     """
-    # Not at the top, because the children of the SQLite tests import this module.
-    import boto3
     from botocore.config import Config
 
     table = store._table
@@ -129,9 +128,17 @@ def patient(store: DynamoStore) -> DynamoStore:
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=THREADS,
     )
-    session = boto3.Session()
-    table._client = session.client("dynamodb", endpoint_url=table._endpoint, config=config)
+    table._client = _session().client("dynamodb", endpoint_url=table._endpoint, config=config)
     return store
+
+
+@cache
+def _session() -> boto3.Session:
+    """One for all stores, because each session reads the description of DynamoDB again."""
+    # Not at the top, because the children of the SQLite tests import this module.
+    import boto3
+
+    return boto3.Session()
 
 
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
 from email.utils import formatdate
@@ -99,7 +100,9 @@ async def test_u3_retry_after_counts_down_and_the_pool_comes_back(staged: Staged
         assert (answer.status, len(running.upstream.journal)) == (429, 2)
         assert retry_after(answer) <= seconds
         seconds = retry_after(answer)
+        await asyncio.sleep(0.1)
     while (answer := await running.ask()).status == 429:
+        await asyncio.sleep(0.02)
         assert time.monotonic() < cooled_from + 60
     assert answer.text == "back"
     assert time.monotonic() > cooled_from + 4.9

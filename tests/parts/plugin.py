@@ -13,9 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from tests.parts.fetch import folder_of
 
@@ -96,6 +94,10 @@ def _warm(endpoint: str) -> None:
     """Send some requests, because the first responses of a JVM take longer than a store's
     time-out.
     """
+    # Not at the top, because every run of the tests imports this module.
+    import boto3
+    from botocore.config import Config
+
     session = boto3.Session("local", "local", region_name="eu-central-1")
     client = session.client(
         "dynamodb", endpoint_url=endpoint, config=Config(read_timeout=60, connect_timeout=60)

@@ -130,6 +130,7 @@ def test_every_module_has_its_bytecode(package: Path) -> None:
         assert (package / compiled).read_bytes()[4:8] == b"\x01\x00\x00\x00", compiled
 
 
+@pytest.mark.slow
 def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -> None:
     """`make package` works without SAM."""
     command: list[str | Path] = [
@@ -143,7 +144,10 @@ def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -
     assert checksum(tmp_path / "again") == checksum(package)
 
 
-@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize(
+    "arch",
+    [pytest.param(arch, marks=() if arch == HERE else pytest.mark.slow) for arch in MACHINES],
+)
 def test_a_package_is_at_most_15_mb_and_for_the_processor_that_was_asked_for(
     arch: str, package: Path, tmp_path: Path
 ) -> None:

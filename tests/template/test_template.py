@@ -57,6 +57,7 @@ def test_sam_finds_the_template_valid(sam: Sam) -> None:
     assert child.returncode == 0, child.stdout + child.stderr
 
 
+@pytest.mark.slow
 def test_checkov_finds_nothing_without_a_reason(sam: Sam) -> None:
     child = sam(
         *("checkov", "--file", "template.yaml", "--compact", "--quiet"),
@@ -405,6 +406,7 @@ SETS: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_what_aws_makes_of_each_set_of_parameters_is_valid(
     sam: Sam, look: Look, text: str, tmp_path: Path
 ) -> None:

@@ -99,3 +99,23 @@ def test_the_developers_own_settings_do_not_reach_a_test_or_its_children(tmp_pat
 def test_warnings_misspelt_markers_and_stale_xfails_fail(tmp_path: Path) -> None:
     """Also checks that asynchronous tests are run."""
     assert run_pytest(tmp_path, BROKEN) == {"failed": 3, "error": 1}
+
+
+def test_slow_tests_run_with_ci_and_are_left_out_with_a_word_without_it() -> None:
+    def shown(ci: str) -> str:
+        command = ["make", "--dry-run", "test"]
+        environment = {**os.environ, "CI": ci, "MAKEFLAGS": ""}
+        child = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return child.stdout
+
+    assert "slow" not in shown("true")
+    left_out, run = (line for line in shown("").splitlines() if "slow" in line)
+    assert "-m slow" in left_out
+    assert run.endswith('--ignore tests/e2e -m "not slow"')

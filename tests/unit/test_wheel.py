@@ -115,6 +115,7 @@ def environment_with(wheel: Path, folder: Path) -> Path:
     return python
 
 
+@pytest.mark.slow
 def test_wheel_of_a_clone_serves_the_widget(clone: Path, tmp_path: Path) -> None:
     built = build(clone, "-t", "wheel")
     assert built.returncode == 0, built.stderr
@@ -127,6 +128,7 @@ def test_wheel_of_a_clone_serves_the_widget(clone: Path, tmp_path: Path) -> None
     assert script == (clone / "functions" / STATIC / "widget/chat-widget.js").read_bytes()
 
 
+@pytest.mark.slow
 def test_sdist_carries_the_widget_and_needs_no_node(
     clone: Path, tmp_path: Path, without_npm: str
 ) -> None:

@@ -63,13 +63,13 @@ def header(answer: Answer, name: str) -> str | None:
     return headers.get(name) or (many[name][0] if name in many else None)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_handler_answers_every_sample_event(name: str) -> None:
-    """L6: the body contains the whole stream, unchanged."""
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Answer]:
+    """The handler's responses to all sample events, which one process gives one after the other."""
     with ScriptedUpstream() as upstream:
         upstream.script("*", b.answer("你", "好"))
-        [answer], _log = invoke(
-            event(name),
+        given, _log = invoke(
+            *map(event, NAMES),
             LONGCAT_API_KEYS="sk-canary-lambda",
             KEFU_UPSTREAM_URL=upstream.base_url,
             KEFU_ALLOWED_ORIGINS="https://www.example.com",
@@ -78,6 +78,13 @@ def test_handler_answers_every_sample_event(name: str) -> None:
             KEFU_CONTACT_FORM="email,message",
             ADMIN_TOKEN="an-operators-token-of-thirty-two-characters",
         )
+    return dict(zip(NAMES, given, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_handler_answers_every_sample_event(name: str, answers: dict[str, Answer]) -> None:
+    """L6: the body contains the whole stream, unchanged."""
+    answer = answers[name]
     expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback", "-contact")) else 200
     if "-session-" in name:  # the sample's session does not exist
         assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
