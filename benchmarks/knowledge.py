@@ -1,12 +1,15 @@
 """Compares the search in learnt pages with FTS5's own tokenizer and with bm25s.
 
-The pages are made from the texts in texts/ and from random words, with a fixed seed. Each question
-is made from one passage: in English from other forms of its words, in Chinese from parts of a
-sentence. Times are processor times, so that a busy machine does not affect them.
+The pages are made with a fixed seed: in English from words with the frequencies of Zipf's law, and
+from random words; in Chinese from a text in texts/. Each question is made from one passage: in
+English from its words, and from other forms of its random words; in Chinese from parts of a
+sentence. Times are processor times, so that a busy machine does not affect them, but for the
+longest time that the event loop was held.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -16,6 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +29,10 @@ from benchmarks.processes import ROOT
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
 
+RELATED = ROOT / "functions/kefu/knowledge/related_words.txt"
 SIZES = (250, 1_000, 10_000, 50_000)
 LEARNT = (250, 10_000)
 QUESTIONS = 200
@@ -60,10 +67,22 @@ def site(count: int, language: str) -> Site:
     return Site(pages, questions)
 
 
-def _english(rng: random.Random, text: str) -> tuple[str, str]:
-    words = text.split()
+@cache
+def _words() -> list[str]:
+    """The words that have related words, because these make a search longer."""
+    words = [line.split()[0] for line in RELATED.read_text(encoding="ascii").splitlines()]
+    random.Random(0).shuffle(words)
+    return words
+
+
+@cache
+def _zipf() -> list[float]:
+    return list(accumulate(1 / (rank + 2.7) for rank in range(len(_words()))))
+
+
+def _english(rng: random.Random, _: str) -> tuple[str, str]:
     made = [_word(rng) for _ in range(6)]
-    chosen = [*rng.choices(words, k=110), *made]
+    chosen = [*rng.choices(_words(), cum_weights=_zipf(), k=110), *made]
     rng.shuffle(chosen)
     asked = [f"{word}s" for word in made[:2]] + rng.sample(chosen, 3)
     return " ".join(chosen), " ".join(asked)
@@ -82,7 +101,8 @@ def _chinese(rng: random.Random, text: str) -> tuple[str, str]:
 
 
 def knowledge(largest: int) -> str:
-    lines = [f"{'learnt pages':32}{'processor s':>12}{'file/text':>11}{'p50 ms':>9}{'p99 ms':>9}"]
+    names = f"{'processor s':>12}{'file/text':>11}{'p50 ms':>9}{'p99 ms':>9}{'loop ms':>9}"
+    lines = [f"{'learnt pages':32}{names}"]
     with tempfile.TemporaryDirectory(prefix="kefu-knowledge-") as folder:
         lines += [
             _size_line(Path(folder), site(count, "en"), f"{count} in English")
@@ -117,7 +137,29 @@ def _size_line(folder: Path, made: Site, name: str) -> str:
     file.close()
     times.sort()
     p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
-    return f"{name:32}{spent:>12.1f}{size.file / size.text:>11.2f}{p50:>9.2f}{p99:>9.2f}"
+    held = asyncio.run(_held(folder / "site.kefu", made))
+    return (
+        f"{name:32}{spent:>12.1f}{size.file / size.text:>11.2f}{p50:>9.2f}{p99:>9.2f}{held:>9.1f}"
+    )
+
+
+async def _held(path: Path, made: Site) -> float:
+    """The longest time that searches held the event loop, in milliseconds."""
+    loop, gaps = asyncio.get_running_loop(), list[float]()
+    knowledge = ReloadingKnowledge(path, time.monotonic, print)
+
+    async def tick() -> None:
+        while True:
+            before = loop.time()
+            await asyncio.sleep(0)
+            gaps.append(1000 * (loop.time() - before))
+
+    ticking = asyncio.create_task(tick())
+    for question, _ in made.questions:
+        await knowledge.find(question, (), 6)
+    ticking.cancel()
+    await knowledge.aclose()
+    return max(gaps)
 
 
 def _learning_line(folder: Path, count: int) -> str:
