@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -238,6 +239,22 @@ async def test_a_newer_file_is_taken_and_a_broken_one_is_not(file: Path) -> None
     now[0] += LOOK_AFTER
     assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
     await knowledge.aclose()
+
+
+async def test_g19_a_search_runs_in_a_thread_and_not_on_the_event_loop(file: Path) -> None:
+    """The clock is read at the begin of each search, so it sees the thread."""
+    threads = list[int]()
+
+    def monotonic() -> float:
+        threads.append(threading.get_ident())
+        return 0.0
+
+    knowledge = ReloadingKnowledge(file, monotonic, print)
+    threads.clear()
+    assert await knowledge.find("refund", (), 6)
+    await knowledge.aclose()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 WRITER = """
