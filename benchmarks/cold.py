@@ -135,7 +135,7 @@ def cold_starts(folder: Path, rounds: int) -> dict[str, Row]:
 def make_pages(folder: Path) -> Path:
     """A file of learnt pages of 3 MB."""
     path = folder / "site.kefu"
-    pages = [Learnt(page, {}) for page in site(450, "en").pages]
+    pages = [Learnt(page, {}) for page in site(600, "en").pages]
     write(path, Run(pages, [], 0.0))
     return path
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kefu.stores.sqlite.knowledge.write import CutPage, read_back
 from tests.fakes.site import Site, html, served
 
 
@@ -48,6 +49,20 @@ def test_a_folder_is_learnt_and_found_with_links(folder: Path, tmp_path: Path) -
     assert "[1] Returns" in found.stdout
     assert "https://www.example.com/help/returns" in found.stdout
     assert "matched: back, boot, send" in found.stdout
+
+
+def test_g5_the_file_of_this_projects_docs_has_at_most_twice_the_size_of_their_text(
+    tmp_path: Path,
+) -> None:
+    """G5: over a hundred real pages, in English and Chinese."""
+    docs = Path(__file__).parents[2] / "docs"
+    learnt = kefu("learn", str(docs), cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    pages = read_back(tmp_path / "site.kefu").pages
+    assert len(pages) > 100
+    cut = [one.page for one in pages.values() if isinstance(one.page, CutPage)]
+    text = sum(len(part.text.encode()) for page in cut for part in page.passages)
+    assert (tmp_path / "site.kefu").stat().st_size <= 2 * text
 
 
 def test_meaning_finds_a_page_in_another_language(folder: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from kefu.stores.sqlite.knowledge import schema
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.schema import CannotRead
-from kefu.stores.sqlite.knowledge.write import Learnt, Problem, Run, read_back, write
+from kefu.stores.sqlite.knowledge.write import MANY, Learnt, Problem, Run, read_back, write
 
 SITE = "https://www.example.com"
 
@@ -100,6 +101,57 @@ def test_a_hit_says_which_terms_it_matched(file: Path) -> None:
     assert sorted(first.terms) == ["parcel", "track"]
     assert first.heading == "Tracking"
     opened.close()
+
+
+def test_g15_a_question_in_other_words_finds_its_passage(file: Path) -> None:
+    """The questions share no term with the pages."""
+    assert found(file, "when does the store begin?")[0] == f"{SITE}/hours"
+    assert found(file, "packet")[0] == f"{SITE}/delivery#tracking"
+    assert found(file, "xyzzy") == []
+
+
+def test_g15_a_hit_says_which_related_words_it_has(file: Path) -> None:
+    opened = KnowledgeFile(file)
+    (first, *_) = opened.find("compensation for a parcel", (), 6)
+    opened.close()
+    assert first.url == f"{SITE}/returns"
+    assert first.matched == ["parcel", "~refund", "~send"]
+
+
+def test_g15_the_words_of_a_question_count_more_than_related_ones(tmp_path: Path) -> None:
+    write(
+        tmp_path / "site.kefu",
+        run(
+            [
+                page("cash", "Cash", Block("Cash, dollars, currency, funds and wealth.")),
+                page("money", "Help", Block("Money is sent back after we have seen the parcel.")),
+                page("other", "Other", Block("The shop opens at nine.")),
+                page("more", "More", Block("The shop closes at five.")),
+                page("last", "Last", Block("The shop is near the church.")),
+            ]
+        ),
+    )
+    urls = found(tmp_path / "site.kefu", "do I get money sent back")
+    assert urls[:2] == [f"{SITE}/money", f"{SITE}/cash"]
+
+
+def test_g15_pages_in_other_languages_have_no_related_words(tmp_path: Path) -> None:
+    german = page("de", "Versand", Block("Der Gift-Shop ist in der Stadt und er ist offen."))
+    write(tmp_path / "site.kefu", run([german._replace(language="de")]))
+    assert found(tmp_path / "site.kefu", "store") == []
+
+
+def test_g19_a_large_site_lists_the_terms_that_related_words_leave_out(tmp_path: Path) -> None:
+    """The time of a search is bound by the passages of its terms. Own words are always searched."""
+    many = [
+        page(f"{number}", f"Number {number}", Block(f"Cash desk {number}."))
+        for number in range(MANY)
+    ]
+    write(tmp_path / "site.kefu", run([*many, page("rare", "Rare", Block("dollars"))]))
+    assert found(tmp_path / "site.kefu", "money") == [f"{SITE}/rare"]
+    assert len(found(tmp_path / "site.kefu", "cash")) == 6
+    write(tmp_path / "small.kefu", run(many[: MANY // 2]))
+    assert len(found(tmp_path / "small.kefu", "money")) == 6
 
 
 def test_the_index_keeps_all_detail_because_ranking_needs_it(file: Path) -> None:
@@ -187,6 +239,22 @@ async def test_a_newer_file_is_taken_and_a_broken_one_is_not(file: Path) -> None
     now[0] += LOOK_AFTER
     assert "ninety" in (await knowledge.find("refund", (), 6))[0].text
     await knowledge.aclose()
+
+
+async def test_g19_a_search_runs_in_a_thread_and_not_on_the_event_loop(file: Path) -> None:
+    """The clock is read at the begin of each search, so it sees the thread."""
+    threads = list[int]()
+
+    def monotonic() -> float:
+        threads.append(threading.get_ident())
+        return 0.0
+
+    knowledge = ReloadingKnowledge(file, monotonic, print)
+    threads.clear()
+    assert await knowledge.find("refund", (), 6)
+    await knowledge.aclose()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 WRITER = """

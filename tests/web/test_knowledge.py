@@ -237,7 +237,7 @@ async def test_g22_a_kept_chat_stores_the_question_alone_and_logs_the_passages(
     knowledge = json.loads(calls[0].meta)["knowledge"]
     assert (knowledge["used"], knowledge["answered"]) == ([1], True)
     assert knowledge["passages"][0]["url"] == f"{SHOP}/returns"
-    assert knowledge["passages"][0]["terms"] == ["back", "boot", "sent"]
+    assert knowledge["passages"][0]["terms"] == ["back", "boot", "sent", "~return"]
 
 
 def test_g6_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:

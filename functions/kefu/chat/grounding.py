@@ -152,7 +152,7 @@ class Grounding:
         """For the log of calls: why the answer was what it was."""
         passages = [
             {"n": n, "url": one.url or one.page, "title": one.title, "heading": one.heading}
-            | {"score": one.score, "terms": list(one.terms)}
+            | {"score": one.score, "terms": one.matched}
             for n, one in enumerate(self.found, 1)
         ]
         facts = {"passages": passages, "used": list(self.used), "answered": self.answered}

@@ -18,7 +18,7 @@ def print_found(find: Find, question: str) -> int:
         sys.stdout.write("Nothing was found.\n")
     for number, one in enumerate(found, 1):
         name = " › ".join(filter(None, (one.title, one.heading)))
-        matched = ", ".join(one.terms)
+        matched = ", ".join(one.matched)
         sys.stdout.write(f"[{number}] {clean(name)}\n")
         sys.stdout.write(f"    {clean(one.url or one.page)}\n")
         sys.stdout.write(f"    score {one.score:.2f}, matched: {clean(matched)}\n")

@@ -24,6 +24,10 @@ SHORT = 4
 """Terms. A question with fewer says too little, or needs the question before it."""
 
 
+COMMON = 0.05
+"""A term in more than this share of the passages of a large site says little. Questions leave it
+out when they have another one."""
+
 FLAT = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
 better."""
@@ -45,6 +49,13 @@ class Found(NamedTuple):
     """The language whose stems its terms have."""
     terms: Sequence[str] = ()
     """The terms of the question that the passage contains."""
+    related: Sequence[str] = ()
+    """Words of a similar meaning that it contains."""
+
+    @property
+    def matched(self) -> list[str]:
+        """For people: the terms of the question, and related words such as `~refund`."""
+        return [*self.terms, *(f"~{one}" for one in self.related)]
 
     @property
     def heading(self) -> str:

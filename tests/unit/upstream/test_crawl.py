@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from kefu.knowledge.learning import Outcome, State
+from kefu.upstream.crawl import crawl as crawl_module
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher
 from kefu.upstream.public_web import Address, is_public
@@ -223,3 +224,39 @@ async def test_pauses_that_the_site_asks_for_are_obeyed_or_the_site_is_left_alon
     assert [one.reason for one in found.outcomes.values()] == [
         "robots.txt asks for too long pauses"
     ]
+
+
+async def test_g9_a_site_with_too_many_pages_is_cut_and_says_so(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    easy(site)
+    monkeypatch.setattr(crawl_module, "PAGES", 3)
+    found = await crawl(site)
+    left = [one for one in found.outcomes.values() if one.reason == "more than 3 pages"]
+    assert len(found.outcomes) - len(left) == 3
+    assert left
+    assert {one.kind for one in left} == {"skipped"}
+
+
+async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_last(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    easy(site)
+    first = await crawl(site)
+    monkeypatch.setattr(crawl_module, "SECONDS", 0)
+    second = await crawl(site, first.states)
+    assert {one.reason for one in second.outcomes.values()} == {"no time was left"}
+    assert second.of("kept") >= first.of("learnt")
+
+
+async def test_g11_an_unchanged_site_of_250_pages_sends_no_body_of_a_page(site: Site) -> None:
+    easy(site)
+    names = [f"page{number}" for number in range(250)]
+    site.pages |= {f"/help/{name}": html(name) for name in names}
+    site.pages["/help/"] = html("Help", *names)
+    first = await crawl(site)
+    assert len(first.of("learnt")) >= 250
+    site.sent.clear()
+    second = await crawl(site, first.states)
+    assert second.of("unchanged") == first.of("learnt")
+    assert not [path for path in site.sent if path.startswith("/help/page")]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import Found, asked, chosen, joined
+from kefu.knowledge.finding import COMMON, Found, asked, chosen, joined
 from kefu.knowledge.pages import Passage
+from kefu.knowledge.related import WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, terms
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 HITS = 40
 """Passages that are read for a question, before at most two of a page are kept."""
+
+_RANKED = """SELECT term.rowid, sum(-rank * wanted.value) AS score
+    FROM json_each(?) AS wanted CROSS JOIN term WHERE term MATCH wanted.key
+    GROUP BY term.rowid ORDER BY score DESC, term.rowid LIMIT ?"""
+"""BM25 is a sum over terms. Each is searched alone, because FTS5 has no weights for terms."""
 
 TERMS = 48
 """Of a question at most: a pasted page is no question."""
@@ -79,24 +86,36 @@ class KnowledgeFile:
         wanted = question_terms(text, self.languages)[:TERMS]
         if not wanted:
             return []
-        rows = self._by_words(wanted)
+        near = self._related(wanted)
+        rows = self._by_words(wanted, near)
         if self._meanings:
-            near = self._meanings.nearest(text, HITS)
-            rows = joined([id for id, _ in rows], near)
-        return [_explained(one, set(wanted)) for one in chosen(self._hits(rows), limit)]
+            rows = joined([id for id, _ in rows], self._meanings.nearest(text, HITS))
+        return [_explained(one, wanted, near) for one in chosen(self._hits(rows), limit)]
 
-    def _by_words(self, wanted: Sequence[str]) -> list[tuple[int, float]]:
-        match = " OR ".join([f'"{term}"' for term in self._rare(wanted)] + self._single(wanted))
-        return self._db.execute(
-            "SELECT rowid, -rank FROM term WHERE term MATCH ? ORDER BY rank LIMIT ?", (match, HITS)
-        ).fetchall()
+    def _by_words(self, wanted: Sequence[str], near: Sequence[str]) -> list[tuple[int, float]]:
+        weights = {f'"{term}"': WEIGHT for term in near}
+        weights |= dict.fromkeys(self._single(wanted), 1.0)
+        weights |= {f'"{term}"': 1.0 for term in self._rare(wanted)}
+        return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
         """The terms without common ones, or all if there are no others."""
-        marks = ",".join("?" * len(wanted))
-        sql = f"SELECT term FROM common WHERE term IN ({marks})"  # noqa: S608 - question marks
-        common = {term for (term,) in self._db.execute(sql, wanted)}
+        common = self._frequent(wanted, int(COMMON * self.facts.passages))
         return [term for term in wanted if term not in common] or wanted
+
+    def _related(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Words of a similar meaning, without those that a large index lists as frequent."""
+        if "en" not in self.languages:
+            return ()
+        near = related(wanted)
+        frequent = self._frequent(near, 0)
+        return [term for term in near if term not in frequent]
+
+    def _frequent(self, terms: Sequence[str], least: int) -> set[str]:
+        """Those of the terms that a large index lists, in more than `least` passages."""
+        marks = ",".join("?" * len(terms))
+        sql = f"SELECT term FROM frequent WHERE passages > ? AND term IN ({marks})"  # noqa: S608 - marks
+        return {term for (term,) in self._db.execute(sql, (least, *terms))}
 
     def _single(self, wanted: Sequence[str]) -> list[str]:
         """Chinese characters of the question whose pairs are on no page, each to be found alone.
@@ -159,6 +178,6 @@ def _link(source: str, anchor: str) -> str:
     return f"{source}#{anchor}" if anchor else source
 
 
-def _explained(one: Found, wanted: set[str]) -> Found:
-    whole = "\n".join((one.title, *one.headings, one.text))
-    return one._replace(terms=sorted(wanted.intersection(terms(whole, one.language))))
+def _explained(one: Found, wanted: Sequence[str], near: Sequence[str]) -> Found:
+    has = set(terms("\n".join((one.title, *one.headings, one.text)), one.language))
+    return one._replace(terms=sorted(has.intersection(wanted)), related=sorted(has & set(near)))

@@ -6,7 +6,7 @@ import sqlite3
 
 from kefu.knowledge import terms
 
-VERSION = 1
+VERSION = 2
 """Of the tables. A file of another version is refused: it is quickly learnt again."""
 
 APPLICATION = 0x4B656675
@@ -17,7 +17,7 @@ TABLES = (
     # `first` is the id of the page's first passage in the index; the others follow it.
     """CREATE TABLE page (first INTEGER PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL,
     language TEXT NOT NULL, state TEXT NOT NULL, passages BLOB NOT NULL)""",
-    "CREATE TABLE common (term TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE frequent (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE frame (line TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kefu.knowledge.finding import COMMON
 from kefu.knowledge.frame import Frame, cleaned, frame_of
 from kefu.knowledge.pages import Page, Passage
 from kefu.knowledge.passages import passages
@@ -22,11 +23,10 @@ from kefu.stores.sqlite.knowledge.packed import as_json, packed, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
 MANY = 2000
-"""Passages. In a larger index, terms of very many passages are listed as common."""
+"""Passages. A larger index lists its frequent terms, which take long to rank: those in more than
+the share `COMMON` of all, or in more than `FREQUENT` passages."""
 
-COMMON = 0.05
-"""A term in more than this share of the passages of a large index takes long to rank and says
-little. Questions leave it out when they have another one."""
+FREQUENT = 500
 
 
 class Problem(NamedTuple):
@@ -225,8 +225,9 @@ class _Index:
     def close(self) -> None:
         count = self.next - 1
         if count > MANY:
-            often = sorted(term for term, of in self._frequency.items() if of > COMMON * count)
-            self._db.executemany("INSERT INTO common VALUES (?)", [(term,) for term in often])
+            least = min(FREQUENT, COMMON * count)
+            often = [one for one in self._frequency.items() if one[1] > least]
+            self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
         self._db.execute("INSERT INTO term (term) VALUES ('optimize')")
 
 

@@ -1,0 +1,29 @@
+"""English words of a similar meaning, because visitors ask in other words than the pages use.
+
+docs/decisions/0077-related-words-in-the-package.md says where the table comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+WEIGHT = 0.2
+"""Of a related word in the ranking; the question's own words have 1."""
+
+_FILE = Path(__file__).with_name("related_words.txt")
+
+
+@cache
+def _table() -> Mapping[str, str]:
+    """The related stems of each stem, separated by spaces."""
+    lines = _FILE.read_text(encoding="ascii").splitlines()
+    return {stem: near for stem, _, near in (line.partition(" ") for line in lines)}
+
+
+def related(terms: Sequence[str]) -> list[str]:
+    """The terms of a similar meaning that are not among `terms` themselves."""
+    table = _table()
+    near = dict.fromkeys(one for term in terms for one in table.get(term, "").split())
+    return [one for one in near if one not in set(terms)]
