@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import compress
-from operator import attrgetter
+from itertools import compress, islice
+from operator import itemgetter
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
 from kefu.context.window import Span
@@ -82,7 +82,7 @@ class Walk:
 
     def later_systems(self) -> Sequence[int]:
         messages, head = self.messages, self.head
-        if "system" not in set(map(_ROLE, messages[head:])):  # most conversations have none
+        if "system" not in set(map(_ROLE, islice(messages, head, None))):  # most conversations have none
             return ()
         return [
             at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head
@@ -90,7 +90,7 @@ class Walk:
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages
-        if next(filter(_PINNED, messages), None) is None:
+        if not any(map(_PINNED, messages)):  # most conversations have none
             return iter(())
         newest_first = range(len(messages) - 1, self.head - 1, -1)
         positions = compress(newest_first, map(_PINNED, reversed(messages)))
@@ -188,4 +188,5 @@ class Walk:
 
 
 _NO_LIMIT = 1 << 62
-_PINNED, _ROLE = attrgetter("pinned"), attrgetter("role")
+# By index, because it is faster than by name for 100,000 messages.
+_PINNED, _ROLE = map(itemgetter, map(Message._fields.index, ("pinned", "role")))
