@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,10 @@ from kefu.context.tokens import (
 )
 from kefu.errors import TiktokenMissing
 from kefu.messages import Message
+
+
+_MANY = 16
+"""Of so many texts of one message each different one is counted once: names of tools repeat."""
 
 
 class MessageCounter:
@@ -46,8 +51,10 @@ class MessageCounter:
         tokens = self.per_message + count(message.content)
         if not calls:
             return tokens
-        _, names, arguments = zip(*calls, strict=True)
-        return tokens + sum(map(count, names)) + sum(map(count, arguments))
+        texts = [text for _, name, arguments in calls for text in (name, arguments)]
+        if len(texts) < _MANY:
+            return tokens + sum(map(count, texts))
+        return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
 
     def beside(self, value: Any) -> int:
         """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
-from kefu.context.window import LeftOut, Span
+from kefu.context.window import Span, Window
 from kefu.messages import Message
 
 
@@ -128,10 +128,12 @@ class Ledger:
             return self._sums[stop] - self._sums[start]
         return self._corrected(stop) - self._corrected(start)
 
-    def counted_without(self, left_out: Iterable[LeftOut]) -> int:
-        """The counter's cost of all other messages, without the correction of `measured`."""
+    def counted(self, window: Window) -> int:
+        """The counter's cost of a new window, without the correction of `measured`."""
+        if not self._anchor:
+            return window.tokens - self.priming
         sums = self._sums
-        return sums[-1] - sum([sums[stop] - sums[start] for start, stop, _ in left_out])
+        return sums[-1] - sum([sums[stop] - sums[start] for start, stop, _ in window.left_out])
 
     def measured(self, stop: int, tokens: int, counted: int) -> None:
         """Scale the costs of all messages before `stop` by `tokens / counted`.
@@ -146,8 +148,14 @@ class Ledger:
         tokens, counted = self._measured
         return self._sums[anchor] * tokens // counted + self._sums[at] - self._sums[anchor]
 
+    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
+        if self._anchor:
+            return [self.cost(start, stop) for start, stop in spans]
+        sums = self._sums
+        return [sums[stop] - sums[start] for start, stop in spans]
+
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _PaidSpans(self.cost, _between(paid, floor, stop))
+        free = _PaidSpans(self, _between(paid, floor, stop))
         positions = range(floor, stop)
         at = self._first_within(positions, 0, len(positions), stop, room, free)
         if at < stop:
@@ -156,7 +164,7 @@ class Ledger:
         return at, self._unpaid(at, stop, free)
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _PaidSpans(self.cost, _between(paid, floor, stop))
+        free = _PaidSpans(self, _between(paid, floor, stop))
         at = self.head
         if floor > at or self._unpaid(at, stop, free) > room:
             low, high = bisect_left(self._turns, floor), bisect_left(self._turns, stop)
@@ -230,10 +238,10 @@ class _PaidSpans:
 
     __slots__ = ("_cost", "_spans", "_sums")
 
-    def __init__(self, cost: Callable[[int, int], int], paid: Paid) -> None:
-        self._cost = cost
+    def __init__(self, ledger: Ledger, paid: Paid) -> None:
+        self._cost = ledger.cost
         self._spans = paid
-        self._sums = [0, *accumulate([cost(start, stop) for start, stop in paid])]
+        self._sums = [0, *accumulate(ledger.costs(paid))]
 
     def __bool__(self) -> bool:
         return bool(self._spans)

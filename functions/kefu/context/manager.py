@@ -98,7 +98,7 @@ class MessageContextManager:
         Messages that are added later do not change a window.
         """
         window = self._plan(self._ledger, self.budget)
-        self._sent = len(self._ledger.messages), self._ledger.counted_without(window.left_out)
+        self._sent = len(self._ledger.messages), self._ledger.counted(window)
         if self.budget.trim_step:
             self._ledger.kept_from = window.kept_from
         return window

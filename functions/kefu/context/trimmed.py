@@ -158,7 +158,8 @@ class _Job:
         assert isinstance(drop, DropTurns)
         walk = Walk(self.messages, counter, counter.priming, self._previous_cut())
         window = STRATEGIES[drop.rule](walk, budget)
-        return self._result(window, self.messages, window.left_out, fixed, limit, window.kept_from)
+        runs = tuple(window.left_out)
+        return self._result(window, self.messages, runs, fixed, limit, window.kept_from)
 
     def _run_pipeline(
         self, budget: Budget, counter: MessageCounter, fixed: int, limit: int

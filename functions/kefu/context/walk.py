@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
 from operator import itemgetter
 
@@ -63,6 +63,9 @@ class Walk:
                 known = self._costs[start] = self._count(message)
                 return known
         return self.exchanges_back(start, stop, _NO_LIMIT)[1]
+
+    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
+        return [self.cost(start, stop) for start, stop in spans]
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
         return self._run_back(floor, stop, room, paid, turns=False)

@@ -41,6 +41,7 @@ _ALIKE = {"o200k_harmony": "o200k_base"}
 _UNKNOWN_MODELS = "o200k_base"
 
 _SURROGATES = re.compile("[\ud800-\udfff]+")
+_LOW = re.compile("[\udc00-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 # The encodings treat a gap of spaces before a word as one word; the last space belongs to the next
@@ -140,7 +141,8 @@ def _replace_surrogates(surrogates: re.Match[str]) -> str:
     tiktoken does the same, but slowly if there are many.
     """
     text = surrogates[0]
-    if not _PAIR.search(text):
+    low = _LOW.search(text)  # quicker than the search for a pair, which must end in one
+    if not low or not _PAIR.search(text, max(0, low.start() - 1)):
         return "\ufffd" * len(text)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

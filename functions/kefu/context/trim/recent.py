@@ -31,8 +31,7 @@ def keep_recent(
        current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
-    cost_of = conversation.cost
-    room = budget.room - conversation.priming - sum([cost_of(a, b) for a, b in fixed])
+    room = budget.room - conversation.priming - sum(conversation.costs(fixed))
     old_summary = (
         [(conversation.systems, conversation.head)]
         if summary and conversation.systems < conversation.head
@@ -86,7 +85,7 @@ def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
     return (
         budget.room
         - conversation.priming
-        - sum(conversation.cost(*span) for span in _fixed(conversation))
+        - sum(conversation.costs(_fixed(conversation)))
     )
 
 
