@@ -56,6 +56,7 @@ class MessageContextManager:
             self._count = counter_for(budget.model) if budget.model else CALIBRATED
         if self._count.safety > 1:
             budget = budget._replace(limit=int(budget.room / self._count.safety), reserve=0)
+        self._count = self._count.within(budget.room)
         self.budget = budget
         """The budget, in the counter's unit; less the safety factor of an estimate."""
         self._next_id = 0

@@ -82,11 +82,7 @@ def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tupl
 
 def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
     """The room left after the messages that are always kept; negative if they do not fit."""
-    return (
-        budget.room
-        - conversation.priming
-        - sum(conversation.costs(_fixed(conversation)))
-    )
+    return budget.room - conversation.priming - sum(conversation.costs(_fixed(conversation)))
 
 
 def _fixed(conversation: Conversation) -> list[Span]:
