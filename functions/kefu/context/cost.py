@@ -107,7 +107,7 @@ AnyCounter = str | MessageCounter | Callable[[str], int]
 """A counter wherever one is taken: a name of `message_counter`, a message counter, or a function
 from a text to its number of tokens."""
 
-SAFETY = 1.25
+SAFETY = 1.3
 """Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
 a fifth more tokens than estimated."""
 
