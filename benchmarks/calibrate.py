@@ -68,9 +68,13 @@ def messages_of(catalogue: Path) -> Iterator[str]:
     """The translations of a gettext catalogue, without the first one, which is the header."""
     data = catalogue.read_bytes()
     _, _, count, _, table = struct.unpack_from("<5I", data)
-    for i in range(1, count):
+    texts = []
+    for i in range(count):
         length, start = struct.unpack_from("<2I", data, table + 8 * i)
-        yield data[start : start + length].decode(errors="ignore").replace("\0", "\n")
+        texts.append(data[start : start + length])
+    charset = re.search(rb"charset=([\w-]+)", texts[0])  # some are in EUC-JP or Latin-1
+    for text in texts[1:]:
+        yield text.decode(charset[1].decode() if charset else "utf-8", "ignore").replace("\0", "\n")
 
 
 def claude(file: Path) -> Callable[[str], int]:

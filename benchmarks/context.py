@@ -26,6 +26,12 @@ IMPORT = "from time import perf_counter as t; a = t(); import {module}; print(10
 FIGURES = {
     "trim_ms": ("trim 100,000 messages to 4,000 tokens (bytes / 4), ms", 3),
     "trim_exact_ms": ("the same with tiktoken's o200k_base, ms", 2),
+    "trim_step_ms": ("  with trim_step=0.2 (bytes / 4), ms", 3),
+    "trim_step_exact_ms": ("  the same with tiktoken, ms", 2),
+    "trim_dicts_ms": ("  from dicts of OpenAI's API (bytes / 4), ms", 3),
+    "trim_dicts_exact_ms": ("  the same with tiktoken, ms", 2),
+    "trim_dicts_step_ms": ("  from dicts, with trim_step=0.2 (bytes / 4), ms", 3),
+    "trim_dicts_step_exact_ms": ("  the same with tiktoken, ms", 2),
     "trim_keep_important_ms": ("  keep_important, which looks at all of them (bytes / 4), ms", 1),
     "trim_v1_ms": ("  v1, which does so, too, ms", 1),
     "window_ms": ("10,000 messages, 128,000 tokens: one more and the window, ms", 3),
@@ -34,6 +40,9 @@ FIGURES = {
     "memory_ratio": ("memory of 10,000 exactly counted messages, by their UTF-8 size", 2),
     "import_ms": ("import, ms", 1),
 }
+
+SAME_FOR_PEERS = ("step_", "dicts_")
+"""What only Kefu offers is compared with a peer's trimming without it."""
 
 
 def python_of(name: str) -> str:
@@ -70,17 +79,25 @@ def _output(name: str, arguments: Sequence[str]) -> str:
     return done.stdout.splitlines()[-1]
 
 
+def _of_peer(rows: dict[str, Row], key: str) -> float | None:
+    for part in SAME_FOR_PEERS:
+        key = key.replace(part, "")
+    found = rows.get(PEER, {}).get(key)
+    return median(found) if found else None
+
+
 def table(rows: dict[str, Row]) -> str:
     """A table of the medians, with their ratios to the medians of `PEER`."""
     names = list(rows)
     lines = [" " * 66 + "".join(name.rjust(20) for name in names)]
     for key, (title, digits) in FIGURES.items():
         values = {name: median(rows[name][key]) for name in names if key in rows[name]}
+        peer = _of_peer(rows, key)
         cells = []
         for name in names:
             cell = f"{values[name]:,.{digits}f}" if name in values else "-"
-            if name != PEER and name in values and PEER in values:
-                cell += f" {values[name] / values[PEER]:7.2g}x"
+            if name != PEER and name in values and peer:
+                cell += f" {values[name] / peer:7.2g}x"
             cells.append(cell.rjust(20))
         lines.append(title.ljust(66) + "".join(cells))
     missing = [] if len(rows) == len(IMPORTS) else [INSTALL]

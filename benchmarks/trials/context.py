@@ -70,14 +70,22 @@ class Running(Protocol):
 
 
 class Kefu:
-    def __init__(self, strategy: str = "fifo", pinned: int = 0) -> None:
-        """With `pinned`, one message in that many is pinned."""
+    def __init__(
+        self, strategy: str = "fifo", pinned: int = 0, step: float = 0.0, *, dicts: bool = False
+    ) -> None:
+        """With `pinned`, one message in that many is pinned. `dicts`: messages as OpenAI's API
+        has them.
+        """
         self._strategy = strategy
         self._pinned = pinned
+        self._step = step
+        self._dicts = dicts
 
     def messages(self, texts: Sequence[Text]) -> list[Any]:
         from kefu.context import Message
 
+        if self._dicts:
+            return [{"role": role, "content": text} for role, text in texts]
         every = self._pinned or len(texts) + 1
         return [
             Message(role, text, pinned=n % every == 1)  # type: ignore[arg-type]
@@ -87,7 +95,7 @@ class Kefu:
     def trim(self, messages: list[Any], limit: int, count: Callable[[str], int]) -> object:
         from kefu.context import Budget, MessageCounter, trim_messages
 
-        budget = Budget(limit, reserve=0)
+        budget = Budget(limit, reserve=0, trim_step=self._step)
         return trim_messages(messages, budget, self._strategy, MessageCounter(count))
 
     def running(self, limit: int, count: Callable[[str], int]) -> Running:
@@ -160,6 +168,11 @@ CONTENDERS: dict[str, Callable[[], Contender]] = {
     "langchain-core": LangChain,
     "llama-index": LlamaIndex,
 }
+OTHERS = {
+    "step": Kefu(step=0.2),
+    "dicts": Kefu(dicts=True),
+    "dicts_step": Kefu(step=0.2, dicts=True),
+}
 # llama-index counts all remaining messages for each one that it drops: 30 s for 10,000.
 SLOW = {"llama-index"}
 EXACT = "tiktoken:o200k_base"
@@ -223,6 +236,9 @@ def main() -> None:
         found["trim_ms"] = trimming(contender, estimate_message_tokens, 0.3)
         found["trim_exact_ms"] = trimming(contender, exact, 0.0 if quick else 1.0)
     if name == "kefu":
+        for kind, other in OTHERS.items():
+            found[f"trim_{kind}_ms"] = trimming(other, estimate_message_tokens, 0.3)
+            found[f"trim_{kind}_exact_ms"] = trimming(other, exact, 0.3)
         for strategy in ("keep_important", "v1"):
             found[f"trim_{strategy}_ms"] = trimming(Kefu(strategy), estimate_message_tokens, 0.3)
         found["window_pins_ms"] = median(running(Kefu("keep_important", PINNED), 200))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter as Tally
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from kefu.context.tokens import (
     Counter,
@@ -15,6 +17,14 @@ from kefu.context.tokens import (
 from kefu.errors import TiktokenMissing
 from kefu.messages import Message
 
+_MANY = 16
+"""Of so many texts of one message each different one is counted once: names of tools repeat."""
+_LONG = 1_000_000
+"""Characters. A text of more is measured by samples if it cannot fit into the room."""
+_LONGEST_TOKEN = 128
+"""Characters: the longest token of OpenAI's encodings is a run of spaces."""
+_SAMPLES, _SAMPLE = 64, 1024
+
 
 class MessageCounter:
     """Counts a message: its content, and the name and arguments of each of its tool calls.
@@ -22,7 +32,7 @@ class MessageCounter:
     `count` counts one text; each of these texts is counted on its own and the counts are added.
     """
 
-    __slots__ = ("count", "per_message", "priming", "safety")
+    __slots__ = ("count", "longest", "per_message", "priming", "room", "safety", "samples")
 
     def __init__(
         self,
@@ -30,6 +40,8 @@ class MessageCounter:
         per_message: int = 0,
         priming: int = 0,
         safety: float = 1.0,
+        *,
+        samples: bool = False,
     ) -> None:
         self.count = count
         self.per_message = per_message
@@ -40,14 +52,46 @@ class MessageCounter:
         Estimates use 0: their error is larger than this overhead."""
         self.safety = safety
         """The room of a budget is divided by it, so that an estimate that is too low still fits."""
+        self.samples = samples
+        """Whether `within` applies: the tokens of a text are about the sum of those of its parts.
+
+        It is true for the counters that have a name."""
+        self.longest = sys.maxsize
+        """The characters of the longest text that is counted as a whole."""
+        self.room = 0
+        """The tokens that a longer text exceeds for certain."""
+
+    def within(self, room: int) -> Self:
+        """The same counter for a prompt of `room` tokens, which no text of any size slows down.
+
+        A text of more than a million characters that has more than 128 for each token of the room
+        cannot fit. It is counted in samples, and has at least one token more than the room.
+        """
+        if not self.samples:
+            return self
+        counter = type(self)(self.count, self.per_message, self.priming, self.safety, samples=True)
+        counter.longest, counter.room = max(_LONG, _LONGEST_TOKEN * room), room
+        return counter
+
+    def of_text(self, text: str) -> int:
+        """The tokens of one text."""
+        if len(text) <= self.longest:
+            return self.count(text)
+        starts = range(0, len(text) - _SAMPLE, len(text) // _SAMPLES)
+        counted = sum(self.count(text[at : at + _SAMPLE]) for at in starts)
+        return max(self.room + 1, counted * len(text) // (_SAMPLE * len(starts)))
 
     def __call__(self, message: Message) -> int:
-        count, calls = self.count, message.tool_calls
-        tokens = self.per_message + count(message.content)
+        content, calls = message.content, message.tool_calls
+        count = self.count if len(content) <= self.longest else self.of_text
+        tokens = self.per_message + count(content)
         if not calls:
             return tokens
-        _, names, arguments = zip(*calls, strict=True)
-        return tokens + sum(map(count, names)) + sum(map(count, arguments))
+        count = self.of_text
+        texts = [text for _, name, arguments in calls for text in (name, arguments)]
+        if len(texts) < _MANY:
+            return tokens + sum(map(count, texts))
+        return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
 
     def beside(self, value: Any) -> int:
         """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""
@@ -63,7 +107,7 @@ AnyCounter = str | MessageCounter | Callable[[str], int]
 """A counter wherever one is taken: a name of `message_counter`, a message counter, or a function
 from a text to its number of tokens."""
 
-SAFETY = 1.25
+SAFETY = 1.3
 """Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
 a fifth more tokens than estimated."""
 
@@ -87,12 +131,10 @@ def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None
             " MessageCounter, or a function from a text to its number of tokens."
         )
     exact = isinstance(text, Counter) and text.name.startswith("tiktoken:")
-    count = text.count if isinstance(text, Counter) else text
-    return (
-        MessageCounter(count, 3, 3)
-        if (exact if overhead is None else overhead)
-        else (MessageCounter(count))
-    )
+    added = 3 if (exact if overhead is None else overhead) else 0
+    if isinstance(text, Counter):
+        return MessageCounter(text.count, added, added, samples=True)
+    return MessageCounter(text, added, added)
 
 
 def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
@@ -110,7 +152,7 @@ def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
             return message_counter(f"tiktoken:{family}_base")
         except TiktokenMissing:
             pass
-    return MessageCounter(counter(estimate_of(model)).count, 3, 3, SAFETY)
+    return MessageCounter(counter(estimate_of(model)).count, 3, 3, SAFETY, samples=True)
 
 
 def estimate_of(model: str) -> str:
@@ -131,9 +173,9 @@ def tokenizer_family(model: str) -> str:
     return "o200k" if name.startswith(("gpt-", "chatgpt", "o1", "o3", "o4", "codex")) else "other"
 
 
-CALIBRATED = MessageCounter(estimate_calibrated)
+CALIBRATED = MessageCounter(estimate_calibrated, samples=True)
 """Estimated tokens of the o200k encoding: the default counter."""
-BYTES4 = MessageCounter(estimate_message_tokens)
+BYTES4 = MessageCounter(estimate_message_tokens, samples=True)
 """Estimated tokens: one per 4 bytes of UTF-8."""
 CHARACTERS = MessageCounter(utf16_length)
 """UTF-16 code units instead of tokens: the unit of `truncate_v1`."""

@@ -11,7 +11,7 @@ A strategy works with positions of messages. These terms are used:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from kefu.context.window import Span
@@ -58,6 +58,9 @@ class Conversation(Protocol):
 
     def cost(self, start: int, stop: int) -> int:
         """The cost of a span. The span must start and end at the border of an exchange."""
+
+    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
+        """The cost of each of these spans."""
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
         """Returns `(start, cost)` of the longest run of exchanges before `stop` that fits `room`.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, starts_turn
-from kefu.context.window import LeftOut, Span
+from kefu.context.paid import PaidSpans, between
+from kefu.context.window import Span, Window
 from kefu.messages import Message
 
 
@@ -128,10 +128,12 @@ class Ledger:
             return self._sums[stop] - self._sums[start]
         return self._corrected(stop) - self._corrected(start)
 
-    def counted_without(self, left_out: Iterable[LeftOut]) -> int:
-        """The counter's cost of all other messages, without the correction of `measured`."""
+    def counted(self, window: Window) -> int:
+        """The counter's cost of a new window, without the correction of `measured`."""
+        if not self._anchor:
+            return window.tokens - self.priming
         sums = self._sums
-        return sums[-1] - sum([sums[stop] - sums[start] for start, stop, _ in left_out])
+        return sums[-1] - sum([sums[stop] - sums[start] for start, stop, _ in window.left_out])
 
     def measured(self, stop: int, tokens: int, counted: int) -> None:
         """Scale the costs of all messages before `stop` by `tokens / counted`.
@@ -146,8 +148,14 @@ class Ledger:
         tokens, counted = self._measured
         return self._sums[anchor] * tokens // counted + self._sums[at] - self._sums[anchor]
 
+    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
+        if self._anchor:
+            return [self.cost(start, stop) for start, stop in spans]
+        sums = self._sums
+        return [sums[stop] - sums[start] for start, stop in spans]
+
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _PaidSpans(self.cost, _between(paid, floor, stop))
+        free = PaidSpans(self, between(paid, floor, stop))
         positions = range(floor, stop)
         at = self._first_within(positions, 0, len(positions), stop, room, free)
         if at < stop:
@@ -156,7 +164,7 @@ class Ledger:
         return at, self._unpaid(at, stop, free)
 
     def turns_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
-        free = _PaidSpans(self.cost, _between(paid, floor, stop))
+        free = PaidSpans(self, between(paid, floor, stop))
         at = self.head
         if floor > at or self._unpaid(at, stop, free) > room:
             low, high = bisect_left(self._turns, floor), bisect_left(self._turns, stop)
@@ -164,7 +172,7 @@ class Ledger:
         return at, self._unpaid(at, stop, free)
 
     def _first_within(
-        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, free: _PaidSpans
+        self, starts: Sequence[int], low: int, high: int, stop: int, room: int, free: PaidSpans
     ) -> int:
         def saved(start: int) -> int:
             return -self._unpaid(start, stop, free)
@@ -176,7 +184,7 @@ class Ledger:
             index = bisect_left(starts, sums[stop] - room, low, high, key=sums.__getitem__)
         return starts[index] if index < high else stop
 
-    def _unpaid(self, start: int, stop: int, free: _PaidSpans) -> int:
+    def _unpaid(self, start: int, stop: int, free: PaidSpans) -> int:
         return self.cost(start, stop) - (free.within(start, stop) if free else 0)
 
     def turns(self, start: int, stop: int) -> Sequence[int]:
@@ -217,35 +225,3 @@ class Ledger:
         while stop < len(messages) and messages[stop].role == "tool":
             stop += 1
         return first, stop
-
-
-def _between(spans: Paid, floor: int, stop: int) -> Paid:
-    """The spans that may overlap the positions from `floor` to `stop`."""
-    first = max(0, bisect_left(spans, (floor, 0)) - 1)
-    return spans[first : bisect_left(spans, (stop, 0))]
-
-
-class _PaidSpans:
-    """The spans that are already paid for; finds their cost within another span in O(log n)."""
-
-    __slots__ = ("_cost", "_spans", "_sums")
-
-    def __init__(self, cost: Callable[[int, int], int], paid: Paid) -> None:
-        self._cost = cost
-        self._spans = paid
-        self._sums = [0, *accumulate([cost(start, stop) for start, stop in paid])]
-
-    def __bool__(self) -> bool:
-        return bool(self._spans)
-
-    def within(self, start: int, stop: int) -> int:
-        """The cost of the paid spans inside this span."""
-        spans = self._spans
-        first, end = bisect_left(spans, (start, 0)), bisect_left(spans, (stop, 0))
-        total = self._sums[end] - self._sums[first]
-        # A paid span may overlap the start of this span, and another one its end.
-        if first and spans[first - 1][1] > start:
-            total += self._cost(start, min(stop, spans[first - 1][1]))
-        if end > first and spans[end - 1][1] > stop:
-            total -= self._cost(stop, spans[end - 1][1])
-        return total

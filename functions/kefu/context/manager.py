@@ -56,6 +56,7 @@ class MessageContextManager:
             self._count = counter_for(budget.model) if budget.model else CALIBRATED
         if self._count.safety > 1:
             budget = budget._replace(limit=int(budget.room / self._count.safety), reserve=0)
+        self._count = self._count.within(budget.room)
         self.budget = budget
         """The budget, in the counter's unit; less the safety factor of an estimate."""
         self._next_id = 0
@@ -98,7 +99,7 @@ class MessageContextManager:
         Messages that are added later do not change a window.
         """
         window = self._plan(self._ledger, self.budget)
-        self._sent = len(self._ledger.messages), self._ledger.counted_without(window.left_out)
+        self._sent = len(self._ledger.messages), self._ledger.counted(window)
         if self.budget.trim_step:
             self._ledger.kept_from = window.kept_from
         return window

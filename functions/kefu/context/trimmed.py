@@ -17,7 +17,7 @@ from kefu.messages import Message
 
 M = TypeVar("M")
 
-_BYTES = MessageCounter(utf8_length, 3, 3)
+_BYTES = MessageCounter(utf8_length, 3, 3, samples=True)
 _CALIBRATED = 1.05
 """The safety factor of an estimate that was corrected by the provider's count."""
 
@@ -156,9 +156,11 @@ class _Job:
             return self._run_pipeline(budget, counter, fixed, limit)
         drop = self.stages[-1]
         assert isinstance(drop, DropTurns)
-        walk = Walk(self.messages, counter, counter.priming, self._previous_cut())
+        bounded = counter.within(budget.room)
+        walk = Walk(self.messages, bounded, counter.priming, self._previous_cut())
         window = STRATEGIES[drop.rule](walk, budget)
-        return self._result(window, self.messages, window.left_out, fixed, limit, window.kept_from)
+        runs = tuple(window.left_out)
+        return self._result(window, self.messages, runs, fixed, limit, window.kept_from)
 
     def _run_pipeline(
         self, budget: Budget, counter: MessageCounter, fixed: int, limit: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from itertools import compress
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress, islice
+from operator import itemgetter
 
 from kefu.context.exchange import Paid, Pairing, calls_tools, extent_of_head, starts_turn
 from kefu.context.window import Span
@@ -64,6 +64,9 @@ class Walk:
                 return known
         return self.exchanges_back(start, stop, _NO_LIMIT)[1]
 
+    def costs(self, spans: Iterable[Span]) -> Sequence[int]:
+        return [self.cost(start, stop) for start, stop in spans]
+
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
         return self._run_back(floor, stop, room, paid, turns=False)
 
@@ -82,7 +85,9 @@ class Walk:
 
     def later_systems(self) -> Sequence[int]:
         messages, head = self.messages, self.head
-        if "system" not in set(map(_ROLE, messages[head:])):  # most conversations have none
+        if "system" not in set(
+            map(_ROLE, islice(messages, head, None))
+        ):  # most conversations have none
             return ()
         return [
             at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head
@@ -90,7 +95,7 @@ class Walk:
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages
-        if next(filter(_PINNED, messages), None) is None:
+        if not any(map(_PINNED, messages)):  # most conversations have none
             return iter(())
         newest_first = range(len(messages) - 1, self.head - 1, -1)
         positions = compress(newest_first, map(_PINNED, reversed(messages)))
@@ -188,4 +193,5 @@ class Walk:
 
 
 _NO_LIMIT = 1 << 62
-_PINNED, _ROLE = attrgetter("pinned"), attrgetter("role")
+# By index, because it is faster than by name for 100,000 messages.
+_PINNED, _ROLE = map(itemgetter, map(Message._fields.index, ("pinned", "role")))

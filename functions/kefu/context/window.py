@@ -29,6 +29,37 @@ class LeftOut(NamedTuple):
     reason: Reason
 
 
+class Dropped(Sequence[LeftOut]):
+    """The runs that do not fit, made as they are asked for: there may be one per message."""
+
+    __slots__ = ("spans",)
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self.spans = spans
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    @overload
+    def __getitem__(self, index: int) -> LeftOut: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LeftOut]: ...
+    def __getitem__(self, index: int | slice) -> LeftOut | Sequence[LeftOut]:
+        if isinstance(index, slice):
+            return Dropped(self.spans[index])
+        return LeftOut(*self.spans[index], "budget")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, tuple | list | Dropped):
+            return NotImplemented
+        return tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 class View(Sequence[Message]):
     """A read-only sequence of some of a conversation's messages, without a copy of them.
 
@@ -93,7 +124,7 @@ class Window(NamedTuple):
     """`tokens` exceeds `limit`: the messages that are always kept do not fit.
 
     These are the system prompt, the current user message and unfinished tool calls at the end."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: Sequence[LeftOut] = ()
     """The runs of dropped messages with their reasons, oldest first."""
     fallback: str = ""
     """Why no summary was made, if one was needed; `fifo` was used instead. Else empty."""
@@ -122,29 +153,34 @@ def window_of(
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
     Both arguments are in order; spans may be empty or adjacent.
     """
-    shown, out = _runs(kept, len(messages)) if not holes else _runs_around(kept, holes, messages)
-    dropped = View(messages, [(start, stop) for start, stop, _ in out])
+    left_out: Sequence[LeftOut]
+    if holes:
+        shown, runs = _runs_around(kept, holes, messages)
+        left_out, out = tuple(runs), [(start, stop) for start, stop, _ in runs]
+    else:
+        shown, out = _runs(kept, len(messages))
+        left_out = Dropped(out)
     return Window(
         View(messages, shown),
-        dropped,
+        View(messages, out),
         tokens,
         room,
         tokens > room,
-        tuple(out),
+        left_out,
         kept_from=kept_from,
     )
 
 
-def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[LeftOut]]:
+def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[Span]]:
     """The spans that are shown, and those that are left out, if there are no holes."""
     shown: list[Span] = []
-    out: list[LeftOut] = []
+    out: list[Span] = []
     at = 0
     for start, stop in kept:
         if start == stop or stop <= at:
             continue
         if at < start:
-            out.append(LeftOut(at, start, "budget"))
+            out.append((at, start))
             shown.append((start, stop))
         elif shown:
             shown[-1] = shown[-1][0], stop
@@ -152,7 +188,7 @@ def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[LeftOut]]:
             shown.append((at, stop))
         at = stop
     if at < end:
-        out.append(LeftOut(at, end, "budget"))
+        out.append((at, end))
     return shown, out
 
 

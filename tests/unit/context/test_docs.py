@@ -1,4 +1,4 @@
-"""docs/context.md, compared with the library."""
+"""docs/context.md and its reference, compared with the library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from kefu.context import (
     window_for,
 )
 
-PAGE = (Path(__file__).parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = [(DOCS / f"{name}.md").read_text("utf-8") for name in ("context", "context-reference")]
 
 
 def calls(*ids: str) -> Message:
@@ -79,14 +80,14 @@ def picture() -> str:
 
 def test_the_picture_of_a_window_is_what_the_strategies_do() -> None:
     """X9, X12: the page's diagram shows the messages that each strategy keeps."""
-    (shown,) = re.findall(r"^```text\n(.*?)\n```$", PAGE, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```text\n(.*?)\n```$", PAGES[1], re.MULTILINE | re.DOTALL)
     assert shown == picture()
 
 
 def test_the_examples_run() -> None:
     """The strategy that the last example adds works like the built-in ones."""
     names: dict[str, object] = {}
-    for example in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for example in re.findall(r"^```python\n(.*?)^```$", "".join(PAGES), re.MULTILINE | re.DOTALL):
         exec(compile(example, "context.md", "exec"), names)
     try:
         whole = [Message("user", text) for text in ("first", "second", "third", "fourth")]

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from kefu.context import (
     BYTES4,
     Budget,
+    LeftOut,
     Message,
     MessageContextManager,
+    MessageCounter,
+    ToolCall,
     View,
     message_counter,
     window_for,
@@ -101,3 +104,29 @@ def test_a_conversation_takes_less_than_twice_the_size_of_its_texts(unit: str) -
         tracemalloc.stop()
     assert size / 3000 == pytest.approx(222, abs=12)
     assert taken < 1.8 * size
+
+
+def test_left_out_runs_of_a_window_read_like_a_tuple() -> None:
+    """They are made as they are asked for: a conversation may have one for each message."""
+    notes = [Message("system" if at % 2 else "user", "abcd") for at in range(10)]
+    window = window_for(notes, Budget(6, reserve=0), "keep_important", BYTES4)
+    expected = [LeftOut(at, at + 1, "budget") for at in (0, 2, 4, 6)]
+    assert list(window.left_out) == expected
+    assert window.left_out == tuple(expected)
+    assert window.left_out != tuple(expected[1:])
+    assert window.left_out[-1] == expected[-1]
+    assert list(window.left_out[1:3]) == expected[1:3]
+    assert repr(window.left_out) == repr(tuple(expected))
+    assert window.reasons == {"budget": 4}
+
+
+def test_equal_texts_of_a_message_with_many_calls_are_counted_once() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    calls = tuple(ToolCall(str(at), "look", str(at % 3)) for at in range(300))
+    assert MessageCounter(count)(Message("assistant", "", calls)) == 300 * len("look0")
+    assert sorted(counted) == ["", "0", "1", "2", "look"]

@@ -13,7 +13,7 @@ from tests.unit.docs.pages import ALL, GUIDES, ROOT, anchors, links, name_of, pr
 REFERENCES = {
     "docs/api.md",
     "docs/cli.md",
-    "docs/context.md",
+    "docs/context-reference.md",
     "docs/events.md",
     "docs/panel.md",
     "docs/performance.md",

@@ -40,8 +40,10 @@ _PATTERNS = {
 _ALIKE = {"o200k_harmony": "o200k_base"}
 _UNKNOWN_MODELS = "o200k_base"
 
-_SURROGATES = re.compile("[\ud800-\udfff]+")
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# Pairs, perhaps with lone surrogates between them, or one kind of lone surrogates. Each pattern
+# takes a run as a whole, because a search for a pair would look at each surrogate of the run.
+_HIGH, _LOW = "[\ud800-\udbff]", "[\udc00-\udfff]"
+_SURROGATES = re.compile(f"((?:{_HIGH}++{_LOW}++)++)|{_HIGH}+|{_LOW}+")
 
 # The encodings treat a gap of spaces before a word as one word; the last space belongs to the next
 # word. So wide gaps can be counted separately, once per width. A gap of fewer than 80 spaces is one
@@ -139,10 +141,9 @@ def _replace_surrogates(surrogates: re.Match[str]) -> str:
 
     tiktoken does the same, but slowly if there are many.
     """
-    text = surrogates[0]
-    if not _PAIR.search(text):
-        return "\ufffd" * len(text)
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if not surrogates[1]:
+        return "\ufffd" * len(surrogates[0])
+    return surrogates[1].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _collapse_gaps(text: str) -> tuple[str, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PIECE = 1 << 16
+_PIECE = 1 << 14
 """Characters."""
 
 

@@ -31,8 +31,7 @@ def keep_recent(
        current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
-    cost_of = conversation.cost
-    room = budget.room - conversation.priming - sum([cost_of(a, b) for a, b in fixed])
+    room = budget.room - conversation.priming - sum(conversation.costs(fixed))
     old_summary = (
         [(conversation.systems, conversation.head)]
         if summary and conversation.systems < conversation.head
@@ -83,11 +82,7 @@ def _pins(conversation: Conversation, wanted: Iterable[Span], room: int) -> tupl
 
 def room_after_fixed(conversation: Conversation, budget: Budget) -> int:
     """The room left after the messages that are always kept; negative if they do not fit."""
-    return (
-        budget.room
-        - conversation.priming
-        - sum(conversation.cost(*span) for span in _fixed(conversation))
-    )
+    return budget.room - conversation.priming - sum(conversation.costs(_fixed(conversation)))
 
 
 def _fixed(conversation: Conversation) -> list[Span]:

@@ -59,7 +59,9 @@ class Pipeline:
 
     def run(self, budget: Budget, counter: MessageCounter, previous_cut: int) -> PipelineResult:
         """`budget` has no reserve; `previous_cut` as in `TrimState.cut`, or 0."""
-        counter = WireCounter(counter.count, counter.per_message, counter.priming)
+        counter = WireCounter(
+            counter.count, counter.per_message, counter.priming, samples=counter.samples
+        ).within(budget.room)
         spliced = self._spliced(budget.room, counter)
         reading = Reading(spliced.values, self._model, self._keep)
         if spliced.summary >= 0 and not isinstance(spliced.values[spliced.summary], Message):

@@ -192,7 +192,7 @@ class WireCounter(MessageCounter):
         tokens = self.per_message + shape.tokens
         for text in shape.texts:
             if text:
-                tokens += self.count(text)
+                tokens += self.of_text(text)
         for result in shape.results:
-            tokens += self.count(result.text) + result.tokens
+            tokens += self.of_text(result.text) + result.tokens
         return tokens

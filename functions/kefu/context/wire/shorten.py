@@ -32,7 +32,7 @@ def clear_results(
     spent = 0
     for at in _backwards(reading):
         if at <= last and not reading[at].pinned:
-            _clear(reading, at, stage, counter.count)
+            _clear(reading, at, stage, counter.of_text)
         spent += counter(reading[at])
         if spent > room:
             return
@@ -65,7 +65,7 @@ def cap_results(
     at_most = max(1, int(stage.share * room))
     walk = ReadingWalk(reading, counter, counter.priming)
     open_results = [
-        counter.count(result.text)
+        counter.of_text(result.text)
         for at in range(walk.tail, len(reading))
         for result in reading.shape(at).results
     ]
@@ -77,7 +77,7 @@ def cap_results(
     for at in _backwards(reading):
         in_tail = at >= walk.tail
         if in_tail or not reading[at].pinned:
-            _cap(reading, at, min(at_most, level) if in_tail else at_most, counter.count)
+            _cap(reading, at, min(at_most, level) if in_tail else at_most, counter.of_text)
         spent += counter(reading[at])
         if spent > room and not in_tail:
             return
