@@ -51,6 +51,7 @@ NOT_NEEDED = (
     "**/tests",
     ".lock",
     "aiohttp/pytest_plugin.py",
+    "aiohttp/_websocket/*.so",  # Kefu opens no WebSockets, and aiohttp has the same in Python
     "aiohttp/test_utils.py",
     "aiohttp/web*",
     "aiohttp/worker.py",
