@@ -28,11 +28,12 @@ MEANING = "CREATE TABLE meaning (first INTEGER PRIMARY KEY, vectors BLOB NOT NUL
 
 # The terms are joined with spaces, and the tokenizer `ascii` splits only there: a term consists of
 # letters, digits and characters beyond ASCII. `detail=full` is the default and must stay: with
-# `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error.
+# `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error. The body is
+# first, because FTS5 stores no number for the first column: two bytes less for each of its terms.
 INDEX = (
     """CREATE VIRTUAL TABLE term USING fts5
-    (title, heading, body, content='', tokenize='ascii', detail='full')""",
-    "INSERT INTO term (term, rank) VALUES ('rank', 'bm25(4.0, 2.0, 1.0)')",
+    (body, heading, title, content='', tokenize='ascii', detail='full')""",
+    "INSERT INTO term (term, rank) VALUES ('rank', 'bm25(1.0, 2.0, 4.0)')",
 )
 
 
