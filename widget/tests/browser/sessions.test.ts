@@ -114,9 +114,15 @@ test("ChatWidgetConfig.userToken may be a function, asked each time; nothing goe
 });
 
 test("after a reload the service's word counts: what was cut here is whole, what was asked elsewhere is there (P14)", async () => {
-  keeping(mine({ acts: [{ send: chunk("half") }, { wait: 50 }, "reset"] }));
+  let cut: (value?: unknown) => void = () => {};
+  const until = new Promise((resolve) => {
+    cut = resolve;
+  });
+  keeping(mine({ acts: [{ send: chunk("half") }, { until }, "reset"] }));
   const { page, send, trouble, answers, idle, errors } = await it.visit();
   await send("first");
+  await eventually(() => answers.allInnerTexts(), ["half"]);
+  cut();
   await trouble.waitFor();
   it.service.kept = [
     { role: "user", content: "first", status: "ok" },
