@@ -123,6 +123,8 @@ test("after a reload the service's word counts: what was cut here is whole, what
   await send("first");
   await eventually(() => answers.allInnerTexts(), ["half"]);
   cut();
+  // The note may show for a moment before the answer is asked for again.
+  await eventually(() => it.service.looked, ["POST /api/sessions/s1/answer t1"]);
   await trouble.waitFor();
   it.service.kept = [
     { role: "user", content: "first", status: "ok" },
