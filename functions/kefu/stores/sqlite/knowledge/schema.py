@@ -28,8 +28,8 @@ MEANING = "CREATE TABLE meaning (first INTEGER PRIMARY KEY, vectors BLOB NOT NUL
 
 # The terms are joined with spaces, and the tokenizer `ascii` splits only there: a term consists of
 # letters, digits and characters beyond ASCII. `detail=full` is the default and must stay: with
-# `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error. The body is
-# first, because FTS5 stores no number for the first column: two bytes less for each of its terms.
+# `column` or `none`, bm25() of a contentless table ranks wrongly, and there is no error. The body
+# is first, because FTS5 stores no number for the first column: two bytes less for each term.
 INDEX = (
     """CREATE VIRTUAL TABLE term USING fts5
     (body, heading, title, content='', tokenize='ascii', detail='full')""",
