@@ -64,7 +64,7 @@ def message_count_of(name: str) -> Any:
 def trim(
     messages: list[Any], strategy: str = "fifo", count: str = "bytes4", **step: float
 ) -> float:
-    """One trimming of a list, without the time to load the counter."""
+    """Milliseconds of processor time for one trimming of a list. The counter is loaded before."""
     context, cost = kefu(), message_count_of(count)
     cost.count("warm \u4f60\u597d")
     budget = context.Budget(LIMIT, reserve=0, **step)

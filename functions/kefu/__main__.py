@@ -199,15 +199,21 @@ def _doctor(options: argparse.Namespace) -> int:
     return report(doctor(options.url, options.stack, options.origin), as_json=options.json)
 
 
+_EXTRAS = {
+    **dict.fromkeys(("chat", "sessions"), "cli"),
+    **dict.fromkeys(("test", "replay", "tail"), "server,cli"),
+    "learn": "learn",
+}
+"""The extras that commands need; the others need `server`."""
+
+
 def _not_installed(error: ModuleNotFoundError, options: argparse.Namespace) -> int:
     if (error.name or "").startswith("kefu"):
         raise error
     command = options.command
-    extra = {"chat": "cli", "sessions": "cli", "learn": "learn"}.get(command, "server")
-    if command in ("test", "replay", "tail"):
-        extra = "server,cli"
-    elif command == "learn" and options.meaning:
-        extra = "learn,meaning"
+    extra = _EXTRAS.get(command, "server")
+    if command == "learn" and options.meaning:
+        extra += ",meaning"
     sys.stderr.write(
         f"kefu: `kefu {command}` needs a package that is not installed, {error.name}: "
         f"pip install 'kefu[{extra}]'\n"

@@ -19,10 +19,10 @@ from tests.faults.test_stores import eventually
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 LIMIT = 16_000_000
 MARGIN = 2_000_000
-"""Bytes that come between two readings, a quarter of a second, on a machine that is four times as
-busy as it is fast."""
+"""Bytes that visitors may write before the service reads the size of its store again. It reads
+every quarter of a second, and on a busy machine up to four times later."""
 VISITORS, PAUSE = 4, 0.1
-"""So at most 40 messages come in a second, of 48 KB each."""
+"""Together the visitors send at most 40 messages a second, of 48 KB each."""
 
 
 def long_text() -> str:

@@ -41,7 +41,7 @@ class Resumed:
     last_seq: int
     """The highest sequence number in the log."""
     tokens: Tokens
-    """Sum over all model calls, including those of failed turns."""
+    """The tokens of all calls of the model, including those of failed turns."""
     model: str = ""
     """Name of the model."""
     closed: bool = False

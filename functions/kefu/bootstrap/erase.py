@@ -57,7 +57,7 @@ async def _erase(store: Sessions, chat: SessionId, pauses: Sequence[float]) -> s
     for pause in (0.0, *pauses):
         await asyncio.sleep(pause)
         try:
-            # The requests first: without the chat, nothing tells to whom they belong.
+            # Delete the requests first: only the chat says whose they are.
             await store.delete_contacts(chat)
             await store.delete(chat)
         except StoreUnavailable as error:

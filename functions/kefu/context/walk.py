@@ -85,9 +85,8 @@ class Walk:
 
     def later_systems(self) -> Sequence[int]:
         messages, head = self.messages, self.head
-        if "system" not in set(
-            map(_ROLE, islice(messages, head, None))
-        ):  # most conversations have none
+        roles = set(map(_ROLE, islice(messages, head, None)))
+        if "system" not in roles:  # most conversations have none
             return ()
         return [
             at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head

@@ -24,6 +24,6 @@ def _table() -> Mapping[str, str]:
 
 def related(terms: Sequence[str]) -> list[str]:
     """The terms of a similar meaning that are not among `terms` themselves."""
-    table = _table()
+    table, own = _table(), set(terms)
     near = dict.fromkeys(one for term in terms for one in table.get(term, "").split())
-    return [one for one in near if one not in set(terms)]
+    return [one for one in near if one not in own]
