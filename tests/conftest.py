@@ -11,6 +11,8 @@ from typing import TypeVar
 import pytest
 from hypothesis import settings
 
+from tests.fakes.certificate import self_signed
+
 pytest_plugins = ["tests.parts.plugin"]
 
 AnyReport = TypeVar("AnyReport", pytest.TestReport, pytest.CollectReport)
@@ -31,12 +33,19 @@ HOME_LIKE = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HO
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Removes the developer's settings from the environment of the tests and their processes."""
+    """Removes the developer's settings from the environment of the tests and their processes.
+
+    The only authority they trust is one that has signed nothing: each client and each process would
+    read those of the system for 40 ms, and no test needs a public server.
+    """
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in list(os.environ):
             if name.startswith(CONFIGURING) or name in HOME_LIKE:
                 monkeypatch.delenv(name)
         monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        certificates = tmp_path_factory.mktemp("certificates")
+        self_signed(certificates)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "certificate.pem"))
         yield
 
 

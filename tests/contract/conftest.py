@@ -26,7 +26,17 @@ def clock() -> HandClock:
 GUARDED = ("guarded memory", "guarded sqlite", "guarded dynamodb_local")
 
 
-@pytest.fixture(params=[*ENGINES, *GUARDED])
+def each(*kinds: str) -> list[object]:
+    """As the parameters of a fixture. The two emulators of DynamoDB find most of the same defects,
+    and dynalite is there without `make parts`.
+    """
+    return [
+        pytest.param(kind, marks=pytest.mark.slow if kind.endswith("dynamodb_local") else ())
+        for kind in kinds
+    ]
+
+
+@pytest.fixture(params=each(*ENGINES, *GUARDED))
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
@@ -74,7 +84,7 @@ def shared_tables() -> Iterator[dict[str, SharedTable]]:
         table.close()
 
 
-@pytest.fixture(params=[*ENGINES, "guarded sqlite"])
+@pytest.fixture(params=each(*ENGINES, "guarded sqlite"))
 async def sessions(
     request: pytest.FixtureRequest,
     clock: HandClock,

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.contract.child import Child
+from tests.contract.conftest import each
 from tests.contract.engines import new_table
 
 ONE, TWO = "1" * 12, "2" * 12
 
 
-@pytest.fixture(params=["sqlite", "dynamodb_local", "dynalite"])
+@pytest.fixture(params=each("sqlite", "dynamodb_local", "dynalite"))
 async def shared_store(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -118,7 +119,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-@pytest.mark.parametrize("engine", ["dynamodb_local", "dynalite"])
+@pytest.mark.parametrize("engine", each("dynamodb_local", "dynalite"))
 async def test_l4_store_that_gave_up_its_connections_opens_new_ones(
     engine: str, request: pytest.FixtureRequest, aws_environment: dict[str, str]
 ) -> None:

@@ -1,7 +1,8 @@
-"""An untrusted TLS certificate."""
+"""An untrusted TLS certificate, and the environment of processes that need public ones."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import ssl
 import subprocess
@@ -21,3 +22,8 @@ def self_signed(folder: Path, name: str = "IP:127.0.0.1") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context
+
+
+def installing() -> dict[str, str]:
+    """This environment, with the authorities of the system: for processes that fetch packages."""
+    return {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.certificate import installing
 from tests.fakes.service import QUIET
 from tests.parts.plugin import free_port
 
@@ -21,12 +22,15 @@ BOOTSTRAP = 'exec -- "${LAMBDA_TASK_ROOT}/${_HANDLER}"'
 """The layer's /opt/bootstrap, which AWS_LAMBDA_EXEC_WRAPPER names."""
 
 
-def build_package(folder: Path) -> Path:
-    """Build the same package as `sam build`, for this machine's processor."""
-    processor = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+HERE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+"""This machine's processor, in Lambda's words."""
+
+
+def build_package(folder: Path, arch: str = HERE) -> Path:
+    """Build the same package as `sam build`."""
     build = str(ROOT / "functions/build.py")
-    command = [sys.executable, build, "--arch", processor, str(folder)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, build, "--arch", arch, str(folder)]
+    subprocess.run(command, env=installing(), check=True, stdout=subprocess.DEVNULL)
     return folder
 
 

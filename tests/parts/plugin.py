@@ -83,7 +83,9 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session", params=["dynamodb_local", "dynalite"])
+@pytest.fixture(
+    scope="session", params=[pytest.param("dynamodb_local", marks=pytest.mark.slow), "dynalite"]
+)
 def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
     """The address of a DynamoDB. A test with this fixture runs with each engine."""
     address: str = request.getfixturevalue(request.param)

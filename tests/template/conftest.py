@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.certificate import installing
 from tests.parts.plugin import CREDENTIALS
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> subprocess.Comp
 
 def _environment(**more: str) -> dict[str, str]:
     return {
-        **os.environ,
+        **installing(),
         **CREDENTIALS,
         "AWS_SECRET_ACCESS_KEY": CANARY,
         "LONGCAT_API_KEYS": CANARY,

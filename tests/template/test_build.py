@@ -21,13 +21,13 @@ import pytest
 
 from kefu.context.tokens import counter
 from tests.fakes.aws_stack import AwsStack
+from tests.fakes.certificate import installing
+from tests.fakes.lambda_function import HERE, build_package
 from tests.parts.plugin import free_port
 from tests.template.conftest import CANARY, ROOT
 
 MACHINES = {"x86_64": 62, "arm64": 183}
 """ELF's numbers of the processors."""
-
-HERE = "arm64" if os.uname().machine == "aarch64" else "x86_64"
 
 
 def load_build() -> ModuleType:
@@ -133,15 +133,7 @@ def test_every_module_has_its_bytecode(package: Path) -> None:
 @pytest.mark.slow
 def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -> None:
     """`make package` works without SAM."""
-    command: list[str | Path] = [
-        sys.executable,
-        ROOT / "functions/build.py",
-        "--arch",
-        HERE,
-        tmp_path / "again",
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    assert checksum(tmp_path / "again") == checksum(package)
+    assert checksum(build_package(tmp_path / "again")) == checksum(package)
 
 
 @pytest.mark.parametrize(
@@ -151,17 +143,7 @@ def test_the_same_sources_make_the_same_package(package: Path, tmp_path: Path) -
 def test_a_package_is_at_most_15_mb_and_for_the_processor_that_was_asked_for(
     arch: str, package: Path, tmp_path: Path
 ) -> None:
-    folder = package
-    if arch != HERE:
-        folder = tmp_path / "other"
-        command: list[str | Path] = [
-            sys.executable,
-            ROOT / "functions/build.py",
-            "--arch",
-            arch,
-            folder,
-        ]
-        subprocess.run(command, check=True, capture_output=True)
+    folder = package if arch == HERE else build_package(tmp_path / "other", arch)
     assert zipped(folder) <= 15e6
     modules = list(folder.rglob("*.so"))
     assert len(modules) > 5
@@ -325,7 +307,9 @@ def test_the_wheel_has_every_file_of_the_widget_packed_and_plain(tmp_path: Path)
     """C16, W2: the files are not in git, but must be installed."""
     uv = str(Path(sys.executable).with_name("uv"))
     command = [uv, "build", "--wheel", "--quiet", "--out-dir", str(tmp_path)]
-    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    child = subprocess.run(
+        command, cwd=ROOT, env=installing(), capture_output=True, text=True, check=False
+    )
     assert child.returncode == 0, child.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
