@@ -1,16 +1,13 @@
-// Asks two questions in the widget, in a real Chromium. Usage: node widget_asks.mjs SERVICE
+// Asks two questions in the widget, in a real Chromium.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , service] = process.argv;
-
-const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service) => `<!doctype html><html lang="en"><title>A shop</title>
+<link rel="icon" href="data:,">
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open defer></script>`;
 
-const browser = await launchChromium();
-try {
+export default async function visit(browser, service) {
   const page = await browser.newPage({ locale: "en-US" });
-  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const shop = { body: html(service), contentType: "text/html" };
+  await page.route("**/shop", (route) => route.fulfill(shop));
   await page.goto(`${service}/shop`);
   const chat = page.locator("kefu-chat");
   for (const question of ["Wann?", "Do you ship to Norway? 🎁"]) {
@@ -18,7 +15,5 @@ try {
     await chat.locator("textarea").press("Enter");
     await chat.locator(".turn", { hasText: question }).locator(".actions").waitFor();
   }
-  console.log("{}");
-} finally {
-  await browser.close();
+  return {};
 }

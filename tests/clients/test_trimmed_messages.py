@@ -11,6 +11,7 @@ import pytest
 from tests.clients.conftest import PYTHON, ROOT
 
 
+@pytest.mark.slow
 def test_official_clients_send_trimmed_messages_and_their_apis_take_them() -> None:
     """Two clients, three APIs, random and recorded conversations, and a server that checks them."""
     if not PYTHON.exists():

@@ -1,11 +1,6 @@
-// A visitor in Chromium: opens the page and asks a question. Prints the visible answer as JSON.
-// Usage: node visitor.mjs ADDRESS QUESTION
+// A visitor in Chromium: opens the page and asks a question. Returns the visible answer.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , address, question] = process.argv;
-const browser = await launchChromium();
-try {
+export default async function visit(browser, address, question) {
   const page = await browser.newPage({ locale: "en-US" });
   const errors = [];
   page.on("console", (message) => {
@@ -29,18 +24,14 @@ try {
   } while (button !== "Send" && Date.now() < deadline);
 
   const text = await chat.locator("div.answer").textContent();
-  console.log(
-    JSON.stringify({
-      notice: await page.locator("#notice").textContent(),
-      question: await chat.locator(".question").textContent(),
-      lengths,
-      text,
-      button,
-      trouble: await chat.locator(".trouble").allTextContents(),
-      status: await chat.locator("[role=status]").textContent(),
-      errors,
-    }),
-  );
-} finally {
-  await browser.close();
+  return {
+    notice: await page.locator("#notice").textContent(),
+    question: await chat.locator(".question").textContent(),
+    lengths,
+    text,
+    button,
+    trouble: await chat.locator(".trouble").allTextContents(),
+    status: await chat.locator("[role=status]").textContent(),
+    errors,
+  };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def sam() -> Callable[..., subprocess.CompletedProcess[str]]:
 @pytest.fixture(scope="session")
 def look(sam: object) -> Iterator[Look]:
     """`look(text=…)` returns the transformed template, `look(path=…)` the functions that run
-    locally.
+    locally. Equal questions are answered once, because a transform takes 0.1 s of the processor.
     """
     script = ROOT / "tests/template/scripts/look.py"
     with subprocess.Popen(
@@ -54,10 +55,15 @@ def look(sam: object) -> Iterator[Look]:
         assert child.stdout
         questions, answers = child.stdin, child.stdout
 
-        def ask(parameters: dict[str, str] | None = None, **question: str) -> Any:
-            questions.write(json.dumps({**question, "parameters": parameters or {}}) + "\n")
+        @functools.cache
+        def answer_to(question: str) -> str:
+            questions.write(f"{question}\n")
             questions.flush()
-            answer = json.loads(answers.readline())
+            return answers.readline()
+
+        def ask(parameters: dict[str, str] | None = None, **question: str) -> Any:
+            wanted = {**question, "parameters": parameters or {}}
+            answer = json.loads(answer_to(json.dumps(wanted, sort_keys=True)))
             assert "found" in answer, answer["failed"]
             return answer["found"]
 

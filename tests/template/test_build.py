@@ -42,16 +42,20 @@ def load_build() -> ModuleType:
 build = load_build()
 
 
-@pytest.fixture(scope="module")
-def built(
-    sam: Callable[..., subprocess.CompletedProcess[str]],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    """The folder that `sam build` writes, for this machine's processor."""
-    folder = tmp_path_factory.mktemp("sam")
-    child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=HERE)
+Sam = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def sam_build(sam: Sam, folder: Path, *functions: str) -> Path:
+    """Build for this machine's processor into this folder; without names, all functions."""
+    child = sam("sam", "build", *functions, "--build-dir", str(folder), KEFU_ARCH=HERE)
     assert child.returncode == 0, child.stdout + child.stderr
     return folder
+
+
+@pytest.fixture(scope="module")
+def built(sam: Sam, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `sam build` writes for the function. The hook has the same package."""
+    return sam_build(sam, tmp_path_factory.mktemp("sam"), "ChatFunction")
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +241,7 @@ print(check(event, sys.argv[1], pauses=()))
 """
 
 
-def test_the_packed_hook_asks_lambda_and_tells_codedeploy(built: Path) -> None:
+def test_the_packed_hook_asks_lambda_and_tells_codedeploy(package: Path) -> None:
     """C13: the package contains only some services of boto3, which are enough for the hook."""
     python = build.find_python()
     if python is None:
@@ -247,7 +251,7 @@ def test_the_packed_hook_asks_lambda_and_tells_codedeploy(built: Path) -> None:
         aws.crashes = True
         child = subprocess.run(
             [python, "-I", "-S", "-c", f"import sys; sys.path.insert(0, '.'){HOOK}", version],
-            cwd=built / "PreTrafficHook",
+            cwd=package,
             env=aws.environment,
             capture_output=True,
             text=True,
@@ -258,9 +262,32 @@ def test_the_packed_hook_asks_lambda_and_tells_codedeploy(built: Path) -> None:
     assert [told["status"] for told in aws.told] == ["Failed"]
 
 
-def test_function_and_hook_have_the_same_package(built: Path) -> None:
+def test_function_and_hook_are_built_by_the_same_commands_from_the_same_sources() -> None:
     """`sam deploy` names a package by its content, so it is uploaded once."""
-    assert checksum(built / "PreTrafficHook") == checksum(built / "ChatFunction")
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    resources = dict(re.findall(r"(?ms)^  (\w+):\n(.*?)(?=^\S|^  \w)", template))
+    functions = [name for name, text in resources.items() if "Serverless::Function\n" in text]
+    assert functions == ["ChatFunction", "PreTrafficHook"]
+    for sources in ("CodeUri: functions/\n", "BuildMethod: makefile", "WorkingDirectory: ."):
+        assert all(sources in resources[name] for name in functions), sources
+    function, hook = (
+        subprocess.run(
+            ["make", "--dry-run", "-f", "functions/Makefile", f"build-{name}", "ARTIFACTS_DIR=out"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+        ).stdout
+        for name in functions
+    )
+    assert function == hook
+    assert b"functions/build.py" in function
+
+
+@pytest.mark.slow
+def test_function_and_hook_have_the_same_package(sam: Sam, package: Path, tmp_path: Path) -> None:
+    folder = sam_build(sam, tmp_path)
+    assert checksum(folder / "ChatFunction") == checksum(package)
+    assert checksum(folder / "PreTrafficHook") == checksum(package)
 
 
 def _health(process: subprocess.Popen[bytes], port: int) -> bytes:

@@ -1,25 +1,23 @@
-// A visitor of a site in a real Chromium asks for a person, and fills in the form. Prints as JSON what
+// A visitor of a site in a real Chromium asks for a person, and fills in the form. Returns what
 // the widget showed. With SHOTS=folder it also takes pictures.
-// Usage: node contact.mjs SERVICE LANGUAGE light|dark desktop|phone QUESTION
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { launchChromium } from "../../widget/tests/chromium.mjs";
 
-const [, , service, lang, theme, device, question] = process.argv;
 const require = createRequire(new URL("../../widget/package.json", import.meta.url));
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
 // The site's own styles are loud, to show that they do not reach into the widget.
-const html = `<!doctype html><html lang="${lang}"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service, lang, theme) => `<!doctype html><html lang="${lang}"><title>A shop</title>
+<link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width">
 <style>input,button,form,label,textarea,h3,p{border:9px dotted red!important;font:30px serif!important;
 text-transform:uppercase;float:right}</style><main><h1>A shop</h1></main>
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-contact data-theme="${theme}"
 data-lang="${lang}" data-title="Nordlys" defer></script>`;
 
-const browser = await launchChromium();
-try {
+/** `theme`: light or dark; `device`: desktop or phone. */
+export default async function visit(browser, service, lang, theme, device, question) {
   const viewport = device === "phone" ? { width: 390, height: 844 } : { width: 560, height: 780 };
   const page = await browser.newPage({ locale: "en-US", viewport, reducedMotion: "reduce" });
   const errors = [];
@@ -27,7 +25,8 @@ try {
     if (message.type() === "error") errors.push(message.text());
   });
   page.on("pageerror", (error) => errors.push(String(error)));
-  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const shop = { body: html(service, lang, theme), contentType: "text/html" };
+  await page.route("**/shop", (route) => route.fulfill(shop));
   const shoot = (name) =>
     process.env.SHOTS &&
     page.screenshot({ path: `${process.env.SHOTS}/${lang}-${theme}-${device}-${name}.png` });
@@ -73,9 +72,5 @@ try {
   await shoot("sent");
   wrong.push(...(await violations()));
   const sent = await chat.locator(".sent").innerText();
-  console.log(
-    JSON.stringify({ offeredAtOnce, inMenu, offer, focused, kept, labels, sent, wrong, errors }),
-  );
-} finally {
-  await browser.close();
+  return { offeredAtOnce, inMenu, offer, focused, kept, labels, sent, wrong, errors };
 }

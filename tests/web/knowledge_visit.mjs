@@ -1,16 +1,11 @@
 // A visitor asks questions in a real Chromium, and opens the first source of the first answer.
-// Prints as JSON what each turn showed, and which foreign addresses the browser asked for.
-// Usage: node knowledge_visit.mjs SERVICE QUESTION...
+// Returns what each turn showed, and which foreign addresses the browser asked for.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , service, ...questions] = process.argv;
-
-const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service) => `<!doctype html><html lang="en"><title>A shop</title>
+<link rel="icon" href="data:,">
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open defer></script>`;
 
-const browser = await launchChromium();
-try {
+export default async function visit(browser, service, ...questions) {
   const context = await browser.newContext({ locale: "en-US" });
   const page = await context.newPage();
   const foreign = [];
@@ -18,7 +13,8 @@ try {
     const url = request.url();
     if (!url.startsWith(`${service}/`) && !url.startsWith("data:")) foreign.push(url);
   });
-  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const shop = { body: html(service), contentType: "text/html" };
+  await page.route("**/shop", (route) => route.fulfill(shop));
   await page.goto(`${service}/shop`);
   const chat = page.locator("kefu-chat");
   await chat.locator(".panel").waitFor();
@@ -44,7 +40,5 @@ try {
   ]);
   await opened.waitForLoadState();
   const first = { url: opened.url(), heading: await opened.locator("h1").innerText() };
-  console.log(JSON.stringify({ turns, opened: first, foreign }));
-} finally {
-  await browser.close();
+  return { turns, opened: first, foreign };
 }

@@ -1,14 +1,11 @@
-// An operator corrects two answers of a chat in a real Chromium. Prints the saved file and what was shown.
-// Usage: node panel_correction.mjs SERVICE TOKEN SESSION light|dark
+// An operator corrects two answers of a chat in a real Chromium. Returns the saved file and
+// what was shown.
 
 import { readFile } from "node:fs/promises";
-import { launchChromium } from "../../widget/tests/chromium.mjs";
 import { openPanel } from "./operator.mjs";
 
-const [, , service, token, session, theme] = process.argv;
-
-const browser = await launchChromium();
-try {
+/** `theme`: light or dark. */
+export default async function visit(browser, service, token, session, theme) {
   const viewport = { width: 1280, height: 900 };
   const opened = await openPanel(browser, { service, token, theme, viewport });
   const { page, errors, violations } = opened;
@@ -34,7 +31,5 @@ try {
   if (process.env.SHOTS) {
     await page.screenshot({ path: `${process.env.SHOTS}/correction-${theme}.png`, fullPage: true });
   }
-  console.log(JSON.stringify({ name, text, said, withoutAnswer, wrong, errors }));
-} finally {
-  await browser.close();
+  return { name, text, said, withoutAnswer, wrong, errors };
 }

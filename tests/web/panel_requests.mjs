@@ -1,13 +1,9 @@
-// An operator opens the panel's list of requests in a real Chromium. Prints as JSON what it showed.
-// Usage: node panel_requests.mjs SERVICE TOKEN light|dark
+// An operator opens the panel's list of requests in a real Chromium. Returns what it showed.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
 import { openPanel } from "./operator.mjs";
 
-const [, , service, token, theme] = process.argv;
-
-const browser = await launchChromium();
-try {
+/** `theme`: light or dark. */
+export default async function visit(browser, service, token, theme) {
   const viewport = { width: 1100, height: 700 };
   const opened = await openPanel(browser, { service, token, theme, viewport });
   const { page, errors, violations } = opened;
@@ -23,7 +19,5 @@ try {
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  console.log(JSON.stringify({ rows, current, chat, wrong, errors }));
-} finally {
-  await browser.close();
+  return { rows, current, chat, wrong, errors };
 }

@@ -1,21 +1,14 @@
 // A visitor in a real Chromium reloads the page, or loses the connection, at chosen words of an answer.
-// Prints as JSON what the page then shows. With SHOTS=folder it also takes pictures.
-// Usage: node resume.mjs SERVICE QUESTIONS, where QUESTIONS is JSON: [{how, word, question, last}, …]
+// Returns what the page then shows. With SHOTS=folder it also takes pictures.
 
 import { connect, createServer } from "node:net";
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , service, questions] = process.argv;
 
 const html = (url) => `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
 <main><h1>A shop</h1></main>
 <script src="/chat-widget.js" data-api-url="${url}/api/chat" data-open="true"
 data-persist="local" defer></script>`;
 
-const browser = await launchChromium();
-const seen = { errors: [], answers: [], posts: 0, resumed: 0, cancels: 0 };
-
-async function visit(context, url) {
+async function opened(context, url, seen) {
   const page = await context.newPage();
   page.on("pageerror", (error) => seen.errors.push(String(error)));
   page.on("request", (request) => {
@@ -32,7 +25,7 @@ async function visit(context, url) {
 }
 
 /** A line to the service: its address, and a function that breaks all of its connections. */
-async function line() {
+async function line(service) {
   const { hostname, port } = new URL(service);
   const sockets = new Set();
   const server = createServer((client) => {
@@ -50,10 +43,10 @@ async function line() {
   return { url: `http://127.0.0.1:${server.address().port}`, cut, close: () => server.close() };
 }
 
-async function told({ how, word, question, last }) {
+async function told(browser, service, seen, { how, word, question, last }) {
   const context = await browser.newContext({ locale: "en-US", viewport: { width: 560, height: 780 } });
-  const { url, cut, close } = await line();
-  let page = await visit(context, url);
+  const { url, cut, close } = await line(service);
+  let page = await opened(context, url, seen);
   const log = () => page.locator("kefu-chat .log");
   const answer = () => log().locator(".turn:last-child .answer");
   const input = page.locator("kefu-chat .composer textarea");
@@ -63,7 +56,7 @@ async function told({ how, word, question, last }) {
   if (how === "reload") await page.reload();
   else if (how === "next page") {
     await page.close();
-    page = await visit(context, url);
+    page = await opened(context, url, seen);
   } else cut();
   await answer().getByText(last).waitFor({ timeout: 60_000 });
   await log().locator(".actions").last().waitFor();
@@ -79,12 +72,14 @@ async function told({ how, word, question, last }) {
   return shown;
 }
 
-try {
+/** `questions` is JSON: [{how, word, question, last}, …] */
+export default async function visit(browser, service, questions) {
+  const seen = { errors: [], answers: [], posts: 0, resumed: 0, cancels: 0 };
   // Four visitors at once: each waits for a model that takes its time.
   const cases = JSON.parse(questions);
-  const some = (at) => Promise.all(cases.slice(at, at + 4).map(told));
-  for (let at = 0; at < cases.length; at += 4) seen.answers.push(...(await some(at)));
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
+  for (let at = 0; at < cases.length; at += 4) {
+    const some = cases.slice(at, at + 4).map((one) => told(browser, service, seen, one));
+    seen.answers.push(...(await Promise.all(some)));
+  }
+  return seen;
 }

@@ -1,45 +1,53 @@
-// A visitor and an operator in a real Chromium: a chat is taken over and handed back. Prints as JSON
+// A visitor and an operator in a real Chromium: a chat is taken over and handed back. Returns
 // what both saw. With SHOTS=folder it also takes pictures.
-// Usage: node take_over.mjs SERVICE TOKEN LANGUAGE light|dark desktop|phone
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { launchChromium } from "../../widget/tests/chromium.mjs";
 import { openPanel } from "./operator.mjs";
 
-const [, , service, token, lang, theme, device] = process.argv;
 const require = createRequire(new URL("../../widget/package.json", import.meta.url));
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
-const NAME = lang === "ar" ? "إنغريد" : "Ingrid";
-const PERSON = lang === "ar" ? "التحدث إلى شخص" : "Talk to a person";
-const LINE = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
-
-const html = `<!doctype html><html lang="${lang}"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service, lang, theme) => `<!doctype html><html lang="${lang}"><title>A shop</title>
+<link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width">
 <style>p,bdi,span,i{border:9px dotted red!important;font:30px serif!important;float:right}</style>
 <main><h1>A shop</h1></main>
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-contact data-theme="${theme}"
 data-lang="${lang}" data-title="Nordlys" data-persist="local" defer></script>`;
 
-const browser = await launchChromium();
-const seen = { errors: [], wrong: [] };
-const watched = (page) => {
-  page.on("console", (message) => {
-    if (message.type() === "error") seen.errors.push(message.text());
-  });
-  page.on("pageerror", (error) => seen.errors.push(String(error)));
-  return page;
-};
-try {
+/** `theme`: light or dark; `device`: desktop or phone. */
+export default async function visit(browser, ...given) {
+  const seen = { errors: [], wrong: [] };
+  try {
+    await takeOver(browser, seen, ...given);
+  } catch (error) {
+    throw new Error(`${error} ${JSON.stringify(seen)}`);
+  }
+  return seen;
+}
+
+async function takeOver(browser, seen, service, token, lang, theme, device) {
+  const NAME = lang === "ar" ? "إنغريد" : "Ingrid";
+  const PERSON = lang === "ar" ? "التحدث إلى شخص" : "Talk to a person";
+  const LINE = lang === "ar" ? "مرحبًا! نعم، نشحن إلى سفالبارد." : "Hello! Yes, we ship to Svalbard.";
+
+  const watched = (page) => {
+    page.on("console", (message) => {
+      if (message.type() === "error") seen.errors.push(message.text());
+    });
+    page.on("pageerror", (error) => seen.errors.push(String(error)));
+    return page;
+  };
   const viewport = device === "phone" ? { width: 390, height: 844 } : { width: 560, height: 780 };
   const visitors = await browser.newContext({ locale: "en-US", viewport, hasTouch: device === "phone" });
-  const visit = async () => {
+  const shop = { body: html(service, lang, theme), contentType: "text/html" };
+  const arrive = async () => {
     const page = watched(await visitors.newPage());
-    await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+    await page.route("**/shop", (route) => route.fulfill(shop));
     await page.goto(`${service}/shop`);
     return page;
   };
-  const page = await visit();
+  const page = await arrive();
   const shoot = (target, name) =>
     process.env.SHOTS &&
     target.screenshot({ path: `${process.env.SHOTS}/${lang}-${theme}-${device}-${name}.png` });
@@ -122,7 +130,7 @@ try {
   await bar.locator("textarea").fill("Anything else?");
   await bar.locator("button[type=submit]").click();
   await panel.locator(".bubble", { hasText: "Anything else?" }).waitFor();
-  const next = await visit();
+  const next = await arrive();
   const again = next.locator("kefu-chat");
   await again.locator(".launcher.unread").waitFor();
   seen.label = await again.locator(".launcher").getAttribute("aria-label");
@@ -148,10 +156,4 @@ try {
   seen.order = await again.locator(".turn").allInnerTexts();
   await shoot(next, "back");
   seen.errors.push(...operator.errors);
-  console.log(JSON.stringify(seen));
-} catch (error) {
-  console.error(String(error), JSON.stringify(seen));
-  process.exitCode = 1;
-} finally {
-  await browser.close();
 }

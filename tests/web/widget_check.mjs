@@ -1,16 +1,13 @@
-// A visitor of a page with a bot check, in Chromium, with a stand-in for the provider's script. Prints as
-// JSON what the visitor sees. Usage: node widget_check.mjs SERVICE PROVIDER PASS_OR_FAIL
+// A visitor of a page with a bot check, in Chromium, with a stand-in for the provider's script. Returns
+// what the visitor sees.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , service, provider, outcome] = process.argv;
-
-const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service, provider) => `<!doctype html><html lang="en"><title>A shop</title>
+<link rel="icon" href="data:,">
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open defer
   data-bot-check="${provider}:the-key" data-consent="I agree."></script>`;
 
 // The box has one button. Each press gives a token that the provider has not given before.
-const script = `{
+const script = (provider, outcome) => `{
   let count = 0;
   window.${provider} = {
     render(box, options) {
@@ -27,14 +24,15 @@ const script = `{
   };
 }`;
 
-const browser = await launchChromium();
-try {
+/** `outcome`: pass or fail. */
+export default async function visit(browser, service, provider, outcome) {
   const page = await browser.newPage({ locale: "en-US" });
   const scripts = [];
-  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const shop = { body: html(service, provider), contentType: "text/html" };
+  await page.route("**/shop", (route) => route.fulfill(shop));
   await page.route(/challenges\.cloudflare\.com|hcaptcha\.com/, (route) => {
     scripts.push(new URL(route.request().url()).host);
-    return route.fulfill({ body: script, contentType: "text/javascript" });
+    return route.fulfill({ body: script(provider, outcome), contentType: "text/javascript" });
   });
   const chat = page.locator("kefu-chat");
   const human = page.getByRole("button", { name: "I am human" });
@@ -75,7 +73,5 @@ try {
   const answers = await chat.locator("div.answer").allInnerTexts();
   const trouble = await chat.locator(".trouble").allInnerTexts();
   const left = await human.count();
-  console.log(JSON.stringify({ before, scripts, label, isAbove, answers, trouble, left }));
-} finally {
-  await browser.close();
+  return { before, scripts, label, isAbove, answers, trouble, left };
 }

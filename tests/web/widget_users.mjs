@@ -1,18 +1,16 @@
-// Two users of a site, one after the other in one tab of Chromium. Prints as JSON what the widget
-// shows and stores for each. Usage: node widget_users.mjs SERVICE PERSIST ANNS_TOKEN BOBS_TOKEN
+// Two users of a site, one after the other in one tab of Chromium. Returns what the widget
+// shows and stores for each.
 
-import { launchChromium } from "../../widget/tests/chromium.mjs";
-
-const [, , service, persist, ann, bob] = process.argv;
-
-const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
+const html = (service, persist) => `<!doctype html><html lang="en"><title>A shop</title>
+<link rel="icon" href="data:,">
 <script>window.ChatWidgetConfig = { userToken: () => /user=([^;]+)/.exec(document.cookie)?.[1] };</script>
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open data-persist="${persist}" defer></script>`;
 
-const browser = await launchChromium();
-try {
+/** `persist`: a value of data-persist; `ann`, `bob`: tokens of users. */
+export default async function visit(browser, service, persist, ann, bob) {
   const page = await browser.newPage({ locale: "en-US" });
-  await page.route("**/shop", (route) => route.fulfill({ body: html, contentType: "text/html" }));
+  const shop = { body: html(service, persist), contentType: "text/html" };
+  await page.route("**/shop", (route) => route.fulfill(shop));
   const chat = page.locator("kefu-chat");
 
   const signIn = async (token) => {
@@ -48,7 +46,5 @@ try {
   await signIn(ann);
   await chat.locator(".question").waitFor({ state: "detached" });
   const annBack = await seen();
-  console.log(JSON.stringify({ annAsked, annAgain, bobArrived, bobAsked, annBack }));
-} finally {
-  await browser.close();
+  return { annAsked, annAgain, bobArrived, bobAsked, annBack };
 }

@@ -1,24 +1,20 @@
 """Transforms a template as AWS and `sam local` do. Reads requests from stdin, one JSON per line.
 
-It serves many requests, because SAM's libraries take three seconds to load.
+It serves many requests, because SAM's libraries take seconds to load. Each kind of request loads
+only its own.
 
 Runs in an environment of its own (requirements/sam.txt), which mypy does not check.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import sys
 import traceback
 from typing import Any
 
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-not-found]
-from samcli.lib.providers.sam_function_provider import (  # type: ignore[import-not-found]
-    SamFunctionProvider,
-)
-from samcli.lib.providers.sam_stack_provider import (  # type: ignore[import-not-found]
-    SamLocalStackProvider,
-)
 from samtranslator.translator.transform import transform  # type: ignore[import-not-found]
 from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-not-found]
 
@@ -33,7 +29,7 @@ def transformed(text: str, parameters: dict[str, Any], package: str) -> dict[str
     """The CloudFormation template that AWS makes. `package`: the name of the package in the
     bucket.
     """
-    template = yaml_parse(text)
+    template = copy.deepcopy(parsed(text))
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"]["CodeUri"] = f"s3://bucket/{package}"
@@ -42,8 +38,21 @@ def transformed(text: str, parameters: dict[str, Any], package: str) -> dict[str
     return found
 
 
+@functools.cache
+def parsed(text: str) -> dict[str, Any]:
+    template: dict[str, Any] = yaml_parse(text)
+    return template
+
+
 def local(path: str, parameters: dict[str, str]) -> dict[str, Any]:
     """The functions that `sam local` would run."""
+    from samcli.lib.providers.sam_function_provider import (  # type: ignore[import-not-found]
+        SamFunctionProvider,
+    )
+    from samcli.lib.providers.sam_stack_provider import (  # type: ignore[import-not-found]
+        SamLocalStackProvider,
+    )
+
     stacks, _ = SamLocalStackProvider.get_stacks(path, parameter_overrides=parameters)
     function = SamFunctionProvider(stacks).get("ChatFunction")
     return {
@@ -56,6 +65,8 @@ def local(path: str, parameters: dict[str, str]) -> dict[str, Any]:
 
 def create_only(kind: str) -> dict[str, Any]:
     """The properties whose change replaces a resource, from AWS's schema of its type."""
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-not-found]
+
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("eu-west-1", kind).schema
     paths = [
         *schema.get("createOnlyProperties", ()),
