@@ -26,6 +26,8 @@ export default defineConfig({
           include: ["tests/browser/*.test.ts"],
           ...PATIENT,
           maxWorkers: 4,
+          // A process per worker, not per file: each one imports Playwright and starts a browser.
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

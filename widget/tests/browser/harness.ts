@@ -44,6 +44,16 @@ const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "
 /** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
 export const testInChromium = test.skipIf(IS_FIREFOX);
 
+let shared: Promise<Browser> | undefined;
+
+/** The browser of this process, for all of its test files: each start takes processor time. */
+async function browserOfProcess(): Promise<Browser> {
+  const running = await shared;
+  if (running?.isConnected()) return running;
+  shared = launchBrowser();
+  return shared;
+}
+
 /** Sets the stage for the tests of one file. */
 export function stage(): Stage {
   const it = {} as Stage;
@@ -69,7 +79,7 @@ export function stage(): Stage {
   };
   beforeAll(async () => {
     [it.browser, it.service, it.site] = await Promise.all([
-      launchBrowser(),
+      browserOfProcess(),
       ScriptedService.start(),
       Site.start(),
     ]);
@@ -79,7 +89,6 @@ export function stage(): Stage {
     await Promise.all(it.browser.contexts().map((context) => context.close()));
   });
   afterAll(async () => {
-    await it.browser.close();
     await Promise.all([it.service.stop(), it.site.stop()]);
   });
   return it;
