@@ -126,9 +126,15 @@ export function visitOf(page: Page, errors: string[]): Visit {
   };
 }
 
-/** Polls until `read` returns `wanted`; the failure shows the last value. */
+/** Polls, ever less often, until `read` returns `wanted`; the failure shows the last value. */
 export async function eventually<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await expect.poll(read, { timeout: 30_000, interval: 20 }).toEqual(wanted);
+  let pauseMs = 0;
+  const readLater = async (): Promise<T> => {
+    await pause(pauseMs);
+    pauseMs = Math.min(pauseMs + 10, 80);
+    return read();
+  };
+  await expect.poll(readLater, { timeout: 30_000, interval: 20 }).toEqual(wanted);
 }
 
 export function pause(ms: number): Promise<void> {
