@@ -128,7 +128,12 @@ endif
 	@echo "== Widget tests"
 	cd widget && npm test --silent
 ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)
+ifeq ($(CI),true)
 	cd widget && npm run --silent test:browser
+else
+	@echo "Left out: browser tests with the tag slow. To run them, too: cd widget && npm run test:browser"
+	cd widget && npm run --silent test:browser -- --tags-filter='!slow'
+endif
 else
 	@echo "Skipped: the widget's browser tests need Chromium. Try: make parts"
 endif

@@ -4,7 +4,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /** They take long, and one of them alone at the end would leave the other processors idle. */
-const FIRST = ["package", "axe", "users", "connection"].map((name) => `/${name}.test.ts`);
+const FIRST = ["package", "axe", "users", "connection", "build", "conversation"].map(
+  (name) => `/${name}.test.ts`,
+);
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -18,14 +20,27 @@ class LongFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFilesFirst },
+    tags: [{ name: "slow", description: "takes seconds of processor time: CI alone runs it" }],
     projects: [
-      { test: { name: "unit", include: ["tests/unit/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["tests/unit/*.test.ts"],
+          testTimeout: 60_000,
+          // Vitest leaves one processor idle by default: of two, half.
+          maxWorkers: "100%",
+          isolate: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
       {
         test: {
           name: "browser",
           include: ["tests/browser/*.test.ts"],
           ...PATIENT,
           maxWorkers: 4,
+          // A process per worker, not per file: each one imports Playwright and starts a browser.
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

@@ -22,20 +22,27 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Whether `make parts` has installed the packages of the examples. */
 export const ARE_INSTALLED = existsSync(new URL("node_modules/.ready", EXAMPLES));
 
-/** Packs the npm package, installs it into the examples, and builds them for a service. */
-export async function buildExamples(apiUrl: string): Promise<void> {
+/** Packs the npm package, and installs it into the examples. */
+export async function installPackage(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "kefu-chat-"));
   await run("../npm", ["pack", "--silent", "--pack-destination", folder]);
   const [packed = ""] = await readdir(folder);
   await run(".", ["install", ...QUIET, join(folder, packed)]);
   await rm(folder, { recursive: true });
-  // In development React runs the effects of a new component twice, as StrictMode demands.
+}
+
+/** Builds the example with Vite, and serves it. In development React runs effects twice. */
+export async function viteExample(apiUrl: string): Promise<Hosted> {
   const inDevelopment = { NODE_ENV: "development", VITE_CHAT_URL: apiUrl };
+  await run("vite", ["run", "build", "--", "--mode", "development"], inDevelopment);
+  return hosted("vite/dist");
+}
+
+/** Builds the example with Next.js for visitors, and serves it. */
+export async function nextExample(apiUrl: string): Promise<Hosted> {
   const forVisitors = { NODE_ENV: "production", NEXT_PUBLIC_CHAT_URL: apiUrl };
-  await Promise.all([
-    run("vite", ["run", "build", "--", "--mode", "development"], inDevelopment),
-    run("next", ["run", "build"], { ...forVisitors, NEXT_TELEMETRY_DISABLED: "1" }),
-  ]);
+  await run("next", ["run", "build"], { ...forVisitors, NEXT_TELEMETRY_DISABLED: "1" });
+  return hosted("next/out");
 }
 
 /** Runs npm in a folder. If it fails, its output is in the error. */
@@ -54,8 +61,10 @@ async function run(
   }
 }
 
+export type Hosted = Server & { readonly origin: string };
+
 /** A web server for the files of a folder of the examples, as a host of static sites has it. */
-export async function hosted(folder: string): Promise<Server & { readonly origin: string }> {
+async function hosted(folder: string): Promise<Hosted> {
   const root = new URL(`${folder}/`, EXAMPLES);
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://site");

@@ -213,15 +213,20 @@ for (const [what, end] of [
 }
 
 test("below a growing answer something moves until it is whole; not while it waits (W8)", async () => {
-  it.service.script({
-    acts: [{ send: chunk("Half") }, { wait: 700 }, { send: chunk(" more") + finish() + DONE }],
+  let release: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
   });
-  const { page, send, answers, idle } = await it.visit();
+  it.service.script({
+    acts: [{ send: chunk("Half") }, { until: held }, { send: chunk(" more") + finish() + DONE }],
+  });
+  const { page, send, answers, idle } = await it.visit({ "data-stall-timeout": "60" });
   const dots = page.locator("kefu-chat .dots");
   await send("hello");
   await eventually(() => answers.innerText(), "Half");
   const [text, life] = [await answers.boundingBox(), await dots.boundingBox()];
   expect(life?.y).toBeGreaterThanOrEqual((text?.y ?? 0) + (text?.height ?? 0));
+  release();
   await idle();
   expect(await dots.count()).toBe(0);
   await page.context().setOffline(true);

@@ -44,6 +44,16 @@ const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "
 /** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
 export const testInChromium = test.skipIf(IS_FIREFOX);
 
+let shared: Promise<Browser> | undefined;
+
+/** The browser of this process, for all of its test files: each start takes processor time. */
+async function browserOfProcess(): Promise<Browser> {
+  const running = await shared;
+  if (running?.isConnected()) return running;
+  shared = launchBrowser();
+  return shared;
+}
+
 /** Sets the stage for the tests of one file. */
 export function stage(): Stage {
   const it = {} as Stage;
@@ -69,7 +79,7 @@ export function stage(): Stage {
   };
   beforeAll(async () => {
     [it.browser, it.service, it.site] = await Promise.all([
-      launchBrowser(),
+      browserOfProcess(),
       ScriptedService.start(),
       Site.start(),
     ]);
@@ -79,7 +89,6 @@ export function stage(): Stage {
     await Promise.all(it.browser.contexts().map((context) => context.close()));
   });
   afterAll(async () => {
-    await it.browser.close();
     await Promise.all([it.service.stop(), it.site.stop()]);
   });
   return it;
@@ -117,9 +126,15 @@ export function visitOf(page: Page, errors: string[]): Visit {
   };
 }
 
-/** Polls until `read` returns `wanted`; the failure shows the last value. */
+/** Polls, ever less often, until `read` returns `wanted`; the failure shows the last value. */
 export async function eventually<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await expect.poll(read, { timeout: 30_000, interval: 20 }).toEqual(wanted);
+  let pauseMs = 0;
+  const readLater = async (): Promise<T> => {
+    await pause(pauseMs);
+    pauseMs = Math.min(pauseMs + 10, 80);
+    return read();
+  };
+  await expect.poll(readLater, { timeout: 30_000, interval: 20 }).toEqual(wanted);
 }
 
 export function pause(ms: number): Promise<void> {

@@ -2,7 +2,13 @@
 
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ARE_INSTALLED, buildExamples, hosted } from "../examples.ts";
+import {
+  ARE_INSTALLED,
+  type Hosted,
+  installPackage,
+  nextExample,
+  viteExample,
+} from "../examples.ts";
 import { answer } from "../scripted-service.ts";
 import { eventually, stage, type Visit, visitOf } from "./harness.ts";
 
@@ -14,13 +20,10 @@ const WIDGET = new URL("../../../functions/kefu/web/static/widget/", import.meta
 const CAN_RUN = ARE_INSTALLED || process.env.CI === "true";
 if (!CAN_RUN) console.warn("Skipped: the examples need their packages. Try: make parts");
 
-const sites: { [name in "vite" | "next"]?: Awaited<ReturnType<typeof hosted>> } = {};
+const BUILD_MS = 600_000;
 
-beforeAll(async () => {
-  if (!CAN_RUN) return;
-  await buildExamples(it.service.url);
-  [sites.vite, sites.next] = await Promise.all([hosted("vite/dist"), hosted("next/out")]);
-}, 600_000);
+const sites: { [name in "vite" | "next"]?: Hosted } = {};
+
 afterAll(() => {
   for (const site of Object.values(sites)) site.close();
 });
@@ -76,6 +79,17 @@ const isMarked = ({ page }: Shop) =>
   page.locator("kefu-chat").evaluate((host) => "isMarked" in host);
 
 describe.skipIf(!CAN_RUN)("the npm package", () => {
+  beforeAll(installPackage, BUILD_MS);
+
+  describe("with Vite", ofVite);
+  describe("with Next.js", ofNext);
+});
+
+function ofVite(): void {
+  beforeAll(async () => {
+    sites.vite = await viteExample(it.service.url);
+  }, BUILD_MS);
+
   test("StrictMode mounts the component twice, and the page has one widget from one request", async () => {
     const visit = await shop("vite");
     await visit.launcher.waitFor();
@@ -139,8 +153,17 @@ describe.skipIf(!CAN_RUN)("the npm package", () => {
     await eventually(() => traces(visit), [0, 0, false]);
     expect(visit.errors).toEqual([]);
   });
+}
 
-  test("Next.js renders the page on the server, and the widget stays when the route changes", async () => {
+function ofNext(): void {
+  beforeAll(async () => {
+    sites.next = await nextExample(it.service.url);
+  }, BUILD_MS);
+
+  // The build takes long. Most defects are found with Vite, and by the import without a window.
+  test("Next.js renders the page on the server, and the widget stays when the route changes", {
+    tags: "slow",
+  }, async () => {
     it.service.script(answer(["Two days."]));
     const visit = await shop("next");
     await visit.launcher.waitFor();
@@ -154,4 +177,4 @@ describe.skipIf(!CAN_RUN)("the npm package", () => {
     expect(await traces(visit)).toEqual([1, 1, true]);
     expect(visit.errors).toEqual([]);
   });
-});
+}

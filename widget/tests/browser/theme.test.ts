@@ -96,25 +96,25 @@ for (const [scheme, ground, accents] of [
       await send("Do you ship?");
       await idle();
       await page.mouse.move(5, 5);
-      // For a node: pixels of its edge, of its inside and of the ground beside it.
-      const stands = async (node: typeof launcher): Promise<number> => {
-        const box = await node.boundingBox();
-        if (!box) throw new Error("not on the page");
-        const [x, y] = [Math.round(box.x), Math.round(box.y + box.height / 2)];
-        const [edge, inside, beside] = await pixels(page, [
-          [x - 1, y],
-          [x + 3, y],
-          [x - 9, y],
-        ]);
-        return Math.max(...[edge, inside].map((one) => contrast(one as Rgb, beside as Rgb)));
-      };
-      const poor: string[] = [];
-      for (const [name, node, least] of [
+      const parts = [
         ["launcher", launcher, 3],
         ["mark", panel.locator(".mark"), 2.5],
         ["question", panel.locator(".question"), 1.15],
-      ] as const) {
-        const found = await stands(node);
+      ] as const;
+      // Of each part: points on its edge, in its inside and on the ground beside it.
+      const points: (readonly [number, number])[] = [];
+      for (const [, node] of parts) {
+        const box = await node.boundingBox();
+        if (!box) throw new Error("not on the page");
+        const [x, y] = [Math.round(box.x), Math.round(box.y + box.height / 2)];
+        points.push([x - 1, y], [x + 3, y], [x - 9, y]);
+      }
+      const drawn = await pixels(page, points);
+      const poor: string[] = [];
+      for (const [at, [name, , least]] of parts.entries()) {
+        const [edge, inside, beside] = drawn.slice(at * 3) as Rgb[];
+        const steps = [edge, inside].map((one) => contrast(one as Rgb, beside as Rgb));
+        const found = Math.max(...steps);
         if (!(found >= least)) poor.push(`${name}, ${accent}: ${found.toFixed(2)}`);
       }
       expect(poor).toEqual([]);

@@ -93,7 +93,7 @@ const sent = () =>
 
 /** Ann has asked one question; her panel is open, her next one half written. */
 async function visitOfAnn(persist: Persist = "session", more = {}): Promise<Visit> {
-  const context = await it.browser.newContext();
+  const context = await it.browser.newContext({ reducedMotion: "reduce" });
   // It runs as any other, until a test stops it.
   await context.clock.install();
   await prepare(context);

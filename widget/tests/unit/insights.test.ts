@@ -1,6 +1,6 @@
 /** The computations of the panel's insights: CSV, times, sums, and the marks of a search (H6, H7). */
 
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { csv } from "../../panel/csv.ts";
 import { formsOf } from "../../panel/marks.ts";
 import type { Day } from "../../panel/types.ts";
@@ -12,6 +12,9 @@ let days: Days;
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
+  afterAll(() => {
+    vi.unstubAllGlobals();
+  });
   times = await import("../../panel/times.ts");
   days = await import("../../panel/days.ts");
 });

@@ -1,7 +1,7 @@
 /** The computations of the panel: differences, reasons, logs, a command line. */
 
 import { readFileSync } from "node:fs";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { changes, fields, messagesOf } from "../../panel/diff.ts";
 import { readLog } from "../../panel/log.ts";
 import type { Call, Message } from "../../panel/types.ts";
@@ -11,6 +11,9 @@ let why: Why;
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
+  afterAll(() => {
+    vi.unstubAllGlobals();
+  });
   why = await import("../../panel/why.ts");
 });
 
