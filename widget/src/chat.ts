@@ -72,7 +72,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     loaded?.suggestions(settings.suggestions, chosen) ?? element("div", { hidden: true });
   const useExtras: UseExtras = (use) => extras.use(use);
   const surface = { page: window, host, launcher, texts, options, suggestions, useExtras };
-  widget = new Widget({ ...surface, store, owner, transport });
+  widget = new Widget({ ...surface, store, owner, transport, loadExtras: () => extras.load() });
   loaded?.drawn();
   return widget;
 }

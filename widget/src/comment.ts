@@ -5,6 +5,7 @@ import type { ExtraTexts } from "./extra-texts.ts";
 import type { Texts } from "./texts.ts";
 import { post } from "./transport/http.ts";
 import type { Turn } from "./turn.ts";
+import { atEnd } from "./view/at-end.ts";
 import stylesheet from "./view/comment.css";
 import { commentForm } from "./view/comment.ts";
 import { adopt } from "./view/dom.ts";
@@ -29,10 +30,7 @@ export default function comment(
         const body = { client_message_id: message, rating, comment: text };
         return (await request("/feedback", post(body)))?.status === 204;
       };
-      const log = row.closest(".log");
-      const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
-      row.append(commentForm(words, speak, send));
-      if (isAtEnd) log.scrollTop = log.scrollHeight;
+      atEnd(row.closest(".log"), () => row.append(commentForm(words, speak, send)));
     },
   };
 }

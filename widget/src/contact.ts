@@ -7,6 +7,7 @@ import { asksForPerson } from "./person.ts";
 import type { Texts } from "./texts.ts";
 import { contactRequest, withChat } from "./transport/contact.ts";
 import type { Turn } from "./turn.ts";
+import { atEnd } from "./view/at-end.ts";
 import stylesheet from "./view/contact.css";
 import { linkOf, showForm } from "./view/contact.ts";
 import { adopt, button, element } from "./view/dom.ts";
@@ -50,10 +51,8 @@ export default function contact(
   const offer = (row: HTMLElement): unknown =>
     ready((link) => {
       if (row.querySelector(".handoff")) return;
-      const log = row.closest(".log");
-      const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
-      row.append(element("p", { className: "handoff" }, way(link, "person")));
-      if (isAtEnd) log.scrollTop = log.scrollHeight;
+      const line = element("p", { className: "handoff" }, way(link, "person"));
+      atEnd(row.closest(".log"), () => row.append(line));
     });
   /** The link, or the button that opens the form. */
   const way = (href: string | undefined, className: string): HTMLElement =>

@@ -31,6 +31,8 @@ export interface Circumstances {
   /** Returns a random number in [0, 1), for the jitter of retries. */
   readonly chance: () => number;
   readonly newId: () => string;
+  /** Loads the files that take up an answer of a stored chat whose connection was lost. */
+  readonly loadExtras?: () => Promise<unknown>;
 }
 
 /** Answers the last of the turns: the service, or the part of the widget that takes an answer up. */
@@ -206,6 +208,7 @@ export class Conversation {
       if (!signal.aborted) await this.#read(reply, turn, signal);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
+      await this.#whenLost();
       if (signal.aborted) return;
       if (this.#state === "streaming") this.leave();
       else this.#failed("unreachable");
@@ -231,7 +234,13 @@ export class Conversation {
         if (signal.aborted) return;
       }
     }
+    await this.#whenLost();
     if (!signal.aborted) this.#failed("cut");
+  }
+
+  /** Waits for the files that take the answer up, so that the visitor reads of no loss before. */
+  async #whenLost(): Promise<void> {
+    if (this.#around.transport.chat) await this.#around.loadExtras?.();
   }
 
   #take(arrival: Arrival, turn: Turn): void {

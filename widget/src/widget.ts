@@ -18,6 +18,8 @@ export interface Parts extends Surface {
   readonly store: Store;
   readonly owner: Owner;
   readonly transport: KeptTransport;
+  /** Resolves when the extras are loaded, or cannot be. */
+  readonly loadExtras: () => Promise<unknown>;
 }
 
 export class Widget implements Acts, Audience {
@@ -39,6 +41,7 @@ export class Widget implements Acts, Audience {
     const around = {
       ...options,
       transport,
+      loadExtras: parts.loadExtras,
       isOnline: () => page.navigator.onLine,
       chance: Math.random,
       newId: uuid,

@@ -1,10 +1,8 @@
 /** The button that scrolls to the newest message, shown while the reader is not there. */
 
+import { AT_END_PX, gapOf } from "./at-end.ts";
 import { button, element } from "./dom.ts";
 import { icon, NEWEST } from "./icons.ts";
-
-/** The same distance from the end as in transcript.ts: nearer, the list follows the growing text. */
-const AT_END_PX = 48;
 
 /** Adds the button above the end of `log`. Its row has no height, so it moves nothing. */
 export function addJump(log: HTMLElement, name: string): void {
@@ -20,7 +18,7 @@ export function addJump(log: HTMLElement, name: string): void {
     icon(NEWEST),
   );
   const show = (): void => {
-    node.hidden = log.scrollHeight - log.scrollTop - log.clientHeight < AT_END_PX;
+    node.hidden = gapOf(log) < AT_END_PX;
   };
   log.after(element("div", { className: "at-end" }, node));
   log.addEventListener("scroll", show, { passive: true });

@@ -1,6 +1,7 @@
 /** Says at the end of the conversation that the connection was lost and is being restored. */
 
 import type { ExtraTexts } from "../extra-texts.ts";
+import { atEnd } from "./at-end.ts";
 import { element } from "./dom.ts";
 
 export interface LostLine {
@@ -17,9 +18,7 @@ export function lostLine(
   return {
     show: () => {
       const log = root?.querySelector(".log");
-      const isAtEnd = log && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
-      log?.querySelector(".turn:last-child")?.append(line);
-      if (isAtEnd) log.scrollTop = log.scrollHeight;
+      atEnd(log, () => log?.querySelector(".turn:last-child")?.append(line));
       speak(reconnecting);
     },
     remove: () => line.remove(),

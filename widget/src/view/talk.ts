@@ -1,6 +1,7 @@
 /** The elements of the talk with a person. */
 
 import type { TalkTexts } from "../talk-texts.ts";
+import { AT_END_PX, atEnd } from "./at-end.ts";
 import { element } from "./dom.ts";
 
 /** The name above a line, with its first letter in a circle. */
@@ -22,9 +23,8 @@ function named(text: string, name: string): (Node | string)[] {
 
 /** Adds a line between the messages. */
 export function notice(log: HTMLElement, text: string, name: string): void {
-  const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 48;
-  log.append(element("p", { className: "joined" }, element("span", {}, ...named(text, name))));
-  if (isAtEnd) log.scrollTop = log.scrollHeight;
+  const line = element("p", { className: "joined" }, element("span", {}, ...named(text, name)));
+  atEnd(log, () => log.append(line), AT_END_PX);
 }
 
 /** The lines below the title and below the input. */

@@ -16,6 +16,8 @@ import { eventually, pause, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 const SILENT: Play = { acts: ["silence"] };
+/** For tests that do not ask about time limits: a busy machine is slower than those of the harness. */
+const PATIENT = { "data-first-byte-timeout": "20", "data-stall-timeout": "20" };
 
 test("an answer is shown while it arrives, not when it is whole", async () => {
   let release: (value?: unknown) => void = () => {};
@@ -29,7 +31,7 @@ test("an answer is shown while it arrives, not when it is whole", async () => {
       { send: chunk(", rest.") + finish() + DONE },
     ],
   });
-  const { send, answers, act, idle, errors } = await it.visit();
+  const { send, answers, act, idle, errors } = await it.visit(PATIENT);
   await send("hello");
   await eventually(() => answers.innerText(), "First half");
   expect(await act.getAttribute("aria-label")).toBe("Stop answering");
@@ -220,7 +222,7 @@ test("below a growing answer something moves until it is whole; not while it wai
   it.service.script({
     acts: [{ send: chunk("Half") }, { until: held }, { send: chunk(" more") + finish() + DONE }],
   });
-  const { page, send, answers, idle } = await it.visit({ "data-stall-timeout": "60" });
+  const { page, send, answers, idle } = await it.visit(PATIENT);
   const dots = page.locator("kefu-chat .dots");
   await send("hello");
   await eventually(() => answers.innerText(), "Half");
@@ -304,7 +306,7 @@ test("Stop keeps the partial text and tells the service (W7 of the widget)", asy
   it.service.script({
     acts: [{ send: chunk("As far as this") }, { wait: 700 }, { send: PING }, "silence"],
   });
-  const { send, act, answers, trouble, page } = await it.visit();
+  const { send, act, answers, trouble, page } = await it.visit(PATIENT);
   await send("hello");
   await eventually(() => answers.innerText(), "As far as this");
   await pause(600);

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer } from "../scripted-service.ts";
+import { answer, inSession } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { eventually, pause, stage, type Visit } from "./harness.ts";
 
@@ -141,6 +141,36 @@ test("ChatWidget works at once: calls wait for the chat, in their order (W12)", 
     "open",
   ]);
   expect(asked).toEqual([LOADER, CHAT, EXTRAS]);
+});
+
+test("up to the first text of a first answer there are three requests (W16)", async () => {
+  let release: (value?: unknown) => void = () => {};
+  const until = new Promise((resolve) => {
+    release = resolve;
+  });
+  it.service.script(inSession({ acts: [{ until }, ...answer(["Yes."]).acts] }, "s1", "t"));
+  it.service.kept = [];
+  const { page, launcher, input, send, answers } = await it.glance(
+    it.site.page("/blank", '<!doctype html><title>A</title><link rel="icon" href="data:,">'),
+  );
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const path = new URL(request.url()).pathname.replace(/\.[0-9a-f]{12}\./, ".*.");
+    if (!request.isNavigationRequest()) asked.push(`${request.method()} ${path}`);
+  });
+  // The page sets nothing but the address of the service, which stores chats.
+  await page.goto(it.site.page("/shop", pageWith({ "data-api-url": it.service.url })));
+  await launcher.click();
+  await input.waitFor();
+  await send("Do you ship?");
+  await eventually(() => it.service.received.length, 1);
+  // Whatever else there were to fetch has been asked for by then.
+  await pause(500);
+  expect(asked).toEqual([`GET ${LOADER}`, `GET ${CHAT}`, "POST /api/chat"]);
+  release();
+  await eventually(() => answers.innerText(), "Yes.");
+  await page.locator("kefu-chat .actions").waitFor();
+  expect(asked.slice(3)).toEqual([`GET ${EXTRAS}`]);
 });
 
 test("suggestions come with the chat; where their file cannot be fetched, the chat comes without (W2)", async () => {

@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, inSession, type Play } from "../scripted-service.ts";
-import { eventually, stage, type Visit } from "./harness.ts";
+import { eventually, pause, stage, type Visit } from "./harness.ts";
 
 const it = stage();
 const CUT: Play = inSession(
@@ -102,4 +102,44 @@ test("if the file for taking up cannot be fetched, the note is shown", async () 
     () => visit.trouble.allInnerTexts(),
     ["The connection was lost. Please try again.\nRetry"],
   );
+});
+
+/** The file of extras, which a first answer asks for, comes late; undefined: it does not come. */
+async function firstCut(extrasAfterMs: number | undefined, ...answers: readonly Play[]) {
+  it.service.script(CUT);
+  it.service.kept = [];
+  it.service.answers.push(...answers);
+  const visit = await it.visit(SLOW);
+  await visit.page.route("**/chat-widget-extras.*", async (route) => {
+    if (extrasAfterMs === undefined) return route.abort();
+    await pause(extrasAfterMs);
+    return route.continue();
+  });
+  await watched(visit.page);
+  await visit.send("Tell me");
+  return visit;
+}
+
+test("a first answer that is cut before the extras are there shows and says nothing either", async () => {
+  const { page, answers, idle } = await firstCut(900, answer(["Half an answer is whole."]));
+  await eventually(() => answers.last().innerText(), "Half an answer is whole.");
+  await idle();
+  await page.locator("kefu-chat .actions").waitFor();
+  const seen = await seenBy(page);
+  expect(seen.filter((text) => text.includes("lost"))).toEqual([]);
+  expect(it.service.received).toHaveLength(1);
+});
+
+test("a first answer that is cut shows the note if the extras do not come", async () => {
+  const { page, trouble, retry, answers } = await firstCut(undefined);
+  await eventually(
+    () => trouble.allInnerTexts(),
+    ["The connection was lost. Please try again.\nRetry"],
+  );
+  expect(await trouble.isVisible()).toBe(true);
+  expect(await answers.last().innerText()).toBe("Half an");
+  expect(await seenBy(page)).toContain("said: The connection was lost. Please try again.");
+  it.service.script(answer(["Whole."]));
+  await retry.click();
+  await eventually(() => answers.last().innerText(), "Whole.");
 });

@@ -1,0 +1,16 @@
+/** How far the conversation is from its end. The first answer does without: transcript.ts has its own. */
+
+/** Nearer, in pixels, it scrolls with the growing text. As in transcript.ts. */
+export const AT_END_PX = 48;
+
+/** The distance from the end in pixels. */
+export function gapOf({ scrollHeight, scrollTop, clientHeight }: Element): number {
+  return scrollHeight - scrollTop - clientHeight;
+}
+
+/** Calls `add`, which makes `log` longer. A log at its end, or so near to it, stays at its end. */
+export function atEnd(log: Element | null | undefined, add: () => void, nearPx = 2): void {
+  const isAtEnd = log && gapOf(log) < nearPx;
+  add();
+  if (isAtEnd) log.scrollTop = log.scrollHeight;
+}
