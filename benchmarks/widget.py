@@ -1,4 +1,4 @@
-"""The cost of the widget for its page in Chromium, before and during its use (W16, W17)."""
+"""The cost of the widget for its page in Chromium, and its frames in WebKit (W16, W17)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ CASES = {
     "widget, 10,000 chunks": ("stream.mjs", "long"),
     "widget, 1,000 messages before": ("stream.mjs", "talk"),
     "widget, slow network": ("phone.mjs",),
+    "widget, WebKit": ("frames.mjs",),
     "deep-chat": ("stream.mjs", "deep-chat"),
 }
 
@@ -35,6 +36,8 @@ def widget(rounds: int, *, quick: bool) -> dict[str, Row]:
     for _ in range(rounds):
         for name, (script, *case) in CASES.items():
             if name == "deep-chat" and not DEEP_CHAT.exists():
+                continue
+            if name == "widget, WebKit" and shutil.which("WebKitWebDriver") is None:
                 continue
             row = rows.setdefault(name, {})
             for figure, value in _figures(node, script, *case, quick=quick).items():

@@ -1,8 +1,7 @@
 /**
-/**
  * The widget in a real Chromium (W16, W17): what a page pays before anybody wants to chat, what the
- * arrival of the chat costs, and answers, in chunks of five characters of Markdown. Prints one JSON
- * object of figures; needs the built widget.
+ * arrival of the chat costs, and answers in many chunks. Prints one JSON object of figures; needs the
+ * built widget.
  *
  *   node bench/stream.mjs [--quick] [CASE]
  */
@@ -10,6 +9,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
+import { OURS, SHORT, stream } from "./answer.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const PEER = new URL("peers/node_modules/deep-chat/dist/deepChat.js", import.meta.url);
@@ -28,31 +28,6 @@ const wanted = CASES[process.argv.slice(2).find((word) => word in CASES) ?? "str
 const CHUNKS = isQuick ? wanted.quick : wanted.chunks;
 const PER_SECOND = wanted.perSecond;
 const TURNS = wanted.turns === undefined ? 0 : wanted.turns / (isQuick ? 5 : 1);
-const CHARACTERS = 5;
-
-const PASSAGE = `## What you need
-
-To travel you need **three papers**, and *one* of them is \`optional\`; see
-[the list](https://example.com/papers) or https://example.com/help.
-
-1. a passport
-   - valid for six months
-   - with ~~one~~ two free pages
-2. an invitation, 例如**医院**出具的邀请函
-
-| Kind | Days | Price |
-|:-----|-----:|:-----:|
-| S2   | 30   | 12 €  |
-| M    | 90   | \`20\` |
-
-\`\`\`python
-for day in range(30):
-    print("day", day)  # no *emphasis* here
-\`\`\`
-
-> Prices are without tax, and change without notice.
-
-`;
 
 const page = (origin) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>
@@ -63,41 +38,19 @@ ${
     : `<script src="/chat-widget.js" data-api-url="${origin}/api/chat" defer></script>`
 }</body></html>`;
 
-const event = (choice) => `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
-const ours = {
-  text: (content) => event({ delta: { content } }),
-  end: `${event({ delta: { content: "\n\nThat is all." } })}${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`,
-};
 const peers = { text: (text) => `data: ${JSON.stringify({ text })}\n\n`, end: "" };
-
-/** Sends by the clock: what is late goes out at once, as from a network. */
-function stream(response, form) {
-  const source = PASSAGE.repeat(Math.ceil((CHUNKS * CHARACTERS) / PASSAGE.length));
-  const start = performance.now();
-  let sent = 0;
-  response.writeHead(200, { "Content-Type": "text/event-stream" });
-  const timer = setInterval(() => {
-    const due = Math.min(CHUNKS, ((performance.now() - start) * PER_SECOND) / 1_000);
-    for (; sent < due; sent += 1) {
-      const content = source.slice(sent * CHARACTERS, (sent + 1) * CHARACTERS);
-      response.write(form.text(content));
-    }
-    if (sent < CHUNKS) return;
-    clearInterval(timer);
-    response.end(form.end);
-  }, 5);
-}
 
 /** Paths of the widget that were asked for. */
 const asked = [];
 let isTalking = false;
 const server = createServer(async (request, response) => {
-  if (request.url === "/bare") stream(response, ours);
+  if (request.url === "/bare") stream(response, OURS, CHUNKS, PER_SECOND);
   else if (request.method === "POST" && isTalking) {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
-    response.end(ours.text(PASSAGE.slice(0, 100)) + ours.end);
-  } else if (request.method === "POST") stream(response, wanted.isPeer ? peers : ours);
-  else if (/^\/(chat-widget[\w.-]*|peer)\.js$/.test(request.url)) {
+    response.end(SHORT);
+  } else if (request.method === "POST") {
+    stream(response, wanted.isPeer ? peers : OURS, CHUNKS, PER_SECOND);
+  } else if (/^\/(chat-widget[\w.-]*|peer)\.js$/.test(request.url)) {
     asked.push(request.url);
     const path = request.url === "/peer.js" ? PEER : new URL(`.${request.url}`, WIDGET);
     const script = await readFile(path);

@@ -27,6 +27,7 @@ import { restore } from "./transport/restore.ts";
 import type { KeptChat } from "./transport/transport.ts";
 import type { Ending, Turn } from "./turn.ts";
 import { type ActionActs, actions } from "./view/actions.ts";
+import { calm } from "./view/calm.ts";
 import { codeCopier } from "./view/copy.ts";
 import { countDown } from "./view/countdown.ts";
 import { adopt, element } from "./view/dom.ts";
@@ -69,6 +70,7 @@ export default function extras(
   const words = { ...ENGLISH_EXTRAS, ...texts };
   let chat: MenuActs | undefined;
   let isWaiting = false;
+  let isCalm = false;
   let restored: Awaited<ReturnType<typeof restore>> = {};
   const talk = new Lazy<Talk>(async () => {
     const module: TalkModule = await part("talk", TALK_INTEGRITY);
@@ -149,6 +151,12 @@ export default function extras(
         if (answer && sources.length > 0) linkNumbers(answer, sources);
       });
       return row;
+    },
+    /** From now on the dots below an answer stand still while text arrives. */
+    calm: (dots: Element) => {
+      const log = dots.closest(".log");
+      if (log && !isCalm) calm(dots, log);
+      isCalm ||= !!log;
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
     /** The tools of the header: enlarge, and the menu. With them comes the button to the newest message. */

@@ -5,9 +5,11 @@ const FADE_PX = 28;
 
 /** Keeps the fade of `node` up to date, until the node is removed. */
 export function fade(node: HTMLElement): void {
-  node.classList.add("fades");
   const show = (): void => {
     const hidden = node.scrollWidth - node.clientWidth;
+    // Without a change of style here, the next one that is measured needs no layout.
+    node.classList.toggle("fades", hidden > 1);
+    if (hidden <= 1) return;
     const isRtl = getComputedStyle(node).direction === "rtl";
     // From right to left, the position is 0 at the start and negative after it.
     const left = isRtl ? hidden + node.scrollLeft : node.scrollLeft;

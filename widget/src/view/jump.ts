@@ -18,7 +18,9 @@ export function addJump(log: HTMLElement, name: string): void {
     icon(NEWEST),
   );
   const show = (): void => {
-    node.hidden = gapOf(log) < AT_END_PX;
+    const isAtEnd = gapOf(log) < AT_END_PX;
+    // A value that is set again would make the browser compute the styles again, for each frame.
+    if (node.hidden !== isAtEnd) node.hidden = isAtEnd;
   };
   log.after(element("div", { className: "at-end" }, node));
   log.addEventListener("scroll", show, { passive: true });

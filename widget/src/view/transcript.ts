@@ -116,7 +116,7 @@ export class Transcript {
     if (isFirst) {
       this.#flush();
       // The extras are needed when the answer ends.
-      this.#useExtras(() => {});
+      this.#useExtras(({ calm }) => calm(this.#dots));
       return;
     }
     // Every second frame is enough for the eye, and saves a phone's battery.
