@@ -220,6 +220,24 @@ test("the strictest policy the docs name is enough, Trusted Types too (W14)", as
   }
 });
 
+test("under Trusted Types a chat that could not be fetched comes with the next click (W2, W14)", async () => {
+  const policy =
+    `default-src 'none'; script-src 'self'; style-src 'self'; ` +
+    `connect-src ${new URL(it.service.url).origin}; require-trusted-types-for 'script'; ` +
+    `trusted-types kefu-chat 'allow-duplicates'`;
+  const strict = it.site.page("/strict", blank(""), `, ${policy}`);
+  const { page, launcher, panel } = await it.glance(strict);
+  let fails = true;
+  await page.route(/widget-chat/, (route) => (fails ? route.abort() : route.continue()));
+  await launcher.click();
+  const complaint = (): Promise<string> =>
+    launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);
+  await eventually(complaint, "The chat did not load");
+  fails = false;
+  await launcher.click();
+  await panel.waitFor();
+});
+
 test("a nonce alone is enough: it goes from the loader to the chat (W2, W14)", async () => {
   const policy =
     `default-src 'none'; script-src 'nonce-r4nd0m'; style-src 'self'; ` +
