@@ -237,28 +237,32 @@ test("below a growing answer something moves until it is whole; not while it wai
   expect(await dots.isVisible()).toBe(false);
 });
 
-test("the dots move while an answer is awaited or pauses, and stand still while text arrives (W8, W16)", async () => {
-  let begin: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    begin = resolve;
-  });
-  const text = Array.from({ length: 60 }, (): Act[] => [{ send: chunk("more ") }, { wait: 50 }]);
-  it.service.script({ acts: [{ until: held }, ...text.flat(), "silence"] });
-  const { page, send, answers } = await it.visit({
-    "data-first-byte-timeout": "60",
-    "data-stall-timeout": "60",
-  });
-  const moving = () =>
-    page
-      .locator("kefu-chat .dots")
-      .evaluate((node) => node.getAnimations({ subtree: true }).length);
-  await send("hello");
-  await eventually(moving, 3);
-  begin();
-  await eventually(moving, 0);
-  await eventually(moving, 3);
-  expect(await answers.innerText()).toBe("more ".repeat(60).trim());
-});
+// The Firefox of the tests prefers reduced motion.
+testInChromium(
+  "the dots move while an answer is awaited or pauses, and stand still while text arrives (W8, W16)",
+  async () => {
+    let begin: (value?: unknown) => void = () => {};
+    const held = new Promise((resolve) => {
+      begin = resolve;
+    });
+    const text = Array.from({ length: 60 }, (): Act[] => [{ send: chunk("more ") }, { wait: 50 }]);
+    it.service.script({ acts: [{ until: held }, ...text.flat(), "silence"] });
+    const { page, send, answers } = await it.visit({
+      "data-first-byte-timeout": "60",
+      "data-stall-timeout": "60",
+    });
+    const moving = () =>
+      page
+        .locator("kefu-chat .dots")
+        .evaluate((node) => node.getAnimations({ subtree: true }).length);
+    await send("hello");
+    await eventually(moving, 3);
+    begin();
+    await eventually(moving, 0);
+    await eventually(moving, 3);
+    expect(await answers.innerText()).toBe("more ".repeat(60).trim());
+  },
+);
 
 test("offline: a notice, the message waits and goes out once when the network is back (W6)", async () => {
   it.service.script(answer(["Back again"]));
