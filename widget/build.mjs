@@ -79,6 +79,7 @@ export async function imported(source) {
     bundle: true,
     write: false,
     format: "esm",
+    platform: "node",
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
   return import(`data:text/javascript;base64,${code}`);

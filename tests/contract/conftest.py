@@ -16,6 +16,7 @@ from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.sessions import GuardedSessions
 from kefu.stores.memory.store import MemoryStore
 from tests.contract.engines import ENGINES, HandClock, SharedTable, Store, opened
+from tests.parts.plugin import each
 
 
 @pytest.fixture
@@ -24,16 +25,6 @@ def clock() -> HandClock:
 
 
 GUARDED = ("guarded memory", "guarded sqlite", "guarded dynamodb_local")
-
-
-def each(*kinds: str) -> list[object]:
-    """As the parameters of a fixture. The two emulators of DynamoDB find most of the same defects,
-    and dynalite is there without `make parts`.
-    """
-    return [
-        pytest.param(kind, marks=pytest.mark.slow if kind.endswith("dynamodb_local") else ())
-        for kind in kinds
-    ]
 
 
 @pytest.fixture(params=each(*ENGINES, *GUARDED))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.contract.child import Child
-from tests.contract.conftest import each
 from tests.contract.engines import new_table
+from tests.parts.plugin import each
 
 ONE, TWO = "1" * 12, "2" * 12
 

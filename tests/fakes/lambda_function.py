@@ -22,7 +22,7 @@ BOOTSTRAP = 'exec -- "${LAMBDA_TASK_ROOT}/${_HANDLER}"'
 """The layer's /opt/bootstrap, which AWS_LAMBDA_EXEC_WRAPPER names."""
 
 
-HERE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+HERE = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
 """This machine's processor, in Lambda's words."""
 
 

@@ -83,9 +83,17 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(
-    scope="session", params=[pytest.param("dynamodb_local", marks=pytest.mark.slow), "dynalite"]
-)
+def each(*kinds: str) -> list[object]:
+    """Kinds of stores as parameters, DynamoDB Local marked as slow. The two emulators of DynamoDB
+    find most of the same defects, and dynalite is there without `make parts`.
+    """
+    return [
+        pytest.param(kind, marks=pytest.mark.slow if kind.endswith("dynamodb_local") else ())
+        for kind in kinds
+    ]
+
+
+@pytest.fixture(scope="session", params=each("dynamodb_local", "dynalite"))
 def dynamodb_endpoint(request: pytest.FixtureRequest) -> str:
     """The address of a DynamoDB. A test with this fixture runs with each engine."""
     address: str = request.getfixturevalue(request.param)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import subprocess
 import time
@@ -16,11 +15,11 @@ import httpx
 import pytest
 
 from tests.conftest import NO_ENGINE
+from tests.fakes.lambda_function import HERE
 from tests.parts.plugin import CREDENTIALS, free_port
 from tests.template.conftest import ROOT, TOOLS
 
-ARCHITECTURE = "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
-OVERRIDES = ("--parameter-overrides", f"StageName=local Architecture={ARCHITECTURE}")
+OVERRIDES = ("--parameter-overrides", f"StageName=local Architecture={HERE}")
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -39,7 +38,7 @@ def _engine() -> None:
 @pytest.fixture(scope="module")
 def template(_engine: None, sam: Tool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("local")
-    child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=ARCHITECTURE)
+    child = sam("sam", "build", "--build-dir", str(folder), KEFU_ARCH=HERE)
     assert child.returncode == 0, child.stdout + child.stderr
     return folder / "template.yaml"
 

@@ -8,8 +8,9 @@
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { build } from "esbuild";
+import { imported } from "../build.mjs";
 import { OURS, stream } from "./answer.mjs";
+import { report } from "./report.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const DRIVER = new URL("../tests/webkit/driver.ts", import.meta.url);
@@ -19,8 +20,19 @@ const PER_SECOND = 200;
 const BARE = `<div id="log" style="position:fixed;right:20px;bottom:20px;width:392px;height:640px;
  overflow:auto;white-space:pre-wrap"></div>`;
 
+/** Runs in the page: the time of each frame from now on, in a list that grows. */
+function watched() {
+  const frames = [performance.now()];
+  const watch = (now) => {
+    frames.push(now);
+    requestAnimationFrame(watch);
+  };
+  requestAnimationFrame(watch);
+  return frames;
+}
+
 const page = (body) => `<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>Bench</title><link rel="icon" href="data:,"></head><body><h1>Bench</h1>${body}</body></html>`;
+<title>Bench</title><link rel="icon" href="data:,"><script>${watched}</script></head><body><h1>Bench</h1>${body}</body></html>`;
 
 const server = createServer(async (request, response) => {
   const isFile = /^\/chat-widget[\w.-]*\.js(on)?$/.test(request.url);
@@ -45,12 +57,7 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 
 /** Runs in the page: asks, and returns the time of each frame until the answer is there. */
 async function asked() {
-  const frames = [performance.now()];
-  const watch = (now) => {
-    frames.push(now);
-    requestAnimationFrame(watch);
-  };
-  requestAnimationFrame(watch);
+  const frames = globalThis.watched();
   const chat = globalThis.ChatWidget;
   const trouble = await new Promise((resolve) => {
     chat.on("message", ({ role }) => role === "assistant" && resolve());
@@ -62,12 +69,7 @@ async function asked() {
 
 /** Runs in the page: the same in a scroller. */
 async function read() {
-  const frames = [performance.now()];
-  const watch = (now) => {
-    frames.push(now);
-    requestAnimationFrame(watch);
-  };
-  requestAnimationFrame(watch);
+  const frames = globalThis.watched();
   const log = document.querySelector("#log");
   const reader = (await fetch("/", { method: "POST" })).body.getReader();
   const utf8 = new TextDecoder();
@@ -101,20 +103,7 @@ function median(values) {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** The driver of the tests, which is TypeScript. */
-async function driver() {
-  const { outputFiles } = await build({
-    entryPoints: [DRIVER.pathname],
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-  });
-  const code = Buffer.from(outputFiles[0].contents).toString("base64");
-  return import(`data:text/javascript;base64,${code}`);
-}
-
-const { MISSING, WebKit } = await driver();
+const { MISSING, WebKit } = await imported(DRIVER);
 if (MISSING.length > 0) throw new Error(`${MISSING} not installed. Try: make parts`);
 const webkit = await WebKit.start();
 try {
@@ -139,8 +128,7 @@ try {
     "WebKit: frames a second of a bare page": bare,
     "WebKit: frames, chat / bare page": chat / bare,
   };
-  for (const [name, value] of Object.entries(figures)) figures[name] = Number(value.toFixed(3));
-  console.log(JSON.stringify(figures));
+  report(figures);
 } finally {
   await webkit.stop();
   server.close();

@@ -11,6 +11,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
+import { report } from "./report.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const ROUNDS = process.argv.includes("--quick") ? 3 : 9;
@@ -149,8 +150,7 @@ try {
     "150 ms round trip: first question / bare request": first / plain,
     "150 ms round trip: second question / bare request": later / plain,
   };
-  for (const [name, value] of Object.entries(figures)) figures[name] = Number(value.toFixed(3));
-  console.log(JSON.stringify(figures));
+  report(figures);
 } finally {
   await browser.close();
   for (const server of [service, site]) {

@@ -10,6 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { launchChromium } from "../tests/chromium.mjs";
 import { OURS, SHORT, stream } from "./answer.mjs";
+import { report } from "./report.mjs";
 
 const WIDGET = new URL("../../functions/kefu/web/static/widget/", import.meta.url);
 const PEER = new URL("peers/node_modules/deep-chat/dist/deepChat.js", import.meta.url);
@@ -201,8 +202,7 @@ try {
       ? {}
       : { "elements after the talk": elements, "talk: longest task ms": talkTask }),
   };
-  for (const [name, value] of Object.entries(figures)) figures[name] = Number(value.toFixed(3));
-  console.log(JSON.stringify(figures));
+  report(figures);
 } finally {
   await browser.close();
   server.close();

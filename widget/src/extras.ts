@@ -155,8 +155,9 @@ export default function extras(
     /** From now on the dots below an answer stand still while text arrives. */
     calm: (dots: Element) => {
       const log = dots.closest(".log");
-      if (log && !isCalm) calm(dots, log);
-      isCalm ||= !!log;
+      if (!log || isCalm) return;
+      isCalm = true;
+      calm(dots, log);
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
     /** The tools of the header: enlarge, and the menu. With them comes the button to the newest message. */

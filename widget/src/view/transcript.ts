@@ -115,7 +115,7 @@ export class Transcript {
     this.#pending += text;
     if (isFirst) {
       this.#flush();
-      // The extras are needed when the answer ends.
+      // Fetches the extras, which are needed when the answer ends, too.
       this.#useExtras(({ calm }) => calm(this.#dots));
       return;
     }

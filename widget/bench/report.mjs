@@ -1,0 +1,5 @@
+/** Prints the figures of a bench as one JSON object, rounded to three places. */
+export function report(figures) {
+  const rounded = Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(3))]);
+  console.log(JSON.stringify(Object.fromEntries(rounded)));
+}
