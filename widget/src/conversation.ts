@@ -163,6 +163,8 @@ export class Conversation {
     this.#timeouts = 0;
     this.waitMs = 0;
     this.#apply("send");
+    // Before the page is drawn: a timer would be later.
+    if (this.#state === "connecting" && this.#around.isOnline()) this.#expired("back-off", false);
   }
 
   #apply(event: Event, waiting?: Waiting): void {
@@ -194,6 +196,7 @@ export class Conversation {
   async #ask(turn: Turn): Promise<void> {
     // It may still wait for the transport.
     this.#request.abort();
+    this.#deadline.cancel();
     const request = new AbortController();
     this.#request = request;
     this.#made += 1;

@@ -44,9 +44,7 @@ test("a new answer: the old one stays until it begins, and Stop keeps the text s
   it.service.script(answer(["The **old** one."]), {
     acts: [{ send: PING }, { until: held }, { send: chunk("A ne") }, "silence"],
   });
-  const { page, send, idle, act, answers, input, errors } = await it.visit({
-    "data-stall-timeout": "60",
-  });
+  const { page, send, idle, act, answers, input, errors } = await it.visit();
   await send("hello");
   await idle();
   await action(page, "Answer again").click();
@@ -278,7 +276,7 @@ test("an answer that ends behind a closed panel leaves a badge, until it is look
   it.service.script({
     acts: [{ send: chunk("Ye") }, { until: held }, { send: chunk("s") + finish() + DONE }],
   });
-  const { page, send, launcher, answers, errors } = await it.visit({ "data-stall-timeout": "60" });
+  const { page, send, launcher, answers, errors } = await it.visit();
   // Chromium resolves `attr(data-unread)`, Firefox does not.
   const badge = (): Promise<string | undefined> =>
     launcher.evaluate((node) => {

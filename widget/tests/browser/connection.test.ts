@@ -12,12 +12,10 @@ import {
   type Play,
   refusal,
 } from "../scripted-service.ts";
-import { eventually, pause, stage, testInChromium } from "./harness.ts";
+import { eventually, pause, QUICK, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 const SILENT: Play = { acts: ["silence"] };
-/** For tests that do not ask about time limits: a busy machine is slower than those of the harness. */
-const PATIENT = { "data-first-byte-timeout": "20", "data-stall-timeout": "20" };
 
 test("an answer is shown while it arrives, not when it is whole", async () => {
   let release: (value?: unknown) => void = () => {};
@@ -31,7 +29,7 @@ test("an answer is shown while it arrives, not when it is whole", async () => {
       { send: chunk(", rest.") + finish() + DONE },
     ],
   });
-  const { send, answers, act, idle, errors } = await it.visit(PATIENT);
+  const { send, answers, act, idle, errors } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "First half");
   expect(await act.getAttribute("aria-label")).toBe("Stop answering");
@@ -43,7 +41,7 @@ test("an answer is shown while it arrives, not when it is whole", async () => {
 
 test("no first byte: one retry with the same id, then the 504 text; two requests in all (W1)", async () => {
   it.service.script(SILENT, SILENT, answer(["never"]));
-  const { send, trouble } = await it.visit({ "data-lang": "zh-CN" });
+  const { send, trouble } = await it.visit({ ...QUICK, "data-lang": "zh-CN" });
   const started = performance.now();
   await send("你好");
   await eventually(() => trouble.innerText(), "连接超时，请检查网络。\n重试");
@@ -57,7 +55,7 @@ test("no first byte: one retry with the same id, then the 504 text; two requests
 
 test("no first byte once: the retry's answer is the answer (W1)", async () => {
   it.service.script(SILENT, answer(["Here I am"]));
-  const { send, answers, idle, trouble } = await it.visit();
+  const { send, answers, idle, trouble } = await it.visit(QUICK);
   await send("hello");
   await eventually(() => answers.innerText(), "Here I am");
   await idle();
@@ -66,7 +64,7 @@ test("no first byte once: the retry's answer is the answer (W1)", async () => {
 
 test("a stall: the text so far stays, one line says so, Retry asks again (W2)", async () => {
   it.service.script({ acts: [{ send: chunk("Half an ") }, "silence"] }, answer(["A whole answer"]));
-  const { send, answers, trouble, retry, idle, input, page } = await it.visit();
+  const { send, answers, trouble, retry, idle, input, page } = await it.visit(QUICK);
   await send("hello");
   await eventually(() => trouble.innerText(), "The connection was lost. Please try again.\nRetry");
   expect(await answers.innerText()).toBe("Half an");
@@ -82,7 +80,7 @@ test("a stall: the text so far stays, one line says so, Retry asks again (W2)", 
 test("comments alone keep both time limits quiet (W3)", async () => {
   const pings = Array.from({ length: 6 }, (): Act[] => [{ wait: 350 }, { send: PING }]).flat();
   it.service.script({ acts: [...pings, { send: chunk("At last") + finish() + DONE }] });
-  const { send, answers, page } = await it.visit();
+  const { send, answers, page } = await it.visit(QUICK);
   await send("think hard");
   await page.locator("kefu-chat .dots").waitFor();
   await eventually(() => answers.innerText(), "At last");
@@ -138,7 +136,7 @@ test("429: Retry-After is readable across origins and honoured, the wait is expl
 test("a wait counts down to the next attempt; screen readers hear one number (D13)", async () => {
   const wait = refusal(429, "rate_limit_exceeded", { "Retry-After": "3" });
   it.service.script(answer(["Hello"]), wait, answer(["Now"]), answer(["Later"]));
-  const { send, idle, page, answers } = await it.visit({ "data-first-byte-timeout": "20" });
+  const { send, idle, page, answers } = await it.visit();
   await send("hello");
   await idle();
   await page.locator("kefu-chat .actions").waitFor();
@@ -205,7 +203,7 @@ for (const [what, end] of [
 ] as const) {
   test(`an answer that is ${what} is cancelled at the service: its model may go on (W7)`, async () => {
     it.service.script({ acts: [{ send: chunk("Half") }, { wait: 300 }, end] });
-    const { send, retry } = await it.visit();
+    const { send, retry } = await it.visit(QUICK);
     await send("hello");
     await retry.waitFor();
     const id = it.service.received[0]?.body.client_message_id;
@@ -222,7 +220,7 @@ test("below a growing answer something moves until it is whole; not while it wai
   it.service.script({
     acts: [{ send: chunk("Half") }, { until: held }, { send: chunk(" more") + finish() + DONE }],
   });
-  const { page, send, answers, idle } = await it.visit(PATIENT);
+  const { page, send, answers, idle } = await it.visit();
   const dots = page.locator("kefu-chat .dots");
   await send("hello");
   await eventually(() => answers.innerText(), "Half");
@@ -247,10 +245,7 @@ testInChromium(
     });
     const text = Array.from({ length: 60 }, (): Act[] => [{ send: chunk("more ") }, { wait: 50 }]);
     it.service.script({ acts: [{ until: held }, ...text.flat(), "silence"] });
-    const { page, send, answers } = await it.visit({
-      "data-first-byte-timeout": "60",
-      "data-stall-timeout": "60",
-    });
+    const { page, send, answers } = await it.visit();
     const moving = () =>
       page
         .locator("kefu-chat .dots")
@@ -291,7 +286,7 @@ for (const [when, play] of Object.entries({
   // Only in Chromium are the ids of the processes known, to stop them.
   testInChromium(`a tab that slept ${when}: disconnected, no second request (W7)`, async () => {
     it.service.script(play, answer(["never"]));
-    const { send, trouble, page } = await it.visit();
+    const { send, trouble, page } = await it.visit(QUICK);
     await send("hello");
     await eventually(() => it.service.received.length, 1);
     await pause(200);
@@ -333,7 +328,7 @@ test("Stop keeps the partial text and tells the service (W7 of the widget)", asy
   it.service.script({
     acts: [{ send: chunk("As far as this") }, { wait: 700 }, { send: PING }, "silence"],
   });
-  const { send, act, answers, trouble, page } = await it.visit(PATIENT);
+  const { send, act, answers, trouble, page } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "As far as this");
   await pause(600);
@@ -350,7 +345,7 @@ test("Stop keeps the partial text and tells the service (W7 of the widget)", asy
 
 test("leaving the page aborts the request and cancels it at the service (W16)", async () => {
   it.service.script({ acts: [{ send: chunk("Half") }, "silence"] });
-  const { send, answers, page } = await it.visit({ "data-stall-timeout": "20" });
+  const { send, answers, page } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "Half");
   await page.goto(it.site.page("/elsewhere", "<!doctype html><title>Elsewhere</title>"));

@@ -154,7 +154,6 @@ test("the new chat button stops the answer, forgets the conversation and takes t
   it.service.script({ acts: [{ send: chunk("Once upon") }, "silence"] }, answer(["Fresh."]));
   const { page, send, answers, input, idle } = await it.visit({
     "data-suggestions": "One?",
-    "data-stall-timeout": "20",
   });
   await send("Tell me");
   await eventually(() => answers.innerText(), "Once upon");
@@ -186,7 +185,7 @@ test("a conversation that ended in trouble can be left for a new one (W8)", asyn
 
 test("destroy ends the answer under way and leaves nothing; the script included again starts anew (W9, W12)", async () => {
   it.service.script({ acts: [{ send: chunk("Once") }, "silence"] }, answer(["Again."]));
-  const { page, send, answers, errors } = await it.visit({ "data-stall-timeout": "20" });
+  const { page, send, answers, errors } = await it.visit();
   await send("Tell me");
   await eventually(() => answers.innerText(), "Once");
   await call(page, "destroy");

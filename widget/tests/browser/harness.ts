@@ -39,7 +39,15 @@ export interface Stage {
   glance(url: string, options?: BrowserContextOptions): Promise<Visit>;
 }
 
-const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8", "data-lang": "en" };
+/** Patient, because a busy machine is slow; tests of silence are QUICK. */
+const DEFAULTS = {
+  "data-first-byte-timeout": "30",
+  "data-stall-timeout": "60",
+  "data-lang": "en",
+};
+
+/** Short time limits, for tests in which the service is silent. */
+export const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "0.8" };
 
 /** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
 export const testInChromium = test.skipIf(IS_FIREFOX);
@@ -58,7 +66,7 @@ async function browserOfProcess(): Promise<Browser> {
 export function stage(): Stage {
   const it = {} as Stage;
   it.visit = async (attributes = {}, options = {}, html) => {
-    const all = { "data-api-url": it.service.url, "data-open": "", ...QUICK, ...attributes };
+    const all = { "data-api-url": it.service.url, "data-open": "", ...DEFAULTS, ...attributes };
     return it.open(it.site.page("/", html ?? pageWith(all)), options);
   };
   it.open = async (url, options = {}) => {

@@ -7,8 +7,6 @@ import { violations } from "./axe.ts";
 import { eventually, stage } from "./harness.ts";
 
 const it = stage();
-/** A busy machine is late with a first byte. */
-const PATIENT = { "data-first-byte-timeout": "20", "data-stall-timeout": "60" };
 const LONG = Array.from({ length: 60 }, (_, at) => `Line ${at + 1}.\n\n`);
 
 const jumpOf = (page: Page): Locator => page.locator("kefu-chat .jump");
@@ -23,7 +21,7 @@ const gap = (page: Page): Promise<number> =>
 
 test("a reader who scrolled up gets a button to the newest message; it moves nothing (D14)", async () => {
   it.service.script(answer(LONG));
-  const { page, send, idle, errors } = await it.visit(PATIENT);
+  const { page, send, idle, errors } = await it.visit();
   await send("Tell me everything");
   await idle();
   await page.locator("kefu-chat .actions").waitFor();
@@ -62,7 +60,7 @@ test("text that arrives below shows the button; after it the conversation follow
   it.service.script({
     acts: [{ send: chunk(LONG.join("")) }, { until: held }, ...rest, { send: finish() + DONE }],
   });
-  const { page, send, idle } = await it.visit(PATIENT);
+  const { page, send, idle } = await it.visit();
   await send("Tell me everything");
   await page.getByText("Line 60.").waitFor();
   await page.locator("kefu-chat .tools").waitFor();
@@ -89,7 +87,7 @@ for (const [language, name] of [
   test(`${language}, phone: the button is reached by Tab, keeps the focus in the panel, and is in the middle (W9, W11)`, async () => {
     it.service.script(answer(LONG));
     const visit = await it.visit(
-      { ...PATIENT, "data-lang": language, "data-theme": "dark" },
+      { "data-lang": language, "data-theme": "dark" },
       { viewport: { width: 390, height: 844 }, reducedMotion: "reduce" },
     );
     const { page, launcher } = visit;
@@ -117,7 +115,7 @@ for (const [language, name] of [
 
 test("a new chat, and a chat that fits its panel, have no button (D14)", async () => {
   it.service.script(answer(LONG), answer(["Short."]));
-  const { page, send, idle } = await it.visit(PATIENT);
+  const { page, send, idle } = await it.visit();
   await send("Tell me everything");
   await idle();
   await page.locator("kefu-chat .actions").waitFor();

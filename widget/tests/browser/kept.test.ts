@@ -261,9 +261,7 @@ test("a long conversation that is restored is shown at its end (W8)", async () =
 
 test("an answer that the page was left in is restored as far as it came, and not asked again (W1, W7)", async () => {
   it.service.script({ acts: [{ send: chunk("half an ans") }, "silence"] }, answer(["whole"]));
-  const { page, send, answers, retry, idle, errors } = await it.visit({
-    "data-stall-timeout": "20",
-  });
+  const { page, send, answers, retry, idle, errors } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "half an ans");
   // If a reload cuts the file of extras off, Firefox reports the hash of an empty file.
@@ -281,7 +279,7 @@ test("an answer that the page was left in is restored as far as it came, and not
 
 test("a page that is hidden during an answer stores the text so far: it may never return (W1)", async () => {
   it.service.script({ acts: [{ send: chunk("half an ans") }, "silence"] });
-  const { page, send, answers } = await it.visit({ "data-stall-timeout": "20" });
+  const { page, send, answers } = await it.visit();
   await send("hello");
   await eventually(() => answers.innerText(), "half an ans");
   expect(JSON.stringify(await stored(page))).not.toContain("half an ans");

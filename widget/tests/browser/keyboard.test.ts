@@ -18,7 +18,6 @@ test("a whole visit by keyboard: suggestion, answer, stop, failure, retry, close
   const { page, panel, answers, idle, trouble } = await it.visit({
     "data-open": "false",
     "data-suggestions": "Do you ship?",
-    "data-stall-timeout": "60",
   });
   const press = (...keys: string[]): Promise<void> => pressAll(page, keys);
   await page.locator("#before").focus();
@@ -113,7 +112,7 @@ for (const [what, plays, expected] of SAID) {
 
 test("a stop is said aloud (W11)", async () => {
   it.service.script({ acts: [{ send: chunk("Once") }, "silence"] });
-  const { page, act, send, answers, idle } = await it.visit({ "data-stall-timeout": "60" });
+  const { page, act, send, answers, idle } = await it.visit();
   const said = await listen(page);
   await send("hello");
   await eventually(() => answers.innerText(), "Once");

@@ -46,7 +46,7 @@ for (const [form, write] of Object.entries(FORMS)) {
     }
     it.service.script({ acts: [...sends, { send: finish() + DONE }] });
     // Without the page's policy, so that nothing else holds.
-    const visit = await it.visit({ "data-stall-timeout": "60" }, { bypassCSP: true });
+    const visit = await it.visit({}, { bypassCSP: true });
     const { page } = visit;
     const surprises: string[] = [];
     page.on("dialog", (dialog) => {
@@ -170,7 +170,7 @@ test("finished blocks keep their elements, and a selection in them (W17)", async
       { send: finish() + DONE },
     ],
   });
-  const { page, send, idle, answers } = await it.visit({ "data-stall-timeout": "20" });
+  const { page, send, idle, answers } = await it.visit();
   await send("hello");
   await eventually(() => answers.locator("p").count(), 3);
   await answers

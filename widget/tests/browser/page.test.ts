@@ -312,7 +312,7 @@ test("it follows the text only while the visitor is at the end (W8)", async () =
       { send: lines.map(chunk).join("") + finish() + DONE },
     ],
   });
-  const { page, send, idle } = await it.visit({ "data-stall-timeout": "20" });
+  const { page, send, idle } = await it.visit();
   const log = page.locator("kefu-chat .log");
   const gap = (): Promise<number> =>
     log.evaluate((node) => Math.round(node.scrollHeight - node.scrollTop - node.clientHeight));

@@ -11,7 +11,6 @@ const CUT: Play = inSession(
   "s1",
   "t",
 );
-const SLOW = { "data-first-byte-timeout": "20", "data-stall-timeout": "20" };
 
 /** Has the page note every text of a note that is visible in a frame, and every announcement. */
 async function watched(page: Page): Promise<void> {
@@ -38,7 +37,7 @@ async function asked(...answers: readonly Play[]): Promise<Visit> {
   it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
   it.service.kept = [];
   it.service.answers.push(...answers);
-  const visit = await it.visit(SLOW);
+  const visit = await it.visit();
   await visit.send("Hello?");
   await visit.idle();
   await visit.page.locator("kefu-chat .actions").waitFor();
@@ -92,7 +91,7 @@ test("taking up that fails shows the note with Retry, and says it", async () => 
 test("if the file for taking up cannot be fetched, the note is shown", async () => {
   it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
   it.service.kept = [];
-  const visit = await it.visit(SLOW);
+  const visit = await it.visit();
   await visit.page.route("**/chat-widget-resume.*", (route) => route.abort());
   await visit.send("Hello?");
   await visit.idle();
@@ -109,7 +108,7 @@ async function firstCut(extrasAfterMs: number | undefined, ...answers: readonly 
   it.service.script(CUT);
   it.service.kept = [];
   it.service.answers.push(...answers);
-  const visit = await it.visit(SLOW);
+  const visit = await it.visit();
   await visit.page.route("**/chat-widget-extras.*", async (route) => {
     if (extrasAfterMs === undefined) return route.abort();
     await pause(extrasAfterMs);

@@ -136,7 +136,7 @@ for (const [theme, lang, options] of [
 
 test("the launcher counts the answers that the visitor has not seen, also on the next page (W8)", async () => {
   it.service.script(answer(["One."]), answer(["Two."]));
-  const visit = await it.visit({ "data-first-byte-timeout": "20", "data-stall-timeout": "20" });
+  const visit = await it.visit();
   const { page, launcher } = visit;
   // Chromium resolves `attr(data-unread)`, Firefox does not.
   const hasCount = () =>

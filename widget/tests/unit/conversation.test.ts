@@ -76,6 +76,8 @@ interface Settings {
   readonly before?: readonly Turn[];
   /** Whether the service stores the chat. */
   readonly isStored?: boolean;
+  /** What the transport waits for before each request. */
+  readonly ready?: () => Promise<void>;
 }
 
 /** A limit that no response exceeds, even on a busy machine. */
@@ -87,7 +89,8 @@ const SHORT = 1_000;
 function trial(settings: Settings = {}): Trial {
   const watch = new Watch();
   const chat = { request: async () => undefined, forget: () => {} };
-  const transport = new StatelessTransport(new URL(service.url));
+  const stateless = new StatelessTransport(new URL(service.url));
+  const transport = Object.assign(stateless, settings.ready && { ready: settings.ready });
   const conversation = new Conversation(
     {
       transport: settings.isStored ? Object.assign(transport, { chat }) : transport,
@@ -246,6 +249,36 @@ test("after a 429 the widget waits as long as Retry-After, and shows that it wai
   const [first, second] = service.received;
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
   expect(watch.waits).toEqual(["rate_limit_exceeded"]);
+});
+
+test("a question is sent before the page is drawn again, in the task of the Enter key (W3)", async () => {
+  const { conversation, watch } = trial();
+  service.script(answer(["Yes."]));
+  conversation.send("Do you ship?");
+  expect(watch.states.at(-1)).toBe("awaiting-first-byte");
+  await watch.until((state) => !isBusy(state));
+  expect(service.received.length).toBe(1);
+});
+
+test("while a question waits for the bot check, the check runs once (W3, T17)", async () => {
+  let checks = 0;
+  let pass: () => void = () => {};
+  const { conversation, watch } = trial({
+    ready: () => {
+      checks += 1;
+      return new Promise((resolve) => {
+        pass = resolve;
+      });
+    },
+  });
+  service.script(answer(["Yes."]));
+  conversation.send("Do you ship?");
+  // Longer than the shortest timer.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(watch.states.at(-1)).toBe("connecting");
+  pass();
+  await watch.until((state) => !isBusy(state));
+  expect([checks, service.received.length]).toEqual([1, 1]);
 });
 
 test("after a 429 without Retry-After each back-off is twice as long (W6)", async () => {
