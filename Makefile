@@ -113,18 +113,19 @@ check: setup ## format, lint, types and import contracts: seconds
 	cd widget && npm run --silent check
 
 SIDE_BY_SIDE := -n 6 --dist loadfile --no-loadscope-reorder --ignore tests/e2e
+ifneq ($(CI),true)
+NOT_SLOW := -m "not slow"
+endif
 
 test: check ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
-ifeq ($(CI),true)
-	$(BIN)/pytest $(SIDE_BY_SIDE)
-else
+ifneq ($(CI),true)
 	@echo "Left out: tests marked slow. To run them, too: $(BIN)/pytest -m slow, or CI=true make test"
-	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
 endif
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(NOT_SLOW)
 	@echo "== Python tests with the real local model: it wants the machine for itself"
-	$(BIN)/pytest tests/e2e
+	$(BIN)/pytest tests/e2e $(NOT_SLOW)
 	@echo "== Widget tests"
 	cd widget && npm test --silent
 ifneq ($(or $(CHROMIUM),$(filter true,$(CI))),)

@@ -57,7 +57,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return path
 
 
-LONG = ("test_commands", "test_contact", "test_openapi", "test_wheel")
+LONG = (
+    "test_commands",
+    "test_contact",
+    "test_openapi",
+    "test_site_hooks",
+    "test_streaming",
+    "test_upstream_slow",
+    "test_wheel",
+)
 """Modules that would otherwise begin late and run alone at the end."""
 
 

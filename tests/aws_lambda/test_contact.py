@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.contract.engines import new_table
@@ -29,6 +30,7 @@ async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.
         )
 
 
+@pytest.mark.slow
 async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat(
     deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

@@ -47,6 +47,7 @@ def asked(folder: Path, site: Deployed, *arguments: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
     deploy: Deploy, folder: Path
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
     assert "shipping" in failed.stdout
 
 
+@pytest.mark.slow
 def test_questions_of_a_signed_in_user_are_asked_with_the_users_token(
     deploy: Deploy, folder: Path
 ) -> None:

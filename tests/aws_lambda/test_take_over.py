@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.aws_lambda.conftest import Deploy
 from tests.contract.engines import new_table
@@ -15,6 +16,7 @@ from tests.fakes.chatting import Visitor, new_id
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
 
+@pytest.mark.slow
 async def test_h4_a_person_takes_over_and_hands_back_on_dynamodb(
     deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

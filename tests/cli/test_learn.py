@@ -65,6 +65,7 @@ def test_g5_the_file_of_this_projects_docs_has_at_most_twice_the_size_of_their_t
     assert (tmp_path / "site.kefu").stat().st_size <= 2 * text
 
 
+@pytest.mark.slow
 def test_meaning_finds_a_page_in_another_language(folder: Path, tmp_path: Path) -> None:
     """G17: `kefu find` needs no flag, because the file has the numbers."""
     command = [sys.executable, "-m", "kefu", "learn", "--meaning", "docs"]

@@ -48,6 +48,7 @@ def test_the_same_file_passes_here_and_on_a_deployed_service(
     assert "| FAIL | shipping |" in (folder / "m.md").read_text()
 
 
+@pytest.mark.slow
 def test_of_200_questions_none_fails_because_a_model_fails_5_percent_of_its_calls(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Kefu, Shell
 from tests.fakes.behaviours import answer, status
 from tests.fakes.upstream import ScriptedUpstream
+from tests.parts.plugin import slow
 
 OLDER = Path(__file__).with_name("older.jsonl")
 """As an older program wrote it: no `v`, no `seq`, another kind of name."""
@@ -94,7 +95,7 @@ def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
     assert kefu("sessions", "export", session, *at).out.encode() == lines
 
 
-@pytest.mark.parametrize("place", ["history", "sqlite:///history/kefu.sqlite3"])
+@pytest.mark.parametrize("place", ["history", slow("sqlite:///history/kefu.sqlite3")])
 def test_s20_sessions_at_the_same_time_lose_nothing_of_their_xml(
     shell: Shell, upstream: ScriptedUpstream, folder: Path, place: str
 ) -> None:

@@ -15,6 +15,7 @@ from kefu.sessions.ports import Sessions
 from kefu.stores.memory.sessions import MemorySessions
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable, opened
+from tests.parts.plugin import slow
 
 IDS = [SessionId(f"{number:032x}") for number in range(3)]
 KEPT = Retention(session=3.137 * DAY, raw=1.037 * DAY)
@@ -146,7 +147,7 @@ async def table(
         yield table.sessions(KEPT)
 
 
-@pytest.mark.parametrize("seed", range(100, 103))
+@pytest.mark.parametrize("seed", [100, slow(101), slow(102)])
 async def test_dynamodb_returns_the_same_as_memory(
     seed: int, clock: HandClock, table: Sessions
 ) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from tests.fakes.asking import ask, conversation
 from tests.fakes.service import Service
 
@@ -17,6 +19,7 @@ FACTS = (
 )
 
 
+@pytest.mark.slow
 async def test_x9_the_model_summarizes_the_dropped_messages() -> None:
     settings: dict[str, Any] = {"trim": "summary", "max_prompt_tokens": 80}
     with Service(

@@ -11,6 +11,7 @@ from tests.fakes.asking import client, get
 from tests.fakes.fixtures import Staged
 from tests.fakes.raw_client import RawClient, request
 from tests.fakes.stage import Stage
+from tests.parts.plugin import slow
 
 BODY = 64 * 1024
 ALPHABET = b'"\\[]{}:, \n\ta0-.eEu/<\xff'
@@ -33,7 +34,7 @@ async def post_routes(running: Stage) -> list[str]:
     return [path for path, methods in paths.items() if "post" in methods]
 
 
-@pytest.mark.parametrize("is_all", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("is_all", [False, slow(True)])
 async def test_t31_no_body_of_64_kib_takes_a_quarter_of_a_second_of_cpu(
     staged: Staged, is_all: bool
 ) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kefu.sessions.model import SessionId
 from tests.fakes.asking import Answer, get
 from tests.fakes.chatting import FILE, STORE, Visitor, store_of
@@ -90,6 +92,7 @@ async def health(running: Stage) -> tuple[object, ...]:
     return said["status"], said["reason"], said["sessions"]
 
 
+@pytest.mark.slow
 async def test_a_flood_stops_bodies_then_new_chats_then_all_and_deleting_brings_them_back(
     staged: Staged,
 ) -> None:

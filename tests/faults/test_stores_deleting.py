@@ -21,6 +21,7 @@ from kefu.stores.sqlite.turns import AT_ONCE
 from tests.contract.chats import ONE, ask
 from tests.contract.churn import fill, name_of, numbers_in, text
 from tests.contract.engines import HandClock, settled
+from tests.parts.plugin import slow
 
 ROOT = Path(__file__).parents[2]
 CHATS = 400
@@ -83,7 +84,7 @@ def wait_until_empty(file: Path) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("chats", [200, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chats", [200, slow(800)])
 def test_t29_chats_deleted_under_load_leave_no_text(file: Path, chats: int) -> None:
     """The file stays open, and there is no extra clean-up."""
     with churning(file, chats) as process:
@@ -93,7 +94,7 @@ def test_t29_chats_deleted_under_load_leave_no_text(file: Path, chats: int) -> N
         assert not dead_in(file)
 
 
-@pytest.mark.parametrize("deleted_before", [1, 40, 150])
+@pytest.mark.parametrize("deleted_before", [1, 40, slow(150)])
 def test_t29_texts_of_deleted_chats_are_gone_after_a_kill_and_a_restart(
     file: Path, deleted_before: int
 ) -> None:

@@ -83,14 +83,16 @@ def dynalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+def slow(*values: object) -> object:
+    """A set of parameters that runs with CI=true alone: every day the others stand for it."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def each(*kinds: str) -> list[object]:
     """Kinds of stores as parameters, DynamoDB Local marked as slow. The two emulators of DynamoDB
     find most of the same defects, and dynalite is there without `make parts`.
     """
-    return [
-        pytest.param(kind, marks=pytest.mark.slow if kind.endswith("dynamodb_local") else ())
-        for kind in kinds
-    ]
+    return [slow(kind) if kind.endswith("dynamodb_local") else kind for kind in kinds]
 
 
 @pytest.fixture(scope="session", params=each("dynamodb_local", "dynalite"))

@@ -419,6 +419,7 @@ def test_what_aws_makes_of_each_set_of_parameters_is_valid(
     assert child.returncode == 0, child.stdout + child.stderr
 
 
+@pytest.mark.slow
 def test_a_dependency_that_a_condition_leaves_out_is_found_in_what_aws_makes(
     sam: Sam, look: Look, text: str, tmp_path: Path
 ) -> None:
@@ -496,6 +497,7 @@ def test_the_pinned_tag_names_the_widget_that_is_served(stack: Stack) -> None:
     assert attributes["crossorigin"] == "anonymous"
 
 
+@pytest.mark.slow
 def test_the_patch_for_managed_instances_fits_the_template(
     sam: Sam, look: Look, text: str, tmp_path: Path
 ) -> None:

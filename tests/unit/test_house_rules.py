@@ -116,8 +116,9 @@ def test_slow_tests_run_with_ci_and_are_left_out_with_a_word_without_it() -> Non
         return child.stdout
 
     assert "slow" not in shown("true")
-    python, run, browser, visit = (line for line in shown("").splitlines() if "slow" in line)
+    python, run, model, browser, visit = (line for line in shown("").splitlines() if "slow" in line)
     assert "-m slow" in python
     assert run.endswith('--ignore tests/e2e -m "not slow"')
+    assert model.endswith('pytest tests/e2e -m "not slow"')
     assert "npm run test:browser" in browser
     assert visit.endswith("-- --tags-filter='!slow'")

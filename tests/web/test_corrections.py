@@ -13,12 +13,13 @@ from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, Visitor
 from tests.fakes.fixtures import Staged
+from tests.parts.plugin import slow
 
 SCRIPT = Path(__file__).with_name("panel_correction.mjs")
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [slow("light"), "dark"])
 async def test_h10_a_click_on_a_wrong_answer_makes_a_case_with_the_chat_before_it(
     staged: Staged, theme: str, tmp_path: Path
 ) -> None:

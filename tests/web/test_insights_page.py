@@ -299,6 +299,7 @@ async def test_h6_insights_show_numbers_gaps_questions_and_days(seeded: Seeded) 
     assert seen["axe"] == []
 
 
+@pytest.mark.slow
 async def test_h7_the_list_does_not_overflow_with_wide_letters(seeded: Seeded) -> None:
     """Also in Chinese, in the dark."""
     seen = visit(

@@ -11,6 +11,8 @@ from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import pytest
+
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer, conversation
 from tests.fakes.fixtures import Staged
@@ -239,6 +241,7 @@ async def test_t34_beyond_the_limit_of_open_files_requests_get_503_and_none_is_c
     assert "LimitNOFILE" in notice["message"]
 
 
+@pytest.mark.slow
 async def test_t34_seven_hundred_streams_at_a_limit_of_1024_files_are_answered_or_refused(
     staged: Staged,
 ) -> None:

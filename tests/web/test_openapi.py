@@ -63,6 +63,7 @@ async def kept_chat(service: Service) -> tuple[str, str]:
     return headers["X-Session-Id"], headers["X-Session-Token"]
 
 
+@pytest.mark.slow
 async def test_service_answers_as_its_description_says(service: Service, tmp_path: Path) -> None:
     """Requests that need a chat use an existing one."""
     chats = {"kept": await kept_chat(service), "other": await kept_chat(service)}

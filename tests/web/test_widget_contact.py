@@ -12,6 +12,7 @@ from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.stage import FAST, stage
 from tests.fakes.webhook import Webhook
+from tests.parts.plugin import slow
 from tests.web.test_contact import (
     CONSENT,
     EMAIL,
@@ -29,9 +30,9 @@ SCRIPT = Path(__file__).with_name("contact.mjs")
     ("language", "theme", "device", "question", "offer"),
     [
         ("en", "light", "desktop", "Can I talk to a person?", "Talk to a person"),
-        ("de", "dark", "phone", "Kann ich mit einem Menschen sprechen?", "Mit einem Menschen"),
-        ("fr", "light", "phone", "Je veux parler à un humain", "Parler à une personne"),
-        ("zh", "light", "desktop", "我要转人工", "转人工"),
+        slow("de", "dark", "phone", "Kann ich mit einem Menschen sprechen?", "Mit einem Menschen"),
+        slow("fr", "light", "phone", "Je veux parler à un humain", "Parler à une personne"),
+        slow("zh", "light", "desktop", "我要转人工", "转人工"),
         ("ar", "dark", "desktop", "أريد التحدث مع شخص", "التحدث إلى شخص"),
     ],
 )
@@ -55,7 +56,7 @@ def test_h1_a_visitor_asks_for_a_person_and_the_request_reaches_the_webhook_once
     assert [one["content"] for one in content["transcript"][::2]] == ["Svalbard?", question]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [slow("light"), "dark"])
 async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: str) -> None:
     script = SCRIPT.with_name("panel_requests.mjs")
     with Webhook() as webhook, stage(1, **FAST, **settings(webhook)) as running:

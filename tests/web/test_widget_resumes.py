@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kefu.sessions.overview import Wanted
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
@@ -19,6 +21,7 @@ TEXT = " ".join(WORDS)
 WAYS = [("reload", at) for at in range(0, 60, 10)] + [("next page", 15), ("broken line", 25)]
 
 
+@pytest.mark.slow
 async def test_reload_at_every_tenth_chunk_shows_the_same_text_from_one_request_to_the_model() -> (
     None
 ):

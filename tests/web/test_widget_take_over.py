@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes.browser import told_by
 from tests.fakes.stage import FAST, stage
+from tests.parts.plugin import slow
 from tests.web.test_contact import TOKEN, settings
 from tests.web.test_take_over import audited, sent_to_model
 
@@ -18,7 +19,7 @@ SCRIPT = Path(__file__).with_name("take_over.mjs")
 @pytest.mark.parametrize(
     ("language", "theme", "device", "name", "line", "waiting"),
     [
-        ("en", "light", "desktop", "Ingrid", "Hello! Yes, we ship", "Waiting for a person"),
+        slow("en", "light", "desktop", "Ingrid", "Hello! Yes, we ship", "Waiting for a person"),
         ("ar", "dark", "phone", "إنغريد", "مرحبًا! نعم", "في انتظار شخص"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.stage import FAST, stage
+from tests.parts.plugin import slow
 
 SECRET = "site-secret-" + "s" * 48
 SCRIPT = Path(__file__).with_name("widget_users.mjs")
@@ -21,7 +22,7 @@ def token(user: str) -> str:
     return jwt.encode({"sub": user, "aud": "kefu", "exp": int(time.time()) + 600}, SECRET, "HS256")
 
 
-@pytest.mark.parametrize("persist", ["session", "local", "none"])
+@pytest.mark.parametrize("persist", ["session", slow("local"), slow("none")])
 def test_next_user_of_a_tab_sees_and_stores_nothing_of_the_last_one(persist: str) -> None:
     with stage(1, sessions="true", identity_secrets=SECRET, **FAST) as running:
         running.script(b.answer("for Ann"), asking="Ann")

@@ -163,6 +163,7 @@ def folder(tmp_path: Path, environment: dict[str, str], request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("shown", printed(), ids=lambda one: f"{one.page}-{one.block}")
+@pytest.mark.slow
 def test_every_command_runs_as_it_is_printed(
     shown: Printed, folder: Path, environment: dict[str, str], service: Service
 ) -> None:
