@@ -20,7 +20,12 @@ class LongFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFilesFirst },
-    tags: [{ name: "slow", description: "takes seconds of processor time: CI alone runs it" }],
+    tags: [
+      {
+        name: "slow",
+        description: "takes seconds of processor time, or varies a test: CI alone runs it",
+      },
+    ],
     projects: [
       {
         test: {

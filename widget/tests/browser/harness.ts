@@ -1,7 +1,7 @@
 /** One browser, one site, one scripted service, and functions for the actions of a visitor. */
 
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, type TestOptions, test } from "vitest";
 import { IS_FIREFOX, launchBrowser } from "../browsers.mjs";
 import { ScriptedService } from "../scripted-service.ts";
 import { pageWith, Site } from "../site.ts";
@@ -51,6 +51,9 @@ export const QUICK = { "data-first-byte-timeout": "0.6", "data-stall-timeout": "
 
 /** A test that needs what Playwright can do in Chromium alone; the reason is beside it. */
 export const testInChromium = test.skipIf(IS_FIREFOX);
+
+/** The options of one variant of a test: every day the chosen ones run, with CI=true all of them. */
+export const daily = (isDaily: boolean): TestOptions => (isDaily ? {} : { tags: "slow" });
 
 let shared: Promise<Browser> | undefined;
 

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { answer, chunk, refusal } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
-import { eventually, pause, stage, type Visit, visitOf } from "./harness.ts";
+import { daily, eventually, pause, stage, type Visit, visitOf } from "./harness.ts";
 
 const it = stage();
 
@@ -124,23 +124,27 @@ const WAYS: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
 };
 
 for (const [name, act] of Object.entries(WAYS)) {
-  test(`consent: ${name} sends nothing and stores nothing before it, and once after it (W1)`, async () => {
-    it.service.script(answer(["Hi."]));
-    const visit = await it.visit({ "data-consent": CONSENT, "data-suggestions": "hello" });
-    const { page, answers, idle, input, errors } = visit;
-    await page.getByText(CONSENT).waitFor();
-    await act(visit);
-    await pause(CALM_MS);
-    expect(questions()).toEqual([]);
-    expect(await stored(page)).toEqual([{}, {}]);
-    await agree(page).click();
-    await eventually(() => answers.innerText(), "Hi.");
-    await idle();
-    expect(questions()).toEqual(["hello"]);
-    expect(await input.inputValue()).toBe("");
-    expect(await page.getByText(CONSENT).count()).toBe(0);
-    expect(errors).toEqual([]);
-  });
+  test(
+    `consent: ${name} sends nothing and stores nothing before it, and once after it (W1)`,
+    daily(name === "Enter" || name === "a script of the page"),
+    async () => {
+      it.service.script(answer(["Hi."]));
+      const visit = await it.visit({ "data-consent": CONSENT, "data-suggestions": "hello" });
+      const { page, answers, idle, input, errors } = visit;
+      await page.getByText(CONSENT).waitFor();
+      await act(visit);
+      await pause(CALM_MS);
+      expect(questions()).toEqual([]);
+      expect(await stored(page)).toEqual([{}, {}]);
+      await agree(page).click();
+      await eventually(() => answers.innerText(), "Hi.");
+      await idle();
+      expect(questions()).toEqual(["hello"]);
+      expect(await input.inputValue()).toBe("");
+      expect(await page.getByText(CONSENT).count()).toBe(0);
+      expect(errors).toEqual([]);
+    },
+  );
 }
 
 test("consent by keyboard: the focus goes to Agree, and a hasty second Enter does not agree (W1, W11)", async () => {
@@ -181,24 +185,28 @@ for (const [persist, holds] of [
   ["local", true],
   ["none", false],
 ] as const) {
-  test(`consent, data-persist=${persist}: ${holds ? "kept" : "asked again"} on the next page (W1)`, async () => {
-    const attributes = { "data-consent": CONSENT, "data-persist": persist };
-    const { page, input, errors } = await it.visit(attributes);
-    await agree(page).click();
-    await page.reload();
-    await input.waitFor();
-    expect(await agree(page).count()).toBe(holds ? 0 : 1);
-    const html = pageWith({
-      "data-api-url": it.service.url,
-      "data-open": "",
-      "data-lang": "en",
-      "data-persist": persist,
-      "data-consent": "I agree to something else.",
-    });
-    await page.goto(it.site.page("/other", html));
-    await agree(page).waitFor();
-    expect(errors).toEqual([]);
-  });
+  test(
+    `consent, data-persist=${persist}: ${holds ? "kept" : "asked again"} on the next page (W1)`,
+    daily(persist !== "local"),
+    async () => {
+      const attributes = { "data-consent": CONSENT, "data-persist": persist };
+      const { page, input, errors } = await it.visit(attributes);
+      await agree(page).click();
+      await page.reload();
+      await input.waitFor();
+      expect(await agree(page).count()).toBe(holds ? 0 : 1);
+      const html = pageWith({
+        "data-api-url": it.service.url,
+        "data-open": "",
+        "data-lang": "en",
+        "data-persist": persist,
+        "data-consent": "I agree to something else.",
+      });
+      await page.goto(it.site.page("/other", html));
+      await agree(page).waitFor();
+      expect(errors).toEqual([]);
+    },
+  );
 }
 
 test("a reload in the session shows the conversation again, and the next request carries it (W8)", async () => {
@@ -365,36 +373,40 @@ test("data-persist=none stores nothing and removes nothing (W1)", async () => {
 });
 
 for (const persist of ["session", "local"]) {
-  test(`blocked storage, data-persist=${persist}: it works, without an error (W10)`, async () => {
-    it.service.script(answer(["one"]), answer(["two"]));
-    const html = pageWith({
-      "data-api-url": it.service.url,
-      "data-open": "",
-      "data-lang": "en",
-      "data-persist": persist,
-      "data-consent": CONSENT,
-    });
-    // A sandboxed page has an origin of its own, and no storage.
-    const url = it.site.page("/sandboxed", html, "; sandbox allow-scripts");
-    const { page, send, idle, answers, errors, launcher } = await it.open(url);
-    const denied = await page.evaluate(() => {
-      try {
-        return sessionStorage.length + localStorage.length;
-      } catch (error) {
-        return (error as DOMException).name;
-      }
-    });
-    expect(denied).toBe("SecurityError");
-    await agree(page).click();
-    await send("hello");
-    await idle();
-    await launcher.click();
-    await launcher.click();
-    await send("again");
-    await idle();
-    expect(await answers.allInnerTexts()).toEqual(["one", "two"]);
-    expect(errors).toEqual([]);
-  });
+  test(
+    `blocked storage, data-persist=${persist}: it works, without an error (W10)`,
+    daily(persist === "local"),
+    async () => {
+      it.service.script(answer(["one"]), answer(["two"]));
+      const html = pageWith({
+        "data-api-url": it.service.url,
+        "data-open": "",
+        "data-lang": "en",
+        "data-persist": persist,
+        "data-consent": CONSENT,
+      });
+      // A sandboxed page has an origin of its own, and no storage.
+      const url = it.site.page("/sandboxed", html, "; sandbox allow-scripts");
+      const { page, send, idle, answers, errors, launcher } = await it.open(url);
+      const denied = await page.evaluate(() => {
+        try {
+          return sessionStorage.length + localStorage.length;
+        } catch (error) {
+          return (error as DOMException).name;
+        }
+      });
+      expect(denied).toBe("SecurityError");
+      await agree(page).click();
+      await send("hello");
+      await idle();
+      await launcher.click();
+      await launcher.click();
+      await send("again");
+      await idle();
+      expect(await answers.allInnerTexts()).toEqual(["one", "two"]);
+      expect(errors).toEqual([]);
+    },
+  );
 }
 
 test("full storage: it works, without an error (W10)", async () => {

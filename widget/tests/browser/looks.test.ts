@@ -43,7 +43,10 @@ test("the playground writes the tag, shows the widget, and can be shared (W10)",
   expect([...errors, ...shared.errors]).toEqual([]);
 });
 
-test("the gallery shows every state with the real widget, on a wide page and a phone (W10)", async () => {
+// The longest of all. Each state by itself is in `states.test.ts`.
+test("the gallery shows every state with the real widget, on a wide page and a phone (W10)", {
+  tags: "slow",
+}, async () => {
   for (const viewport of [
     { width: 1280, height: 900 },
     { width: 390, height: 844 },

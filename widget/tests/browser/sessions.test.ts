@@ -7,7 +7,7 @@ import { answer, chunk, inSession, type Play, refusal } from "../scripted-servic
 import { pageWith } from "../site.ts";
 import { tokenOf } from "../user-token.ts";
 import { violations } from "./axe.ts";
-import { eventually, pause, stage, testInChromium } from "./harness.ts";
+import { daily, eventually, pause, stage, testInChromium } from "./harness.ts";
 
 const it = stage();
 const mine = (play: Play, token = "t1", id = "s1"): Play => inSession(play, id, token);
@@ -49,18 +49,22 @@ for (const [persist, keeps] of [
   ["local", true],
   ["none", false],
 ] as const) {
-  test(`data-persist=${persist}: the session is ${keeps ? "kept" : "forgotten"} on the next page (P35)`, async () => {
-    keeping(mine(answer(["one"])), mine(answer(["two"])));
-    const { page, send, idle, input } = await it.visit({ "data-persist": persist });
-    await send("first");
-    await idle();
-    expect((await stored(page)).includes("t1")).toBe(keeps);
-    await page.reload();
-    await input.waitFor();
-    await send("second");
-    await idle();
-    expect(sent()[1]).toEqual(["second", keeps ? "s1" : undefined, keeps ? "t1" : undefined]);
-  });
+  test(
+    `data-persist=${persist}: the session is ${keeps ? "kept" : "forgotten"} on the next page (P35)`,
+    daily(persist !== "local"),
+    async () => {
+      keeping(mine(answer(["one"])), mine(answer(["two"])));
+      const { page, send, idle, input } = await it.visit({ "data-persist": persist });
+      await send("first");
+      await idle();
+      expect((await stored(page)).includes("t1")).toBe(keeps);
+      await page.reload();
+      await input.waitFor();
+      await send("second");
+      await idle();
+      expect(sent()[1]).toEqual(["second", keeps ? "s1" : undefined, keeps ? "t1" : undefined]);
+    },
+  );
 }
 
 test("with every request goes who the visitor is, as the site's tag says at that time (T16)", async () => {
@@ -219,37 +223,41 @@ test("404: the chat is removed, also from the page, and the question begins a ne
 });
 
 for (const code of ["store_full", "store_failed"]) {
-  test(`503 ${code}: the rest of the chat goes out without being kept, a new chat is tried again (D5, H16)`, async () => {
-    keeping(
-      mine(answer(["one"])),
-      refusal(503, code, { "Retry-After": "60" }),
-      answer(["two"]),
-      answer(["three"]),
-      mine(answer(["four"]), "t2", "s2"),
-    );
-    const { page, send, idle, answers, trouble } = await it.visit();
-    for (const question of ["first", "second", "third"]) {
-      await send(question);
+  test(
+    `503 ${code}: the rest of the chat goes out without being kept, a new chat is tried again (D5, H16)`,
+    daily(code === "store_full"),
+    async () => {
+      keeping(
+        mine(answer(["one"])),
+        refusal(503, code, { "Retry-After": "60" }),
+        answer(["two"]),
+        answer(["three"]),
+        mine(answer(["four"]), "t2", "s2"),
+      );
+      const { page, send, idle, answers, trouble } = await it.visit();
+      for (const question of ["first", "second", "third"]) {
+        await send(question);
+        await idle();
+      }
+      expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
+      expect(await trouble.count()).toBe(0);
+      const whole = it.service.received.map(({ body }) =>
+        body.messages?.map(({ content }: { content: string }) => content),
+      );
+      expect(whole).toEqual([
+        ["first"],
+        undefined,
+        ["first", "one", "second"],
+        ["first", "one", "second", "two", "third"],
+      ]);
+      await page.getByRole("button", { name: "More" }).click();
+      expect(await page.getByRole("menuitem", { name: "Delete chat" }).isVisible()).toBe(true);
+      await page.getByRole("menuitem", { name: "New chat" }).click();
+      await send("fourth");
       await idle();
-    }
-    expect(await answers.allInnerTexts()).toEqual(["one", "two", "three"]);
-    expect(await trouble.count()).toBe(0);
-    const whole = it.service.received.map(({ body }) =>
-      body.messages?.map(({ content }: { content: string }) => content),
-    );
-    expect(whole).toEqual([
-      ["first"],
-      undefined,
-      ["first", "one", "second"],
-      ["first", "one", "second", "two", "third"],
-    ]);
-    await page.getByRole("button", { name: "More" }).click();
-    expect(await page.getByRole("menuitem", { name: "Delete chat" }).isVisible()).toBe(true);
-    await page.getByRole("menuitem", { name: "New chat" }).click();
-    await send("fourth");
-    await idle();
-    expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
-  });
+      expect(sent().at(-1)).toEqual(["fourth", undefined, undefined]);
+    },
+  );
 }
 
 test("another answer in a kept chat names the message that it answers, also after a failure and a reload (W8)", async () => {

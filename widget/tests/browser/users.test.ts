@@ -6,6 +6,7 @@ import { answer, chunk, inSession, PING, type Play, refusal } from "../scripted-
 import { pageWith } from "../site.ts";
 import { tokenOf } from "../user-token.ts";
 import {
+  daily,
   eventually,
   interest,
   pause,
@@ -138,50 +139,59 @@ async function annsWords(visit: Visit): Promise<readonly string[]> {
 for (const persist of ["session", "local", "none"] as const) {
   for (const keeps of [true, false]) {
     const where = `data-persist=${persist}, ${keeps ? "kept" : "stateless"} chats`;
+    const isDaily = persist === (keeps ? "session" : "local");
 
-    test(`the next user in the same tab finds nothing, not for a moment (${where})`, async () => {
-      if (keeps) keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
-      else it.service.script(answer([TOLD]), answer(["Hello Bob"]));
-      const visit = await asked(await visitOfAnn(persist));
-      const { page, send, idle, answers, errors } = visit;
-      await signIn(page.context(), tokenOf("bob"));
-      // A check in that file would leave the chat visible until the file is loaded.
-      await page.route(/widget-extras/, async (route) => {
-        await pause(400);
-        await route.continue();
-      });
-      await page.reload();
-      await interest(page);
-      expect(await annsWords(visit)).toEqual([]);
-      await send("Bob asks");
-      await eventually(() => answers.allInnerTexts(), ["Hello Bob"]);
-      await idle();
-      expect(sent()[1]).toEqual(["Bob asks", undefined, undefined]);
-      expect(await annsWords(visit)).toEqual([]);
-      expect(await shown(page)).not.toMatch(/Ann-/);
-      expect(it.service.looked.filter((request) => request.includes("s-ann"))).toEqual([]);
-      expect(errors).toEqual([]);
-    });
+    test(
+      `the next user in the same tab finds nothing, not for a moment (${where})`,
+      daily(isDaily),
+      async () => {
+        if (keeps) keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
+        else it.service.script(answer([TOLD]), answer(["Hello Bob"]));
+        const visit = await asked(await visitOfAnn(persist));
+        const { page, send, idle, answers, errors } = visit;
+        await signIn(page.context(), tokenOf("bob"));
+        // A check in that file would leave the chat visible until the file is loaded.
+        await page.route(/widget-extras/, async (route) => {
+          await pause(400);
+          await route.continue();
+        });
+        await page.reload();
+        await interest(page);
+        expect(await annsWords(visit)).toEqual([]);
+        await send("Bob asks");
+        await eventually(() => answers.allInnerTexts(), ["Hello Bob"]);
+        await idle();
+        expect(sent()[1]).toEqual(["Bob asks", undefined, undefined]);
+        expect(await annsWords(visit)).toEqual([]);
+        expect(await shown(page)).not.toMatch(/Ann-/);
+        expect(it.service.looked.filter((request) => request.includes("s-ann"))).toEqual([]);
+        expect(errors).toEqual([]);
+      },
+    );
 
-    test(`the user changes while the page lives: cleared without any act of theirs (${where})`, async () => {
-      if (keeps) keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
-      else it.service.script(answer([TOLD]), answer(["Hello Bob"]));
-      const visit = await asked(await visitOfAnn(persist));
-      const { page, send, idle, answers, input, panel, errors } = visit;
-      await input.fill(DRAFT);
-      await signIn(page.context(), undefined);
-      await eventually(() => annsWords(visit), []);
-      expect(await panel.isVisible()).toBe(true);
-      await signIn(page.context(), tokenOf("bob"));
-      await send("Bob asks");
-      await eventually(() => answers.allInnerTexts(), ["Hello Bob"]);
-      await idle();
-      expect(sent()[1]).toEqual(["Bob asks", undefined, undefined]);
-      await page.reload();
-      await interest(page);
-      expect(await annsWords(visit)).toEqual([]);
-      expect(errors).toEqual([]);
-    });
+    test(
+      `the user changes while the page lives: cleared without any act of theirs (${where})`,
+      daily(isDaily),
+      async () => {
+        if (keeps) keeping(ofAnn(answer([TOLD])), ofBob(answer(["Hello Bob"])));
+        else it.service.script(answer([TOLD]), answer(["Hello Bob"]));
+        const visit = await asked(await visitOfAnn(persist));
+        const { page, send, idle, answers, input, panel, errors } = visit;
+        await input.fill(DRAFT);
+        await signIn(page.context(), undefined);
+        await eventually(() => annsWords(visit), []);
+        expect(await panel.isVisible()).toBe(true);
+        await signIn(page.context(), tokenOf("bob"));
+        await send("Bob asks");
+        await eventually(() => answers.allInnerTexts(), ["Hello Bob"]);
+        await idle();
+        expect(sent()[1]).toEqual(["Bob asks", undefined, undefined]);
+        await page.reload();
+        await interest(page);
+        expect(await annsWords(visit)).toEqual([]);
+        expect(errors).toEqual([]);
+      },
+    );
   }
 }
 
@@ -264,24 +274,28 @@ testInChromium(
 );
 
 for (const persist of ["session", "local"] as const) {
-  test(`an answer that is under way when the user changes is aborted, cancelled and not stored (${persist})`, async () => {
-    keeping(ofAnn({ acts: [{ send: chunk(TOLD) }, "silence"] }));
-    const visit = await visitOfAnn(persist);
-    await visit.send(ASKED);
-    await eventually(() => visit.answers.innerText(), TOLD);
-    await signIn(visit.page.context(), tokenOf("bob"));
-    await eventually(() => annsWords(visit), []);
-    await eventually(() => it.service.received[0]?.isAborted, true);
-    await eventually(
-      () => it.service.cancelled,
-      [it.service.received[0]?.body.client_message_id as string],
-    );
-    await visit.idle();
-    await pause(200);
-    expect(await annsWords(visit)).toEqual([]);
-    expect(await visit.trouble.count()).toBe(0);
-    expect(visit.errors).toEqual([]);
-  });
+  test(
+    `an answer that is under way when the user changes is aborted, cancelled and not stored (${persist})`,
+    daily(persist === "session"),
+    async () => {
+      keeping(ofAnn({ acts: [{ send: chunk(TOLD) }, "silence"] }));
+      const visit = await visitOfAnn(persist);
+      await visit.send(ASKED);
+      await eventually(() => visit.answers.innerText(), TOLD);
+      await signIn(visit.page.context(), tokenOf("bob"));
+      await eventually(() => annsWords(visit), []);
+      await eventually(() => it.service.received[0]?.isAborted, true);
+      await eventually(
+        () => it.service.cancelled,
+        [it.service.received[0]?.body.client_message_id as string],
+      );
+      await visit.idle();
+      await pause(200);
+      expect(await annsWords(visit)).toEqual([]);
+      expect(await visit.trouble.count()).toBe(0);
+      expect(visit.errors).toEqual([]);
+    },
+  );
 }
 
 test("an answer that ends after the user has changed is neither stored nor an event", async () => {
