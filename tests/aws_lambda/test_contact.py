@@ -17,6 +17,8 @@ from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.stage import ORIGIN
 from tests.fakes.webhook import Webhook
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
 
@@ -30,7 +32,6 @@ async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.
         )
 
 
-@pytest.mark.slow
 async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat(
     deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

@@ -28,6 +28,8 @@ from tests.fakes.chatting import Visitor, new_id
 from tests.fakes.metering_front import MeteringFront
 from tests.fakes.stage import ORIGIN
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 OPERATOR = {"authorization": "Bearer " + "kept-elsewhere-" * 3}
 

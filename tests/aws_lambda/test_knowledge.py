@@ -15,6 +15,8 @@ from tests.fakes import behaviours as b
 from tests.fakes.asking import get
 from tests.fakes.aws_objects import AwsObjects
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def learnt(tmp_path: Path) -> Path:

@@ -14,6 +14,8 @@ from tests.aws_lambda.conftest import Deploy, Deployed
 from tests.fakes.shop import GOOD_PROMPT, QUESTIONS, from_its_prompt
 from tests.fakes.stage import ORIGIN
 
+pytestmark = pytest.mark.slow
+
 SECRET = "site-secret-" + "s" * 48
 USER = {"sub": "user-1", "aud": "kefu", "exp": int(time.time()) + 3600}
 
@@ -47,7 +49,6 @@ def asked(folder: Path, site: Deployed, *arguments: str) -> subprocess.Completed
     )
 
 
-@pytest.mark.slow
 def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
     deploy: Deploy, folder: Path
 ) -> None:
@@ -67,7 +68,6 @@ def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
     assert "shipping" in failed.stdout
 
 
-@pytest.mark.slow
 def test_questions_of_a_signed_in_user_are_asked_with_the_users_token(
     deploy: Deploy, folder: Path
 ) -> None:

@@ -55,6 +55,7 @@ async def test_c5_every_chunk_arrives_before_the_model_makes_the_next(
     assert answer.head_at <= answer.events[0][0]
 
 
+@pytest.mark.slow
 async def test_l7_comments_keep_the_gateway_from_cutting_a_model_that_thinks(
     deploy: Deploy,
 ) -> None:
@@ -178,6 +179,7 @@ async def test_c4_who_leaves_costs_no_more_than_the_deadline_allows(deploy: Depl
     assert call_made.closed_at > left + 0.5
 
 
+@pytest.mark.slow
 async def test_l2_killed_function_is_an_end_without_done_and_the_next_request_works(
     deploy: Deploy,
 ) -> None:
@@ -199,6 +201,7 @@ async def test_l2_killed_function_is_an_end_without_done_and_the_next_request_wo
     assert len(site.front.instances) == 2
 
 
+@pytest.mark.slow
 async def test_l2_crashed_server_is_no_whole_answer_and_the_next_request_works(
     deploy: Deploy,
 ) -> None:
@@ -231,6 +234,7 @@ async def test_l3_idle_instance_ends_at_once_when_lambda_shuts_it_down(deploy: D
     assert "Traceback" not in site.function.log
 
 
+@pytest.mark.slow
 async def test_l4_instance_that_was_frozen_between_requests_answers_and_no_key_rests(
     deploy: Deploy,
 ) -> None:
@@ -275,6 +279,7 @@ async def test_l5_function_without_keys_starts_degraded_and_says_503(deploy: Dep
     assert (answer.status, answer.error["code"]) == (503, "upstream_service_unavailable")
 
 
+@pytest.mark.slow
 async def test_c4_two_requests_at_once_are_two_instances(deploy: Deploy) -> None:
     """So on Lambda a cancel request never reaches the instance that runs the answer."""
     site = deploy()
@@ -290,6 +295,7 @@ async def test_c4_two_requests_at_once_are_two_instances(deploy: Deploy) -> None
     assert (await asked).complete
 
 
+@pytest.mark.slow
 async def test_managed_instance_streams_many_answers_side_by_side(deploy: Deploy) -> None:
     """C4: one process serves all requests, so a cancel request reaches its answer."""
     many = {"AWS_LAMBDA_MAX_CONCURRENCY": "6"}

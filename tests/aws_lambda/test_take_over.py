@@ -13,10 +13,11 @@ from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import Visitor, new_id
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
 
-@pytest.mark.slow
 async def test_h4_a_person_takes_over_and_hands_back_on_dynamodb(
     deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

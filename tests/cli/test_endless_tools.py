@@ -17,6 +17,7 @@ from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.behaviours import answer
 from tests.fakes.processes import all_end, children_of, noted
 from tests.fakes.upstream import ScriptedUpstream
+from tests.parts.plugin import slow
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 ROOT = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def test_s11_ctrl_c_ends_a_tool_that_never_ends(
     assert "Traceback" not in chat.text
 
 
-@pytest.mark.parametrize("tool", ENDLESS)
+@pytest.mark.parametrize("tool", [slow("spin"), "hold_the_lock"])
 def test_s18_sigterm_ends_the_session_in_its_log(
     chat: PseudoTerminal, folder: Path, tool: str
 ) -> None:
@@ -92,7 +93,7 @@ def test_s18_sigterm_ends_the_session_in_its_log(
     assert logged(folder)[-1]["meta"]["reason"] == "sigterm"
 
 
-@pytest.mark.parametrize("tool", ENDLESS)
+@pytest.mark.parametrize("tool", ["spin", slow("hold_the_lock")])
 def test_no_process_is_left_when_the_chat_is_killed(
     chat: PseudoTerminal, folder: Path, tool: str
 ) -> None:

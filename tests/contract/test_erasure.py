@@ -137,6 +137,7 @@ async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIt
     await store.aclose()
 
 
+@pytest.mark.slow
 async def test_h12_dynamodb_a_chat_that_has_expired_is_found_until_ttl_deletes_it(
     table: DynamoStore,
 ) -> None:

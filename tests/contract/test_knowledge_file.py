@@ -269,6 +269,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_the_old_file_or_the_new_one(file: Path) -> None:
     """G5: the process is killed at 20 random moments."""
     for number in range(20):

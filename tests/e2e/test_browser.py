@@ -49,7 +49,6 @@ def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
     grown = [length for length in seen["lengths"] if length > 0]
     assert len(grown) >= 2, seen["lengths"]
     assert grown == sorted(grown), "text that was shown went away again"
-    assert grown[-1] == len(seen["text"])
     assert seen["notice"], "the page must say who answers"
     assert seen["errors"] == []
 

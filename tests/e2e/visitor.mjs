@@ -24,6 +24,8 @@ export default async function visit(browser, address, question) {
   } while (button !== "Send" && Date.now() < deadline);
 
   const text = await chat.locator("div.answer").textContent();
+  // The last piece may have come after the last look.
+  lengths.push(text.length);
   return {
     notice: await page.locator("#notice").textContent(),
     question: await chat.locator(".question").textContent(),

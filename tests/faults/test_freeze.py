@@ -15,7 +15,7 @@ from tests.fakes import behaviours as b
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import UNHURRIED, Stage
-from tests.parts.plugin import CREDENTIALS
+from tests.parts.plugin import CREDENTIALS, slow
 
 
 async def test_l4_connections_that_died_while_frozen_are_replaced_and_no_key_rests(
@@ -59,7 +59,7 @@ async def test_l4_freezing_changes_nothing_when_the_connections_survive(staged: 
     assert running.upstream.connections == opened
 
 
-@pytest.mark.parametrize("start", ["on-demand", "snap-start"])
+@pytest.mark.parametrize("start", [slow("on-demand"), "snap-start"])
 async def test_l4_no_connection_to_the_store_goes_into_a_snapshot(
     staged: Staged, dynamodb_local: str, aws_environment: dict[str, str], start: str
 ) -> None:

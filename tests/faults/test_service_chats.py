@@ -48,6 +48,7 @@ async def site(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIte
     await table.aclose()
 
 
+@pytest.mark.slow
 async def test_a_chat_continues_on_another_instance_and_is_deleted_by_a_third(
     staged: Staged, site: Site
 ) -> None:

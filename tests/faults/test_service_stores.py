@@ -65,7 +65,7 @@ FAULTS: dict[str, Callable[[Site], None]] = {
 }
 
 
-@pytest.fixture(params=["down", "slow", slow("black hole"), slow("throttling")])
+@pytest.fixture(params=["down", slow("slow"), slow("black hole"), slow("throttling")])
 def fault(request: pytest.FixtureRequest) -> Callable[[Site], None]:
     return FAULTS[request.param]
 

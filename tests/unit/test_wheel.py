@@ -152,6 +152,7 @@ def test_wheel_without_node_is_refused_with_a_sentence(clone: Path, without_npm:
     assert not list((clone / "dist").glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_a_build_of_the_widget_that_fails_stops_the_wheel(clone: Path) -> None:
     (clone / "widget/src/loader.ts").write_text("const broken = ;\n")
     built = build(clone, "-t", "wheel")
@@ -168,6 +169,7 @@ def test_editable_install_builds_nothing(clone: Path, without_npm: str) -> None:
     assert not (clone / "functions" / STATIC / "widget").exists()
 
 
+@pytest.mark.slow
 def test_a_service_without_a_built_widget_reports_it_at_start(clone: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH={clone}/functions exec {sys.executable} "$@"\n')

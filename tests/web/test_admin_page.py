@@ -221,6 +221,7 @@ def test_p32_t9_hostile_texts_are_shown_and_do_nothing(kept: Kept) -> None:
     assert [payload for payload in plain if shown.count(payload) < 2] == []
 
 
+@pytest.mark.slow
 def test_p30_p31_keys_insights_a_log_and_deletion(kept: Kept, tmp_path: Path) -> None:
     """P16: also for a message that was sent again, with the outcome of its first attempt."""
     kept.stage.script(b.stall_after(3), b.answer("now"))
@@ -308,6 +309,7 @@ def test_p32_a_link_opens_once_and_the_token_opens_always(kept: Kept) -> None:
     assert all("401" in error for error in seen["errors"])
 
 
+@pytest.mark.slow
 def test_p28_phones_chinese_and_both_themes(kept: Kept) -> None:
     seen = visit(
         kept,

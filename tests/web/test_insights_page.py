@@ -164,6 +164,7 @@ async def test_h7_twenty_bad_chats_in_a_thousand_are_found_with_a_choice_and_a_c
     assert seen["axe"] == []
 
 
+@pytest.mark.slow
 async def test_h7_words_are_found_in_two_languages_and_the_user_by_id(seeded: Seeded) -> None:
     """All matches, over all pages of the list. A new chat appears without a click."""
     more = ".rows li:nth-child(51)"

@@ -223,9 +223,9 @@ async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged:
     assert (call.body["tool_choice"], call.body["parallel_tool_calls"]) == (choice, False)
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
+async def test_messages_that_make_no_sense_are_refused(staged: Staged) -> None:
+    running = staged(1, openai_api="tools")
+    for messages in (
         [{"role": "tool", "content": "sunny"}],
         [{"role": "user", "content": "x", "tool_call_id": "call_1"}],
         [{"role": "user", "content": "x", "tool_calls": [CALL]}],
@@ -233,14 +233,9 @@ async def test_tools_calls_and_results_reach_the_model_where_they_are_on(staged:
         [DIALOGUE[0], {"role": "assistant", "content": None}, DIALOGUE[0]],
         DIALOGUE[:2],
         [{"role": "system", "content": "only"}],
-    ],
-)
-async def test_messages_that_make_no_sense_are_refused(
-    staged: Staged, messages: list[object]
-) -> None:
-    running = staged(1, openai_api="tools")
-    answer = await running.ask({"messages": messages}, path=PATH)
-    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+    ):
+        answer = await running.ask({"messages": messages}, path=PATH)
+        assert (answer.status, answer.error["code"]) == (400, "invalid_request"), messages
     assert running.upstream.journal == []
 
 

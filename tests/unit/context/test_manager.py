@@ -347,7 +347,6 @@ def test_at_every_step_the_manager_has_the_window_of_the_stateless_strategy(
 
 
 @given(whole=histories, room=st.integers(0, 40))
-@settings(max_examples=100, deadline=None)
 def test_a_compacted_conversation_is_its_window(whole: list[Message], room: int) -> None:
     """X6: and the token sums are consistent."""
     talk = manager(room, system="")

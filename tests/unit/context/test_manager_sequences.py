@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import (
@@ -101,7 +101,6 @@ steps = st.one_of(
     script=st.lists(steps, max_size=8),
     cut=st.sampled_from([0.0, 0.3]),
 )
-@settings(max_examples=200, deadline=None)
 async def test_no_sequence_of_operations_makes_an_invalid_window(
     name: str, script: Sequence[tuple[str, object]], cut: float
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import (
@@ -204,7 +204,6 @@ async def test_tool_calls_are_summarised_with_their_results_or_not_at_all() -> N
 
 
 @given(whole=histories, room=st.integers(0, 160), answer=st.sampled_from(["", "s", "s" * 400]))
-@settings(max_examples=200, deadline=None)
 async def test_no_window_with_a_summary_is_invalid(
     whole: list[Message], room: int, answer: str
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kefu.knowledge.citations import LONGEST, CitationFilter
@@ -122,7 +122,6 @@ PIECES = st.lists(
 @example(["h", EVIL, "ttps://evil.example"])
 @example([EVIL, "[", EVIL])
 @example(["<", "!", "`", ">"])
-@settings(max_examples=500)
 def test_pieces_of_any_length_give_the_same_answer_without_a_foreign_link(
     pieces: list[str],
 ) -> None:

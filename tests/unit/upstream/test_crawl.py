@@ -249,6 +249,7 @@ async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_la
     assert second.of("kept") >= first.of("learnt")
 
 
+@pytest.mark.slow
 async def test_g11_an_unchanged_site_of_250_pages_sends_no_body_of_a_page(site: Site) -> None:
     easy(site)
     names = [f"page{number}" for number in range(250)]

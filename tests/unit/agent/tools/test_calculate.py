@@ -241,6 +241,7 @@ EXPRESSIONS = st.recursive(st.sampled_from(EXTREME), _larger, max_leaves=8)
 
 @given(st.lists(EXPRESSIONS, min_size=50, max_size=50))
 @settings(max_examples=20, phases=[Phase.generate])  # shrinking a hang takes minutes
+@pytest.mark.slow
 def test_every_expression_of_extreme_numbers_ends(expressions: list[str]) -> None:
     """T22: every operation and function, nested, with huge, tiny and negative numbers."""
     for expression, told in zip(expressions, worked_out(expressions), strict=True):

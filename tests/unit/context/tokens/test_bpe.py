@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kefu.context.tokens import counter, encodings
@@ -93,7 +93,6 @@ SEAM = st.one_of(
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(pairs=st.lists(st.tuples(SEAM, REPETITION), min_size=1, max_size=4), end=SEAM)
-@settings(max_examples=150)
 def test_exact_counts_of_repetitions_are_those_of_tiktoken(
     reference: Reference, encoding: str, pairs: list[tuple[str, str]], end: str
 ) -> None:
@@ -133,7 +132,6 @@ GAP_SEAM = st.one_of(st.text("\n\r\t a1!/你\xa0\x1c\x85'", max_size=3), ANY_TEX
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(gaps=st.lists(st.tuples(GAP_SEAM, st.integers(70, 400)), max_size=6), end=GAP_SEAM)
-@settings(max_examples=300)
 def test_exact_counts_of_wide_gaps_are_those_of_tiktoken(
     reference: Reference, encoding: str, gaps: list[tuple[str, int]], end: str
 ) -> None:
