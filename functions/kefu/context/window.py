@@ -30,7 +30,10 @@ class LeftOut(NamedTuple):
 
 
 class Dropped(Sequence[LeftOut]):
-    """The runs that do not fit, made as they are asked for: there may be one per message."""
+    """The runs of messages that do not fit into the budget.
+
+    Each `LeftOut` is made when it is read, because there may be one for each message.
+    """
 
     __slots__ = ("spans",)
 

@@ -239,7 +239,7 @@ class DayChange(NamedTuple):
 
 
 def ended_turn(turn: StoredTurn, ended: TurnOutcome, now: float) -> DayChange:
-    """What the end of this running turn adds. A chat counts when its first turn ends."""
+    """How this turn changes the counters of its day. A chat counts when its first turn ends."""
     counts = {
         "chats": int(turn.question_id == 1 and turn.again == 0),
         "turns": 1,

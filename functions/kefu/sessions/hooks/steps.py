@@ -168,7 +168,10 @@ class Hooks:
         return task
 
     async def tell(self, step: str, load: Callable[[], Awaitable[object]]) -> None:
-        """Like `begin`. In a Lambda instance, waits for a limited time."""
+        """Call the functions of a step in the background, as `begin` does.
+
+        A Lambda instance is frozen after a response, so there it waits for them for a limited time.
+        """
         task = self.begin(step, load)
         if task and self._wait:
             await asyncio.wait({task}, timeout=self._wait)
