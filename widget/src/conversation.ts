@@ -163,7 +163,7 @@ export class Conversation {
     this.#timeouts = 0;
     this.waitMs = 0;
     this.#apply("send");
-    // Before the page is drawn: a timer would be later.
+    // The first attempt does not wait: a timer of 0 ms would fire after the page is drawn.
     if (this.#state === "connecting" && this.#around.isOnline()) this.#expired("back-off", false);
   }
 
