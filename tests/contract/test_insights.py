@@ -25,11 +25,8 @@ from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, TWO
-from tests.contract.engines import HandClock, settled
-from tests.parts.plugin import slow
-
-INSIDE = ("memory", "sqlite", "guarded sqlite")
-EMULATED = ("dynalite", "dynamodb_local")
+from tests.contract.engines import ENGINES, HandClock, settled
+from tests.parts.plugin import daily
 
 ENGLISH = ("refund", "shipping", "invoice", "password", "opening", "battery", "warranty", "colour")
 CHINESE = ("退款", "运费", "发票", "密码", "营业时间", "电池", "保修期", "颜色")
@@ -78,7 +75,11 @@ def numbers(rows: Sequence[Overview]) -> list[int]:
     return [int(row.session.id, 16) for row in rows]
 
 
-@pytest.mark.parametrize("sessions", [*INSIDE, *map(slow, EMULATED)], indirect=True)
+@pytest.mark.parametrize(
+    "sessions",
+    daily((*ENGINES, "guarded sqlite"), "memory", "sqlite", "guarded sqlite"),
+    indirect=True,
+)
 async def test_h7_a_word_finds_all_its_chats_in_english_and_chinese(
     sessions: Sessions, clock: HandClock
 ) -> None:

@@ -20,7 +20,7 @@ from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import UNHURRIED, Stage
 from tests.fakes.throttling_front import ThrottlingFront
-from tests.parts.plugin import CREDENTIALS, slow
+from tests.parts.plugin import CREDENTIALS, daily
 
 LIMITED: dict[str, Any] = {"ip_requests_per_minute": 1000, "site_requests_per_minute": 1000}
 """Far from being reached: the store is asked, that is all."""
@@ -65,7 +65,7 @@ FAULTS: dict[str, Callable[[Site], None]] = {
 }
 
 
-@pytest.fixture(params=["down", slow("slow"), slow("black hole"), slow("throttling")])
+@pytest.fixture(params=daily(FAULTS, "down"))
 def fault(request: pytest.FixtureRequest) -> Callable[[Site], None]:
     return FAULTS[request.param]
 

@@ -26,7 +26,7 @@ from tests.contract.engines import knows, patient
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.fakes.waits import waited
-from tests.parts.plugin import slow
+from tests.parts.plugin import daily
 
 ONE, TWO = fingerprint("key-one"), fingerprint("key-two")
 RATE = Rate(3, 86400.0)
@@ -116,7 +116,7 @@ FAULTS: dict[str, Callable[[FaultProxy], None]] = {
 }
 
 
-@pytest.fixture(params=["down", "slow", slow("black hole"), slow("reset"), slow("trickle")])
+@pytest.fixture(params=daily(FAULTS, "down", "slow"))
 def fault(request: pytest.FixtureRequest) -> Callable[[FaultProxy], None]:
     return FAULTS[request.param]
 

@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -88,11 +88,16 @@ def slow(*values: object) -> object:
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
+def daily(cases: Iterable[str], *chosen: str) -> list[object]:
+    """The cases as parameters: the chosen ones run every day, all of them with CI=true."""
+    return [case if case in chosen else slow(case) for case in cases]
+
+
 def each(*kinds: str) -> list[object]:
     """Kinds of stores as parameters, DynamoDB Local marked as slow. The two emulators of DynamoDB
     find most of the same defects, and dynalite is there without `make parts`.
     """
-    return [slow(kind) if kind.endswith("dynamodb_local") else kind for kind in kinds]
+    return daily(kinds, *(kind for kind in kinds if not kind.endswith("dynamodb_local")))
 
 
 @pytest.fixture(scope="session", params=each("dynamodb_local", "dynalite"))

@@ -19,7 +19,7 @@ from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.running import HttpServer
 from tests.fakes.stage import ORIGIN, Stage
-from tests.parts.plugin import slow
+from tests.parts.plugin import daily
 
 PAGE = (Path(__file__).parents[2] / "docs/hooks.md").read_text(encoding="utf-8")
 
@@ -191,8 +191,6 @@ WRONG = {
     "a filter that sleeps": "time.sleep(30)",
     "a filter that returns nonsense": "return b'5'",
 }
-TELLING = ("raising", "sleeping, asynchronous", "a filter that sleeps")
-"""The cases of every day; with CI=true all of them run."""
 
 
 def module(case: str) -> str:
@@ -208,7 +206,9 @@ def module(case: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("case", [case if case in TELLING else slow(case) for case in WRONG])
+@pytest.mark.parametrize(
+    "case", daily(WRONG, "raising", "sleeping, asynchronous", "a filter that sleeps")
+)
 async def test_h11_chats_go_on_with_hooks_that_fail_in_each_step(
     case: str, staged: Staged, tmp_path: Path
 ) -> None:

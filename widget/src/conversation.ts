@@ -84,7 +84,7 @@ export class Conversation {
     this.#turns.push(turn);
     this.#former = undefined;
     this.#audience.asked(turn);
-    this.#begin();
+    this.#begin(turn);
     return true;
   }
 
@@ -154,17 +154,17 @@ export class Conversation {
   #restart(turn: Turn): void {
     turn.ending = "open";
     this.#audience.restarted(turn);
-    this.#begin();
+    this.#begin(turn);
   }
 
-  #begin(): void {
+  #begin(turn: Turn): void {
     this.#hasBegun = false;
     this.#made = 0;
     this.#timeouts = 0;
     this.waitMs = 0;
     this.#apply("send");
     // The first attempt does not wait: a timer of 0 ms would fire after the page is drawn.
-    if (this.#state === "connecting" && this.#around.isOnline()) this.#expired("back-off", false);
+    if (this.#state === "connecting" && this.#around.isOnline()) void this.#ask(turn);
   }
 
   #apply(event: Event, waiting?: Waiting): void {

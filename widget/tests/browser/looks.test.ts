@@ -2,11 +2,13 @@
 
 import type { Frame, Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { IS_FIREFOX } from "../browsers.mjs";
 import { answer } from "../scripted-service.ts";
 import { pageWith } from "../site.ts";
 import { eventually, stage } from "./harness.ts";
 
 const it = stage();
+const EMPTY_SHA256 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
 
 test("the playground writes the tag, shows the widget, and can be shared (W10)", async () => {
   const { page, errors } = await it.open(`${it.site.origin}/playground`, { locale: "en-US" });
@@ -40,7 +42,10 @@ test("the playground writes the tag, shows the widget, and can be shared (W10)",
   expect(await tag()).not.toContain("data-accent");
   await page.getByRole("button", { name: "Start over" }).click();
   await eventually(async () => (await tag()).includes("data-title"), false);
-  expect([...errors, ...shared.errors]).toEqual([]);
+  const all = [...errors, ...shared.errors];
+  // The preview is loaded again with each change. Firefox reports a file that it cut off as empty.
+  const real = IS_FIREFOX ? all.filter((error) => !error.includes(EMPTY_SHA256)) : all;
+  expect(real).toEqual([]);
 });
 
 // The longest of all. Each state by itself is in `states.test.ts`.

@@ -1,5 +1,6 @@
 /** Every state of the gallery: axe-core, and the geometry that a person would check in a picture. */
 
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { violations } from "./axe.ts";
 import { daily, stage, testInChromium } from "./harness.ts";
@@ -54,6 +55,18 @@ function broken(): string[] {
   return found;
 }
 
+/** The page that shows a scene with the real widget. */
+async function staged(
+  wanted: Record<string, string>,
+  options: BrowserContextOptions,
+): Promise<Page> {
+  const context = await it.browser.newContext({ reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  await page.goto(`${it.site.origin}/stage?${new URLSearchParams(wanted)}`);
+  await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+  return page;
+}
+
 const SCENES = [
   ["empty", "zh-CN", "dark", DESKTOP],
   ["suggestions", "en", "light", DESKTOP],
@@ -83,11 +96,7 @@ for (const [scene, lang, theme, viewport] of SCENES) {
     `${scene}, ${lang}, ${theme}, ${device}: axe finds nothing, and everything is in its place (W10, W11)`,
     daily(times === 1 || lang === "ar"),
     async () => {
-      const context = await it.browser.newContext({ viewport, reducedMotion: "reduce" });
-      const page = await context.newPage();
-      const wanted = new URLSearchParams({ scene, lang, theme });
-      await page.goto(`${it.site.origin}/stage?${wanted}`);
-      await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+      const page = await staged({ scene, lang, theme }, { viewport });
       expect(await page.evaluate(broken)).toEqual([]);
       expect(await violations(page)).toEqual([]);
     },
@@ -103,13 +112,7 @@ testInChromium(
       ["tip", ".tip"],
       ["scrolled", ".jump"],
     ] as const) {
-      const context = await it.browser.newContext({
-        forcedColors: "active",
-        reducedMotion: "reduce",
-      });
-      const page = await context.newPage();
-      await page.goto(`${it.site.origin}/stage?scene=${scene}&lang=en`);
-      await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+      const page = await staged({ scene, lang: "en" }, { forcedColors: "active" });
       const card = page.locator(`kefu-chat ${selector}`);
       expect(await card.evaluate((node) => getComputedStyle(node).borderTopWidth)).toBe("1px");
       expect(await violations(page)).toEqual([]);
@@ -136,13 +139,7 @@ for (const scene of ["consent", "answered", "failed", "waiting", "sources", "log
     `in a forced-colours theme axe finds nothing: ${scene} (W11)`,
     daily(scene === "answered" || scene === "sources"),
     async () => {
-      const context = await it.browser.newContext({
-        forcedColors: "active",
-        reducedMotion: "reduce",
-      });
-      const page = await context.newPage();
-      await page.goto(`${it.site.origin}/stage?scene=${scene}&lang=en`);
-      await page.locator('html[data-scene="ready"]').waitFor({ state: "attached" });
+      const page = await staged({ scene, lang: "en" }, { forcedColors: "active" });
       expect(await page.evaluate(broken)).toEqual([]);
       expect(await violations(page)).toEqual([]);
     },
