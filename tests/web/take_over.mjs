@@ -132,7 +132,8 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   await panel.locator(".bubble", { hasText: "Anything else?" }).waitFor();
   const next = await arrive();
   const again = next.locator("kefu-chat");
-  await again.locator(".launcher.unread").waitFor();
+  // The name comes with the file of the talk, after the number.
+  await again.locator(`.launcher.unread[aria-label*="${NAME}"]`).waitFor();
   seen.label = await again.locator(".launcher").getAttribute("aria-label");
   await shoot(next, "badge");
   await again.locator(".launcher").click();

@@ -82,6 +82,13 @@ export default function talk(
     chat?.waits(isTalking());
   };
 
+  /** Labels the launcher: this person wrote while the panel was closed. */
+  const missed = (name: string): void => {
+    const launcher = root?.querySelector<HTMLElement>(".launcher");
+    if (!launcher || !panel?.hidden) return;
+    launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
+  };
+
   /** Shows the new lines. The next request repeats those that an answer in progress delays. */
   const take = (lines: unknown): void => {
     for (const line of Array.isArray(lines) ? lines : []) {
@@ -92,6 +99,7 @@ export default function talk(
       if (!chat?.said(turn)) return;
       newest = id;
       activeAt = Date.now();
+      missed(person);
       speak(`${person}: ${answer}`);
     }
   };
@@ -153,12 +161,7 @@ export default function talk(
       // By then the row has been added below its line.
       if (person) queueMicrotask(() => label(row.parentElement, person));
     },
-    /** The label of the launcher: a person wrote while the visitor was away. */
-    missed: (name: string) => {
-      const launcher = root?.querySelector<HTMLElement>(".launcher");
-      if (!launcher || !panel?.hidden) return;
-      launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
-    },
+    missed,
   };
 }
 

@@ -101,6 +101,7 @@ test("an open chat asks for lines within seconds, a closed one seldom, and count
   talk.says = state("person", [4, "I am here."], [5, "Are you?"]);
   expect(await nextRequest(page, 18_750)).toBeGreaterThanOrEqual(19_000);
   await eventually(() => talk.launcher.getAttribute("data-unread"), "2");
+  expect(await talk.launcher.getAttribute("aria-label")).toBe("Open chat: Ingrid wrote to you");
   await talk.launcher.click();
   expect(await lines(page).allInnerTexts()).toEqual(["I am here.", "Are you?"]);
   expect(await talk.launcher.getAttribute("data-unread")).toBe("0");
