@@ -50,9 +50,13 @@ class FaultProxy(Running):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
+        # It is bound and never listens: while the proxy is down, no other socket gets its port.
+        self._guard = socket.socket()
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
+        self._guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._guard.bind(("127.0.0.1", 0))
+        self.port: int = self._guard.getsockname()[1]
         self.faults = Faults()
         self.connections = 0
         """How many were accepted so far."""
@@ -86,6 +90,7 @@ class FaultProxy(Running):
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
+        self._guard.close()
 
     async def _apply(self, faults: Faults) -> None:
         self.faults = faults
@@ -93,7 +98,6 @@ class FaultProxy(Running):
             await self._close()
         elif self._server is None:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
-            self.port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
         if self._server is not None:
