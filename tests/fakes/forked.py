@@ -6,6 +6,7 @@ and the imports, two thirds of the processor time of a start, are done once for 
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -18,7 +19,9 @@ from pathlib import Path
 from tests.fakes import served
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.fakes.service_imports"])  # which hides its errors
+IMPORTS = "tests.fakes.service_imports"
+CONTEXT.set_forkserver_preload([IMPORTS])
+ROOT = Path(__file__).parents[2]
 
 
 class ForkedProcess:
@@ -37,7 +40,9 @@ class ForkedProcess:
         self._process = CONTEXT.Process(
             target=_run, args=(arguments, folder, dict(environment), stdout, stderr), daemon=True
         )
-        self._process.start()
+        # The first start imports them, from the current folder: a test may have changed it.
+        with contextlib.chdir(ROOT):
+            self._process.start()
 
     @property
     def pid(self) -> int:
@@ -73,6 +78,7 @@ def _run(
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, number)
         os.close(file)
+    assert IMPORTS in sys.modules, "the imports failed, which multiprocessing does not report"
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
