@@ -17,7 +17,7 @@ from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.fakes.behaviours import answer
 from tests.fakes.processes import all_end, children_of, noted
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.plugin import slow
+from tests.parts.plugin import daily, slow
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 ROOT = Path(__file__).parents[2]
@@ -103,11 +103,12 @@ def test_no_process_is_left_when_the_chat_is_killed(
     assert all_end(running)
 
 
-@pytest.mark.parametrize(("tool", "given"), sorted(IN_A_PROCESS.items()))
+@pytest.mark.parametrize("tool", daily(IN_A_PROCESS, "calculate"))
 def test_s11_ctrl_c_ends_each_tool_that_runs_in_a_process(
-    chat: PseudoTerminal, upstream: ScriptedUpstream, tool: str, given: str
+    chat: PseudoTerminal, upstream: ScriptedUpstream, tool: str
 ) -> None:
     """As on a network drive whose server does not answer: the process that works is stopped."""
+    given = IN_A_PROCESS[tool]
     upstream.script("*", answer(f'<action tool="{tool}">{given}</action>'), asking="the tool")
     calculated(chat)
     [worker] = children_of(chat.process.pid)

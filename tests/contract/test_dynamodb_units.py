@@ -4,6 +4,8 @@ figures.
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.chats import turn_units
 from benchmarks.costs import Month
 from benchmarks.units import CASES, all_of
@@ -20,6 +22,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.slow
 async def test_a_chat_costs_half_a_read_unit_and_no_write_without_limits(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

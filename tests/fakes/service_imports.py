@@ -1,6 +1,8 @@
 """Imports the service and its libraries, for the process from which tests.fakes.forked forks."""
 
 # ruff: noqa: F401
+import gc
+
 import aiohttp
 import aws_lambda_powertools.logging
 import aws_lambda_powertools.metrics
@@ -15,11 +17,23 @@ import kefu.bootstrap.sessions
 import kefu.cli.admin_link
 import kefu.cli.open_files
 import kefu.cli.serve
+import kefu.settings.all
+import kefu.stores.guarded.sessions
+import kefu.stores.memory.contacts
+import kefu.stores.memory.days
+import kefu.stores.memory.sessions
+import kefu.stores.sqlite.sessions
 import kefu.stores.sqlite.store
+import kefu.terminal.pipes
 import kefu.upstream.aiohttp_transport
+import kefu.web.routes.contact
 import kefu.web.routes.openai
+import kefu.web.routes.person
 import kefu.web.routes.sessions
 import kefu.web.session_chat
 from kefu.__main__ import parser
 
 parser()  # which imports the parts of the command line
+kefu.settings.all.Settings.model_validate({})  # which builds pydantic's validators
+# The first collection of a forked process would copy all pages of memory that have objects.
+gc.freeze()

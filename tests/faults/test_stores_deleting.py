@@ -84,7 +84,7 @@ def wait_until_empty(file: Path) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("chats", [200, slow(800)])
+@pytest.mark.parametrize("chats", [50, slow(200), slow(800)])
 def test_t29_chats_deleted_under_load_leave_no_text(file: Path, chats: int) -> None:
     """The file stays open, and there is no extra clean-up."""
     with churning(file, chats) as process:

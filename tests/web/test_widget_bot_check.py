@@ -10,13 +10,13 @@ import pytest
 from tests.fakes.browser import told_by
 from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import FAST, stage
-from tests.parts.plugin import slow
+from tests.parts.plugin import daily, slow
 
 SCRIPT = Path(__file__).with_name("widget_check.mjs")
 HOSTS = {"turnstile": "challenges.cloudflare.com", "hcaptcha": "js.hcaptcha.com"}
 
 
-@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("name", daily(HOSTS, "turnstile"))
 @pytest.mark.parametrize("sessions", ["true", slow("false")])
 def test_t17_a_visitor_passes_the_check_once_and_after_consent(name: str, sessions: str) -> None:
     with SiteVerify() as provider:

@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).with_name("contact.mjs")
 @pytest.mark.parametrize(
     ("language", "theme", "device", "question", "offer"),
     [
-        ("en", "light", "desktop", "Can I talk to a person?", "Talk to a person"),
+        slow("en", "light", "desktop", "Can I talk to a person?", "Talk to a person"),
         slow("de", "dark", "phone", "Kann ich mit einem Menschen sprechen?", "Mit einem Menschen"),
         slow("fr", "light", "phone", "Je veux parler à un humain", "Parler à une personne"),
         slow("zh", "light", "desktop", "我要转人工", "转人工"),
