@@ -34,6 +34,7 @@ async def test_a_chat_costs_half_a_read_unit_and_no_write_without_limits(
     assert set().union(*(bill.calls for bill in bills.values())) == {"GetItem", "UpdateItem"}
 
 
+@pytest.mark.slow
 async def test_chats_in_a_row_share_one_read(
     dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 SKIPPING = {
@@ -78,6 +80,7 @@ def run_pytest(folder: Path, files: Mapping[str, str], **environment: str) -> di
     return {outcome: int(count) for count, outcome in outcomes}
 
 
+@pytest.mark.slow
 def test_a_skip_is_a_failure_in_ci_alone(tmp_path: Path) -> None:
     """For skips in a module, a mark, a fixture and a test."""
     assert run_pytest(tmp_path, SKIPPING, CI="") == {"skipped": 4, "xfailed": 1}

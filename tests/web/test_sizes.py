@@ -39,6 +39,7 @@ def python_of_a_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin/python"
 
 
+@pytest.mark.slow
 async def test_service_stays_small_under_load(staged: Staged, python_of_a_server: Path) -> None:
     """At most 70 MiB, as in the benchmarks after a minute's load."""
     running = staged(2, python=python_of_a_server)
