@@ -95,15 +95,19 @@ const TEXTS: readonly (readonly [number, string, string, number])[] = [
 ];
 
 for (const [status, code, text, requests] of TEXTS) {
-  test(`${status}: the visitor reads its text after ${requests} request(s) (W4)`, async () => {
-    it.service.script(...Array(9).fill(refusal(status, code, { "Retry-After": "0" })));
-    const { send, trouble, act } = await it.visit({ "data-lang": "zh-CN" });
-    await send("你好");
-    await expect.poll(() => act.getAttribute("aria-label"), { timeout: 30_000 }).toBe("发送");
-    expect(await trouble.innerText()).toBe(text);
-    await pause(300);
-    expect(it.service.received).toHaveLength(requests);
-  });
+  test(
+    `${status}: the visitor reads its text after ${requests} request(s) (W4)`,
+    daily(status === 429),
+    async () => {
+      it.service.script(...Array(9).fill(refusal(status, code, { "Retry-After": "0" })));
+      const { send, trouble, act } = await it.visit({ "data-lang": "zh-CN" });
+      await send("你好");
+      await expect.poll(() => act.getAttribute("aria-label"), { timeout: 30_000 }).toBe("发送");
+      expect(await trouble.innerText()).toBe(text);
+      await pause(300);
+      expect(it.service.received).toHaveLength(requests);
+    },
+  );
 }
 
 for (const [written, requests] of Object.entries({ 0: 1, 1: 2, 3: 4, abc: 4, "-1": 4, 99: 4 })) {
@@ -205,15 +209,19 @@ for (const [what, end] of [
   ["cut", "reset"],
   ["silent for too long", "silence"],
 ] as const) {
-  test(`an answer that is ${what} is cancelled at the service: its model may go on (W7)`, async () => {
-    it.service.script({ acts: [{ send: chunk("Half") }, { wait: 300 }, end] });
-    const { send, retry } = await it.visit(QUICK);
-    await send("hello");
-    await retry.waitFor();
-    const id = it.service.received[0]?.body.client_message_id;
-    await eventually(() => it.service.cancelled, [id]);
-    expect(it.service.received).toHaveLength(1);
-  });
+  test(
+    `an answer that is ${what} is cancelled at the service: its model may go on (W7)`,
+    daily(end === "reset"),
+    async () => {
+      it.service.script({ acts: [{ send: chunk("Half") }, { wait: 300 }, end] });
+      const { send, retry } = await it.visit(QUICK);
+      await send("hello");
+      await retry.waitFor();
+      const id = it.service.received[0]?.body.client_message_id;
+      await eventually(() => it.service.cancelled, [id]);
+      expect(it.service.received).toHaveLength(1);
+    },
+  );
 }
 
 test("below a growing answer something moves until it is whole; not while it waits (W8)", async () => {

@@ -76,25 +76,29 @@ for (const [what, spoil] of [
   ["that is not, byte for byte, the one of this build", "changed"],
   ["that cannot be fetched", "away"],
 ] as const) {
-  test(`a file of the form ${what} is not run: the chat works without it (T28)`, async () => {
-    keeping("one");
-    const { page, send, idle, answers } = await it.visit({ "data-contact": "" });
-    const fetched = fetches(page);
-    await page.route(/widget-contact/, async (route) => {
-      if (spoil === "away") return route.abort();
-      const response = await route.fetch();
-      return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
-    });
-    await send(ASKS);
-    await idle();
-    await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
-    await page.locator("kefu-chat .actions").waitFor();
-    await eventually(async () => fetched() > 0, true);
-    await pause(300);
-    expect(await answers.allInnerTexts()).toEqual(["one"]);
-    expect(await offers(page).count()).toBe(0);
-    expect(await page.title()).toBe("A shop");
-  });
+  test(
+    `a file of the form ${what} is not run: the chat works without it (T28)`,
+    daily(spoil === "away"),
+    async () => {
+      keeping("one");
+      const { page, send, idle, answers } = await it.visit({ "data-contact": "" });
+      const fetched = fetches(page);
+      await page.route(/widget-contact/, async (route) => {
+        if (spoil === "away") return route.abort();
+        const response = await route.fetch();
+        return route.fulfill({ response, body: `document.title="Bad";${await response.text()}` });
+      });
+      await send(ASKS);
+      await idle();
+      await eventually(() => items(page), ["New chat", "Download chat", "Delete chat"]);
+      await page.locator("kefu-chat .actions").waitFor();
+      await eventually(async () => fetched() > 0, true);
+      await pause(300);
+      expect(await answers.allInnerTexts()).toEqual(["one"]);
+      expect(await offers(page).count()).toBe(0);
+      expect(await page.title()).toBe("A shop");
+    },
+  );
 }
 
 test("a link of the service takes the place of the form (H1)", async () => {

@@ -133,7 +133,9 @@ const SIDES: readonly (readonly [language: string, position: string, side: strin
   ["ar", "bottom-right", "right"],
 ];
 
-test("in right-to-left languages the layout is mirrored; the tag decides the corner (W9)", async () => {
+test("in right-to-left languages the layout is mirrored; the tag decides the corner (W9)", {
+  tags: "slow",
+}, async () => {
   for (const [language, position, side] of SIDES) {
     it.service.script(answer(["Yes."]));
     const { page, panel, launcher, act, input, send } = await it.visit(

@@ -36,7 +36,7 @@ const ATTRIBUTES = "aria-label class dir href part rel role start tabindex targe
 for (const [form, write] of Object.entries(FORMS)) {
   test(
     `thousands of attacks as ${form}: no script, no foreign element, no request (T9, W13)`,
-    daily(form === "a paragraph" || form === "the words of a link"),
+    daily(form === "the words of a link"),
     async () => {
       // The more elements an attack takes, the fewer of them make a test of seconds.
       const share = form.includes("cell") ? 4 : 1;

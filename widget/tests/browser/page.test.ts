@@ -54,13 +54,17 @@ for (const [name, attributes] of Object.entries(WRONG)) {
 }
 
 for (const type of ["module", "text/javascript"]) {
-  test(`put into the page by a script, as ${type}: it finds its tag (W15)`, async () => {
-    const { page, launcher, errors } = await it.open(it.site.page("/bare", pageWithout()));
-    expect(await page.locator("kefu-chat").count()).toBe(0);
-    await include(page, it.service.url, type);
-    await launcher.waitFor();
-    expect(errors).toEqual([]);
-  });
+  test(
+    `put into the page by a script, as ${type}: it finds its tag (W15)`,
+    daily(type === "module"),
+    async () => {
+      const { page, launcher, errors } = await it.open(it.site.page("/bare", pageWithout()));
+      expect(await page.locator("kefu-chat").count()).toBe(0);
+      await include(page, it.service.url, type);
+      await launcher.waitFor();
+      expect(errors).toEqual([]);
+    },
+  );
 }
 
 for (const [name, change, expected] of [

@@ -388,24 +388,28 @@ test("New chat begins another session and leaves the old one alone (W8)", async 
 });
 
 for (const form of ["chat-widget.js", "chat-widget.all.js"]) {
-  test(`${form} asks at once: no other request comes before the question (W2)`, async () => {
-    const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "en" });
-    for (const keeps of [false, true]) {
-      it.service.script(mine(answer(["one"])));
-      if (keeps) it.service.kept = [];
-      const { page, send, idle } = await it.visit({}, {}, html.replace("chat-widget.js", form));
-      const asked: string[] = [];
-      page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-      await send("first");
-      await idle();
-      expect(asked[0]).toBe("/api/chat");
-      expect(asked.filter((path) => !path.startsWith("/chat-widget-extras."))).toHaveLength(1);
-      expect(it.service.received[0]?.body).toMatchObject({
-        messages: [{ content: "first" }],
-        store: true,
-      });
-    }
-  });
+  test(
+    `${form} asks at once: no other request comes before the question (W2)`,
+    daily(form === "chat-widget.js"),
+    async () => {
+      const html = pageWith({ "data-api-url": it.service.url, "data-open": "", "data-lang": "en" });
+      for (const keeps of [false, true]) {
+        it.service.script(mine(answer(["one"])));
+        if (keeps) it.service.kept = [];
+        const { page, send, idle } = await it.visit({}, {}, html.replace("chat-widget.js", form));
+        const asked: string[] = [];
+        page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+        await send("first");
+        await idle();
+        expect(asked[0]).toBe("/api/chat");
+        expect(asked.filter((path) => !path.startsWith("/chat-widget-extras."))).toHaveLength(1);
+        expect(it.service.received[0]?.body).toMatchObject({
+          messages: [{ content: "first" }],
+          store: true,
+        });
+      }
+    },
+  );
 }
 
 test("a nonce alone is enough for that file, with Trusted Types too (W14)", async () => {

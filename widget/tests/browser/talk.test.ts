@@ -210,7 +210,9 @@ test("a person who takes over a chat unasked is noticed within seconds of the an
   expect(talk.errors).toEqual([]);
 });
 
-test("an open chat that nobody takes over asks ever less, and ends after ten minutes (H4)", async () => {
+test("an open chat that nobody takes over asks ever less, and ends after ten minutes (H4)", {
+  tags: "slow",
+}, async () => {
   const { page, asked } = await answered();
   const after = async (ms: number): Promise<number> => {
     for (let passed = 0; passed < ms; passed += 5_000) {

@@ -72,6 +72,8 @@ interface Settings {
   readonly retries?: number;
   readonly firstByteMs?: number;
   readonly stallMs?: number;
+  /** Its own service, for a test that runs beside others. */
+  readonly service?: ScriptedService;
   readonly isOnline?: () => boolean;
   readonly before?: readonly Turn[];
   /** Whether the service stores the chat. */
@@ -89,7 +91,7 @@ const SHORT = 1_000;
 function trial(settings: Settings = {}): Trial {
   const watch = new Watch();
   const chat = { request: async () => undefined, forget: () => {} };
-  const stateless = new StatelessTransport(new URL(service.url));
+  const stateless = new StatelessTransport(new URL((settings.service ?? service).url));
   const transport = Object.assign(stateless, settings.ready && { ready: settings.ready });
   const conversation = new Conversation(
     {
@@ -219,11 +221,15 @@ const ENDINGS: readonly (readonly [string, readonly Play[], number, number, stri
 ];
 
 for (const [name, plays, retries, requests, ending, text] of ENDINGS) {
-  test(`${name}, data-retry ${retries} -> ${ending} after ${requests} request(s) (W4, W5, W6)`, async () => {
+  const title = `${name}, data-retry ${retries} -> ${ending} after ${requests} request(s)`;
+  // Side by side, because some of them wait for the ends of time limits.
+  test.concurrent(`${title} (W4, W5, W6)`, async ({ onTestFinished }) => {
+    const service = await ScriptedService.start();
+    onTestFinished(() => service.stop());
     service.script(...plays);
     const firstByteMs = plays.includes(SILENT) ? SHORT : GENEROUS;
     const stallMs = ending === "disconnected" ? SHORT : GENEROUS;
-    const { ask, watch } = trial({ retries, firstByteMs, stallMs });
+    const { ask, watch } = trial({ retries, firstByteMs, stallMs, service });
     const turn = await ask();
     expect([turn.ending, turn.answer, watch.shown]).toEqual([ending, text, text]);
     await pause(60);
