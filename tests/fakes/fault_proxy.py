@@ -52,11 +52,11 @@ class FaultProxy(Running):
         self._server: asyncio.Server | None = None
         # It is bound and never listens: while the proxy is down, no other socket gets its port.
         self._guard = socket.socket()
-        self._open: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._guard.bind(("127.0.0.1", 0))
         self.port: int = self._guard.getsockname()[1]
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.faults = Faults()
         self.connections = 0
         """How many were accepted so far."""

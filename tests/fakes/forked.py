@@ -40,7 +40,7 @@ class ForkedProcess:
         self._process = CONTEXT.Process(
             target=_run, args=(arguments, folder, dict(environment), stdout, stderr), daemon=True
         )
-        # The first start imports them, from the current folder: a test may have changed it.
+        # The first start imports the service from the current folder, which a test may change.
         with contextlib.chdir(ROOT):
             self._process.start()
 

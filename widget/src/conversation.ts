@@ -194,7 +194,7 @@ export class Conversation {
   }
 
   async #ask(turn: Turn): Promise<void> {
-    // It may still wait for the transport.
+    // The former request may still wait for the transport.
     this.#request.abort();
     this.#deadline.cancel();
     const request = new AbortController();
@@ -291,7 +291,7 @@ export class Conversation {
     if (!turn || !isBusy(this.#state)) return;
     turn.ending = ending;
     this.#from = undefined;
-    // Stopped before the new answer began: the former answer is restored.
+    // The visitor stopped before the new answer began, so the former answer is restored.
     if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);
     this.#apply(event);
   }

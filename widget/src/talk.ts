@@ -1,6 +1,6 @@
 /**
- * The talk with a person, in a file of its own: few visitors have one. It asks the service for new
- * lines while the panel is open, and shows who answers.
+ * The talk with a person. It is a file of its own, because few visitors have one. It asks the service
+ * for new lines while the panel is open, and shows who answers.
  */
 
 import type { ExtraTexts } from "./extra-texts.ts";
@@ -130,7 +130,7 @@ export default function talk(
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
-  // A new conversation, or another user.
+  // The list is cleared for a new conversation and for another user.
   if (log) {
     new MutationObserver(() => {
       if (log.querySelector(".turn")) return;
