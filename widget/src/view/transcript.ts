@@ -1,5 +1,5 @@
 /**
- * The list of turns. Arriving text is rendered every second frame, and only the nodes that it may
+ * The list of turns. Arriving text is rendered 20 times a second, and only the nodes that it may
  * change are visited: the work for a chunk does not grow with the conversation.
  */
 
@@ -12,6 +12,8 @@ import { Prose } from "./markdown.ts";
 
 /** Maximum distance from the end, in pixels, at which the list scrolls with the growing text. */
 const AT_END_PX = 48;
+/** Milliseconds from arriving text to its rendering: soon enough for a reader, and it saves a phone's battery. */
+const FLUSH_MS = 50;
 
 export interface TranscriptActs extends ActionActs {
   retry(): void;
@@ -33,7 +35,7 @@ export class Transcript {
   readonly #dots = element("span", { className: "dots", ariaHidden: "true" });
   #last: Shown | undefined;
   #pending = "";
-  #frame = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #isFollowing = true;
   #top = 0;
 
@@ -119,10 +121,7 @@ export class Transcript {
       this.#useExtras(({ calm }) => calm(this.#dots));
       return;
     }
-    // Every second frame is enough for the eye, and saves a phone's battery.
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = requestAnimationFrame(() => this.#flush());
-    });
+    this.#timer ||= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
   /** Shows the reason for a delay. */
@@ -134,7 +133,7 @@ export class Transcript {
     this.follow();
   }
 
-  /** Ends the turn at once: a hidden tab may never get another frame. */
+  /** Ends the turn at once: the timers of a hidden tab are late. */
   ended(): void {
     this.#flush();
     this.#wait(false);
@@ -187,8 +186,8 @@ export class Transcript {
   }
 
   #drop(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#pending = "";
   }
 
