@@ -127,6 +127,7 @@ export default function talk(
   const woken = (): void => {
     if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
     else if (isDue() && isSeen()) void poll();
+    else clearTimeout(timer);
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
