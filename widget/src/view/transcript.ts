@@ -208,11 +208,14 @@ export class Transcript {
     this.#top = this.node.scrollTop;
   }
 
-  /** Any scrolling upwards stops the automatic scrolling, which would undo a slow scroll. */
+  /**
+   * Any scrolling upwards stops the automatic scrolling, which would undo a slow scroll. Content
+   * that shrinks scrolls upwards, too, but leaves the list at its end.
+   */
   #scrolled(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.node;
     const gap = scrollHeight - scrollTop - clientHeight;
-    if (scrollTop < this.#top) this.#isFollowing = gap <= 2;
+    if (scrollTop < this.#top) this.#isFollowing &&= gap <= 2;
     else if (gap < AT_END_PX) this.#isFollowing = true;
     this.#top = scrollTop;
   }

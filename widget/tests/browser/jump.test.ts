@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { type Act, answer, chunk, DONE, finish } from "../scripted-service.ts";
 import { violations } from "./axe.ts";
 import { daily, eventually, stage } from "./harness.ts";
 
@@ -18,6 +18,22 @@ const gap = (page: Page): Promise<number> =>
   page
     .locator("kefu-chat .log")
     .evaluate((log) => Math.round(log.scrollHeight - log.scrollTop - log.clientHeight));
+
+/** An answer with a long first part; `release` sends the rest, a paragraph in 30 milliseconds. */
+function heldAnswer(): { acts: Act[]; release: () => void } {
+  let release: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const rest = LONG.flatMap((text) => [{ send: chunk(text) }, { wait: 30 }]);
+  const acts = [
+    { send: chunk(LONG.join("")) },
+    { until: held },
+    ...rest,
+    { send: finish() + DONE },
+  ];
+  return { acts, release };
+}
 
 test("a reader who scrolled up gets a button to the newest message; it moves nothing (D14)", async () => {
   it.service.script(answer(LONG));
@@ -52,14 +68,8 @@ test("a reader who scrolled up gets a button to the newest message; it moves not
 });
 
 test("text that arrives below shows the button; after it the conversation follows again (D14, W8)", async () => {
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
-  const rest = LONG.flatMap((text) => [{ send: chunk(text) }, { wait: 30 }]);
-  it.service.script({
-    acts: [{ send: chunk(LONG.join("")) }, { until: held }, ...rest, { send: finish() + DONE }],
-  });
+  const { acts, release } = heldAnswer();
+  it.service.script({ acts });
   const { page, send, idle } = await it.visit();
   await send("Tell me everything");
   await page.getByText("Line 60.").waitFor();
@@ -78,6 +88,32 @@ test("text that arrives below shows the button; after it the conversation follow
   await page.locator("kefu-chat .actions").waitFor();
   await eventually(async () => (await gap(page)) <= 1, true);
   expect(await jumpOf(page).isVisible()).toBe(false);
+});
+
+test("a reader who scrolled up stays there while the answer grows (D14, W8)", async () => {
+  const { acts, release } = heldAnswer();
+  it.service.script({ acts });
+  const { page, send, idle } = await it.visit();
+  await send("Tell me everything");
+  await page.getByText("Line 60.").waitFor();
+  await page.locator("kefu-chat .tools").waitFor();
+  await eventually(() => gap(page), 0);
+  // Each change of the answer is laid out at once, as on a page whose own script asks for sizes.
+  const tops = await page.locator("kefu-chat .log").evaluateHandle((log) => {
+    log.scrollTop -= 20;
+    const seen = [log.scrollTop];
+    new MutationObserver(() => seen.push(log.scrollTop)).observe(log, {
+      childList: true,
+      subtree: true,
+    });
+    return seen;
+  });
+  release();
+  await idle();
+  const seen = await tops.jsonValue();
+  expect(seen.length).toBeGreaterThan(10);
+  expect(new Set(seen).size).toBe(1);
+  expect(await jumpOf(page).isVisible()).toBe(true);
 });
 
 for (const [language, name] of [
