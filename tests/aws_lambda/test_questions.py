@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import jwt
 import pytest
 
 from tests.aws_lambda.conftest import Deploy, Deployed
+from tests.contract.engines import new_table
 from tests.fakes.shop import GOOD_PROMPT, QUESTIONS, from_its_prompt
 from tests.fakes.stage import ORIGIN
 
@@ -27,10 +29,32 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def deployed(deploy: Deploy, prompt: str) -> Deployed:
-    site = deploy(system_prompt=prompt, sessions="true", identity_secrets=SECRET)
-    site.upstream.script("*", from_its_prompt)
-    return site
+@pytest.fixture
+async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[str]:
+    """A new table. The next question may reach another instance of the function."""
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    yield f"dynamodb://{table.table}"
+    await table.aclose()
+
+
+@pytest.fixture
+def deployed(
+    deploy: Deploy, table: str, dynamodb_local: str, aws_environment: dict[str, str]
+) -> Callable[[str], Deployed]:
+    """Deploys the package with a system prompt."""
+
+    def start(prompt: str) -> Deployed:
+        site = deploy(
+            store=table,
+            system_prompt=prompt,
+            sessions="true",
+            identity_secrets=SECRET,
+            environment={**aws_environment, "AWS_ENDPOINT_URL_DYNAMODB": dynamodb_local},
+        )
+        site.upstream.script("*", from_its_prompt)
+        return site
+
+    return start
 
 
 def asked(folder: Path, site: Deployed, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -50,9 +74,9 @@ def asked(folder: Path, site: Deployed, *arguments: str) -> subprocess.Completed
 
 
 def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
-    deploy: Deploy, folder: Path
+    deployed: Callable[[str], Deployed], folder: Path
 ) -> None:
-    right = deployed(deploy, GOOD_PROMPT)
+    right = deployed(GOOD_PROMPT)
     here = asked(folder, right)
     assert here.returncode == 0, here
     requests = [call.raw_body for call in right.upstream.journal]
@@ -60,7 +84,7 @@ def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
     assert there.returncode == 0, there
     assert "2 passed, 0 failed" in there.stdout
     assert [call.raw_body for call in right.upstream.journal[len(requests) :]] == requests
-    wrong = deployed(deploy, "We are open from 9:00.")
+    wrong = deployed("We are open from 9:00.")
     failed = asked(folder, wrong, "--server", wrong.url, "--origin", ORIGIN)
     assert failed.returncode == 1, failed
     assert 'turn 2: contains: "closed" is not in the answer' in failed.stdout
@@ -69,10 +93,10 @@ def test_the_same_file_passes_here_and_on_lambda_and_fails_with_a_wrong_prompt(
 
 
 def test_questions_of_a_signed_in_user_are_asked_with_the_users_token(
-    deploy: Deploy, folder: Path
+    deployed: Callable[[str], Deployed], folder: Path
 ) -> None:
     """The second question of a case is in the stored chat of that user."""
-    site = deployed(deploy, GOOD_PROMPT)
+    site = deployed(GOOD_PROMPT)
     at = ("--server", site.url, "--origin", ORIGIN, "--user-token")
     ran = asked(folder, site, *at, jwt.encode(USER, SECRET, "HS256"))
     assert ran.returncode == 0, ran
