@@ -209,8 +209,8 @@ export class Transcript {
   }
 
   /**
-   * Any scrolling upwards stops the automatic scrolling, which would undo a slow scroll. Content
-   * that shrinks scrolls upwards, too, but leaves the list at its end.
+   * Any scrolling upwards stops the automatic scrolling, which would undo a slow scroll. When the
+   * content shrinks, the browser scrolls up as well, but the list stays at its end.
    */
   #scrolled(): void {
     const { scrollHeight, scrollTop, clientHeight } = this.node;

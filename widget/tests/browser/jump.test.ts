@@ -2,9 +2,9 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { type Act, answer, chunk, DONE, finish } from "../scripted-service.ts";
+import { answer, chunk, DONE, finish } from "../scripted-service.ts";
 import { violations } from "./axe.ts";
-import { daily, eventually, stage } from "./harness.ts";
+import { daily, eventually, stage, type Visit } from "./harness.ts";
 
 const it = stage();
 const LONG = Array.from({ length: 60 }, (_, at) => `Line ${at + 1}.\n\n`);
@@ -19,20 +19,22 @@ const gap = (page: Page): Promise<number> =>
     .locator("kefu-chat .log")
     .evaluate((log) => Math.round(log.scrollHeight - log.scrollTop - log.clientHeight));
 
-/** An answer with a long first part; `release` sends the rest, a paragraph in 30 milliseconds. */
-function heldAnswer(): { acts: Act[]; release: () => void } {
+/** A visit at the end of a long answer; `release` sends the rest, a paragraph every 30 milliseconds. */
+async function heldAnswer(): Promise<Visit & { release: () => void }> {
   let release: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
   const rest = LONG.flatMap((text) => [{ send: chunk(text) }, { wait: 30 }]);
-  const acts = [
-    { send: chunk(LONG.join("")) },
-    { until: held },
-    ...rest,
-    { send: finish() + DONE },
-  ];
-  return { acts, release };
+  it.service.script({
+    acts: [{ send: chunk(LONG.join("")) }, { until: held }, ...rest, { send: finish() + DONE }],
+  });
+  const visit = await it.visit();
+  await visit.send("Tell me everything");
+  await visit.page.getByText("Line 60.").waitFor();
+  await visit.page.locator("kefu-chat .tools").waitFor();
+  await eventually(() => gap(visit.page), 0);
+  return { ...visit, release };
 }
 
 test("a reader who scrolled up gets a button to the newest message; it moves nothing (D14)", async () => {
@@ -68,13 +70,7 @@ test("a reader who scrolled up gets a button to the newest message; it moves not
 });
 
 test("text that arrives below shows the button; after it the conversation follows again (D14, W8)", async () => {
-  const { acts, release } = heldAnswer();
-  it.service.script({ acts });
-  const { page, send, idle } = await it.visit();
-  await send("Tell me everything");
-  await page.getByText("Line 60.").waitFor();
-  await page.locator("kefu-chat .tools").waitFor();
-  await eventually(() => gap(page), 0);
+  const { page, idle, release } = await heldAnswer();
   // So little that the button would not be needed.
   await page.locator("kefu-chat .log").evaluate((log) => {
     log.scrollTop -= 20;
@@ -91,13 +87,7 @@ test("text that arrives below shows the button; after it the conversation follow
 });
 
 test("a reader who scrolled up stays there while the answer grows (D14, W8)", async () => {
-  const { acts, release } = heldAnswer();
-  it.service.script({ acts });
-  const { page, send, idle } = await it.visit();
-  await send("Tell me everything");
-  await page.getByText("Line 60.").waitFor();
-  await page.locator("kefu-chat .tools").waitFor();
-  await eventually(() => gap(page), 0);
+  const { page, idle, release } = await heldAnswer();
   // Each change of the answer is laid out at once, as on a page whose own script asks for sizes.
   const tops = await page.locator("kefu-chat .log").evaluateHandle((log) => {
     log.scrollTop -= 20;
