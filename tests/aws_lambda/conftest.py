@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from tests.contract.engines import table
 from tests.fakes.asking import Answer, ask
 from tests.fakes.fixtures import question
 from tests.fakes.gateway_front import GatewayFront
@@ -19,7 +20,7 @@ from tests.fakes.stage import ORIGIN, api_keys
 from tests.fakes.upstream import ScriptedUpstream
 from tests.parts.fetch import folder_of
 
-__all__ = ["question"]
+__all__ = ["question", "table"]
 
 
 class Deployed:

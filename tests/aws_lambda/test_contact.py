@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import httpx
 import pytest
 
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed
-from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.aws_topic import TOPIC, AwsTopic
 from tests.fakes.chatting import Visitor, new_id
@@ -33,10 +32,9 @@ async def send(visitor: Visitor[Deployed], message: str, id: str = "") -> httpx.
 
 
 async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat(
-    deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
+    deploy: Deploy, table: DynamoStore, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
     """What the webhook refused is delivered by another instance: the first one is killed."""
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
     with Webhook() as webhook:
         site = deploy(
             store=f"dynamodb://{table.table}",
@@ -60,14 +58,12 @@ async def test_h2_a_frozen_function_delivers_in_the_request_or_with_a_later_chat
         assert [one.status for one in webhook.deliveries] == [204, 500, 204]
         assert webhook.deliveries[1].body == webhook.deliveries[2].body
         site.front.stop()
-    await table.aclose()
 
 
 async def test_h2_a_frozen_function_mails_a_request_before_it_answers(
-    deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
+    deploy: Deploy, table: DynamoStore, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
     """As the template sets it with ContactEmail. What SNS refuses waits in the panel."""
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
     with AwsTopic() as topic:
         site = deploy(
             store=f"dynamodb://{table.table}",
@@ -107,4 +103,3 @@ async def test_h2_a_frozen_function_mails_a_request_before_it_answers(
         assert (found["delivers"], found["signing_key"]) == (True, "")
         assert "kari@example.no" not in site.function.log
         site.front.stop()
-    await table.aclose()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import jwt
 import pytest
 
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed
-from tests.contract.engines import new_table
 from tests.fakes.shop import GOOD_PROMPT, QUESTIONS, from_its_prompt
 from tests.fakes.stage import ORIGIN
 
@@ -30,22 +30,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[str]:
-    """A new table. The next question may reach another instance of the function."""
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    yield f"dynamodb://{table.table}"
-    await table.aclose()
-
-
-@pytest.fixture
 def deployed(
-    deploy: Deploy, table: str, dynamodb_local: str, aws_environment: dict[str, str]
+    deploy: Deploy, table: DynamoStore, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> Callable[[str], Deployed]:
-    """Deploys the package with a system prompt."""
+    """Deploys the package with a system prompt. The next question may reach another instance."""
 
     def start(prompt: str) -> Deployed:
         site = deploy(
-            store=table,
+            store=f"dynamodb://{table.table}",
             system_prompt=prompt,
             sessions="true",
             identity_secrets=SECRET,

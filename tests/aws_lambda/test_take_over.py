@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import httpx
 import pytest
 
+from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy
-from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import Visitor, new_id
 
@@ -19,9 +18,8 @@ TOKEN = "operator-token-5f3c9a7e1b-6d20c81f"
 
 
 async def test_h4_a_person_takes_over_and_hands_back_on_dynamodb(
-    deploy: Deploy, dynamodb_local: str, aws_environment: dict[str, str]
+    deploy: Deploy, table: DynamoStore, dynamodb_local: str, aws_environment: dict[str, str]
 ) -> None:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
     site = deploy(
         store=f"dynamodb://{table.table}",
         sessions="true",
@@ -56,4 +54,3 @@ async def test_h4_a_person_takes_over_and_hands_back_on_dynamodb(
     told = [one["content"] for one in site.upstream.calls()[-1].body["messages"]]
     assert told[1:] == ["Hello", "hi", "Is anybody there?", "Yes.", "Good."]
     site.front.stop()
-    await table.aclose()

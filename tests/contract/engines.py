@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import pytest
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import Cooldowns, CooldownStore
@@ -145,6 +148,14 @@ async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool
     store = patient(DynamoStore(f"kefu-{uuid.uuid4().hex}", clock, endpoint=endpoint))
     await store.create_table(with_ttl=with_ttl)
     return store
+
+
+@pytest.fixture
+async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[DynamoStore]:
+    """A new table in DynamoDB Local; `conftest.py` files import this fixture."""
+    table = await new_table(dynamodb_local, time.time, with_ttl=True)
+    yield table
+    await table.aclose()
 
 
 async def knows(store: CooldownStore, cooldowns: Cooldowns) -> None:

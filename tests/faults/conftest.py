@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from kefu.stores.dynamodb.store import DynamoStore
-from tests.contract.engines import new_table
+from tests.contract.engines import table
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.fixtures import question, shared, staged
 
@@ -19,11 +17,4 @@ def proxy(dynamodb_local: str) -> Iterator[FaultProxy]:
         yield proxy
 
 
-@pytest.fixture
-async def table(dynamodb_local: str, aws_environment: dict[str, str]) -> AsyncIterator[DynamoStore]:
-    table = await new_table(dynamodb_local, time.time, with_ttl=True)
-    yield table
-    await table.aclose()
-
-
-__all__ = ["question", "shared", "staged"]
+__all__ = ["question", "shared", "staged", "table"]
