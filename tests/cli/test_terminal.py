@@ -202,7 +202,7 @@ def test_standard_output_gets_the_answers_alone(
     """S8: `kefu chat > file` in a terminal shows the prompt on standard error. NO_COLOR is
     respected, and a home folder that is not writable is no error (K10).
     """
-    upstream.script("*", answer("<thought>Well.</thought><final>**42**</final>"))
+    upstream.script("*", answer("<thought>Well.</thought><final>**forty-two**</final>"))
     environment |= {"NO_COLOR": "1", "HOME": "/dev/null"}
     with (folder / "out").open("wb") as out:
         arguments = ["chat", "--no-log"]
@@ -213,8 +213,8 @@ def test_standard_output_gets_the_answers_alone(
             terminal.prompted()
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
-    assert (folder / "out").read_text() == "**42**\n"
-    assert "42" not in terminal.text
+    assert (folder / "out").read_text() == "**forty-two**\n"
+    assert "forty-two" not in terminal.text
     assert not re.search(r"\x1b\[(2|3[0-7])m", terminal.raw)
 
 
