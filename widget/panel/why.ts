@@ -51,6 +51,8 @@ function tries(call: Call, bad: Say, note: Say): void {
     if (call.error) bad(t.why.noTry);
   } else if (failed.length && failed.length === attempts.length) {
     bad(t.why.allFailed(failed.length, kinds));
+    const waited = failed.filter(({ outcome }) => outcome === "silent").map(({ ms }) => ms / 1000);
+    if (waited.length) note(t.why.patience(seconds(Math.max(...waited))));
   } else if (failed.length) note(t.why.rotated(failed.length, kinds));
 }
 

@@ -53,6 +53,15 @@ test("a window that moved shows removed, kept and added messages (P29)", () => {
   ]);
 });
 
+test("a call without headers in time names the setting and the time (R3)", () => {
+  const meta = { attempts: [{ key: "a", outcome: "silent", ms: 4500 }] };
+  const error = { message: "", code: "gateway_timeout" } as Call["error"];
+  const found = texts({ ...CALL, ttft: null, finish_reason: null, meta, error });
+  expect(found.some((text) => text.includes("4.5 s") && text.includes("patience"))).toBe(true);
+  const hedged = [{ key: "a", outcome: "silent", ms: 2500 }, ...(CALL.meta.attempts ?? [])];
+  expect(texts({ ...CALL, meta: { attempts: hedged } }).join()).not.toContain("patience");
+});
+
 test("the same text in another role is another message", () => {
   const [before, after] = [[{ role: "user", content: "x" }], [{ role: "system", content: "x" }]];
   expect(changes(before, after).map(({ kind }) => kind)).toEqual(["gone", "new"]);
