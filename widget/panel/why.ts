@@ -104,9 +104,11 @@ export function leftOut(
   const before = messages.filter(({ id, status }) => id < call.message_id && status === "ok");
   if (before.length < told.read) return undefined;
   const ids = before.slice(before.length - told.read).map(({ id }) => id);
-  // The system message is number 0.
+  // Before the history there may be a system message. A summary is kept in addition.
+  const summaries = trimmed.reasons.summarized ? 1 : 0;
+  const first = trimmed.kept + trimmed.dropped - summaries - told.told - 1;
   return trimmed.left_out.map(([start, stop, reason]) => ({
-    ids: ids.slice(start - 1, stop - 1),
+    ids: ids.slice(start - first, stop - first),
     reason,
   }));
 }
