@@ -123,7 +123,7 @@ class KeySearch:
 
     def _deadline(self) -> float:
         running, limits = list(self._running.values()), self._options.limits
-        return deadline(self._call, running, limits, self._now(), len(self._tried))
+        return deadline(self._call, running, limits, self._now())
 
     async def _candidate(self) -> _Candidate | None:
         """The next key to ask: failing ones last, else those of the first upstream first."""

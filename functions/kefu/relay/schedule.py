@@ -46,12 +46,14 @@ def ask_at(
 
 
 def deadline(
-    call: Call, running: Sequence[RunningAttempt], limits: TimeLimits, now: float, asked: int
+    call: Call, running: Sequence[RunningAttempt], limits: TimeLimits, now: float
 ) -> float:
-    """The time at which the search ends without an answer. `asked`: how many keys were asked."""
+    """The time at which the search ends without an answer."""
     end = call.started + limits.max_duration
-    if any(attempt.answered for attempt in running):
-        return min(end, running[-1].started + limits.stall) if asked >= THOUGHT else end
+    if thinking := [attempt for attempt in running if attempt.answered]:
+        gave_up = sum(attempt.outcome == "no_event" for attempt in call.attempts)
+        enough = gave_up + len(thinking) >= THOUGHT
+        return min(end, thinking[-1].started + limits.stall) if enough else end
     since = call.started
     if call.gate_open:  # the client gets pings, so each key has the time of the first one
         since = running[-1].started if running else now
