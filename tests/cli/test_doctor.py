@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from kefu.bootstrap.doctor.model import Provider, check_keys
 from tests.cli.conftest import Kefu
 from tests.fakes import behaviours as b
 from tests.fakes.aws_stack import AwsStack
@@ -110,6 +112,17 @@ def test_a_model_that_cannot_be_reached_is_named_once(
     ran = kefu("doctor")
     assert "cannot be reached: Connection refused." in " ".join(ran.out.split())
     assert "1 problem." in ran.out
+
+
+def test_r3_a_model_whose_headers_come_too_late_is_named_with_its_time(
+    upstream: ScriptedUpstream,
+) -> None:
+    upstream.script("*", b.answer("Hi", before=0.3))
+    slow = Provider(upstream.base_url, "m", "LONGCAT_API_KEYS", "model", patience=0.2)
+    [finding] = check_keys(slow, ["key-one", "key-two"])
+    assert re.search(r"after 0\.[3-9] s, and chats wait for 0\.2 s", finding.message)
+    assert 'patience = "slow"' in finding.fix
+    assert list(check_keys(slow._replace(patience=60), ["key-one"])) == []
 
 
 def test_the_keys_of_the_fallback_are_asked_as_well(

@@ -156,8 +156,7 @@ class Rig:
     def failing(self) -> list[str]:
         """The keys that have failed recently and are therefore used last."""
         pools = (self.pool, self.second_pool)
-        now = CLOCK.now()
-        return [key.secret for pool in pools for key in pool.keys if pool.is_failing(key, now)]
+        return [key.secret for pool in pools for key in pool.keys if pool.is_failing(key)]
 
     @property
     def open(self) -> list[str]:

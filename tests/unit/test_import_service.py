@@ -38,7 +38,7 @@ PLAIN = {
     *("chat.summaries", "chat.summary_prompt", "context"),
     *("errors", "messages", "relay", "relay.attempt", "relay.chunks", "relay.clocks"),
     *("relay.collected", "relay.completion_stream", "relay.failures", "relay.key_leak"),
-    *("relay.key_pool",),
+    *("relay.key_pool", "relay.pace"),
     *("relay.key_search", "relay.options", "relay.redaction", "relay.relay", "relay.response"),
     *("relay.schedule", "relay.sse", "relay.time_limits", "stores", "upstream"),
     *("settings", "settings.access", "settings.all", "settings.chat", "settings.fields"),

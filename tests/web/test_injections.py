@@ -20,7 +20,7 @@ from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
 from kefu.relay.redaction import Secrets
 from kefu.sessions.hooks import HOOKS, HookConfig, Visit
-from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT, MessageProcessor
+from kefu.sessions.message_processor import MessageProcessor, default_prompt
 from kefu.sessions.model import Retention, Session, SessionId
 from kefu.stores.memory.sessions import MemorySessions
 from tests.fakes.in_process import Process
@@ -85,11 +85,12 @@ async def test_t7_no_text_of_a_visitor_or_a_model_becomes_more_than_one_message(
         assert all(list(event["choices"][0]) for event in first.events)
         assert (await process.ask("and?", first)).complete
         question, answer = redact(clean(text)), redact(text).strip()
-        system = ("system", DEFAULT_SYSTEM_PROMPT)
+        prompt = default_prompt(question)
+        system = [("system", prompt)] if prompt else []
         alone, after = model.bodies
-        assert told(alone) == [system, ("user", question)]
+        assert told(alone) == [*system, ("user", question)]
         history = [("user", question), ("assistant", answer)] if answer else []
-        assert told(after) == [system, *history, ("user", "and?")]
+        assert told(after) == [*history, ("user", "and?")]
         for body in (alone, after):
             assert CANARY.encode() not in body
             assert KEY.encode() not in body

@@ -29,7 +29,9 @@ ANY = Wanted()
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Stage]:
-    with stage(20, **FAST, store=STORE, capture="all", max_retries=0) as running:
+    with stage(
+        20, **FAST, store=STORE, capture="all", max_retries=0, system_prompt=DEFAULT
+    ) as running:
         yield running
 
 
@@ -64,6 +66,41 @@ async def test_p15_the_worked_example(visitor: Visitor, kept: Stage) -> None:
     ]
     assert page["before"] is None
     assert set(page["messages"][0]) == {"id", "role", "content", "created_at", "status"}
+
+
+LONG_PROMPTS = {
+    "5,900 characters": "p" * 5900,
+    "20,000 characters": "p" * 20_000,
+    "5,900 Chinese characters": "词" * 5900,
+}
+
+
+@pytest.mark.parametrize("prompt", LONG_PROMPTS)
+async def test_d1_a_long_system_prompt_leaves_a_stored_chat_its_history(
+    staged: Staged, prompt: str
+) -> None:
+    """X5: `v1` counts the conversation alone, as for a client that sends `messages`."""
+    text = LONG_PROMPTS[prompt]
+    running = staged(2, store=STORE, system_prompt=text)
+    visitor = Visitor(running)
+    told = [{"role": "system", "content": text}]
+    for question in ("My order is B1234." + "x" * 1900, "Where is it?" + "y" * 1900, "And when?"):
+        running.script(b.answer(f"Answer to {question[:8]}"))
+        assert (await visitor.say(question)).complete
+        told.append({"role": "user", "content": question})
+        assert await sent(running, question) == told
+        told.append({"role": "assistant", "content": f"Answer to {question[:8]}"})
+    await running.ask({"messages": [*told[1:-2], {"role": "user", "content": "And how?"}]})
+    assert await sent(running, "And how?") == [*told[:-2], {"role": "user", "content": "And how?"}]
+
+
+async def test_d9_only_a_chinese_question_gets_the_chinese_system_prompt(staged: Staged) -> None:
+    """P8: the prompt of a service that has none of its own."""
+    running = staged(2, store=STORE)
+    for question, told in (("你好", [("system", DEFAULT)]), ("Hello", [])):
+        await Visitor(running).say(question)
+        messages = await sent(running, question)
+        assert [(one["role"], one["content"]) for one in messages] == [*told, ("user", question)]
 
 
 async def test_p3_p13_the_steps_in_their_order(
@@ -187,7 +224,7 @@ async def test_p10_dropped_messages_are_recorded_with_reasons(staged: Staged) ->
     metas = [json.loads(call.meta) for call in calls]
     assert [meta["trimmed"]["dropped"] for meta in metas] == [0, 0, 2]
     assert metas[2]["trimmed"]["reasons"] == {"budget": 2}
-    assert metas[2]["trimmed"]["left_out"] == [[1, 3, "budget"]]
+    assert metas[2]["trimmed"]["left_out"] == [[0, 2, "budget"]]
     assert metas[2]["history"] == {"read": 4, "told": 4}
 
 
@@ -235,6 +272,7 @@ async def test_p34_the_stateless_form_stores_nothing_and_works_as_before(
     assert answer.complete
     assert "X-Session-Id" not in answer.headers
     assert await sent(kept, question) == [
+        {"role": "system", "content": DEFAULT},
         {"role": "user", "content": "before"},
         {"role": "assistant", "content": "yes"},
         {"role": "user", "content": question},

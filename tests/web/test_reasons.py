@@ -70,6 +70,18 @@ async def test_f12_a_refused_key_is_named_in_the_log_and_in_health(staged: Stage
     assert (found["status"], found["reason"]) == ("degraded", "keys_refused")
 
 
+async def test_r3_the_log_of_a_silent_model_names_patience_and_the_time_waited(
+    staged: Staged,
+) -> None:
+    running = staged(1)
+    running.script(b.answer("late", before=20))
+    answer = await running.ask()
+    line = await line_of(running, answer)
+    assert (answer.status, line["code"]) == (504, "gateway_timeout")
+    assert line["hint"].startswith("no headers in 4.5 s: ")
+    assert 'patience = "slow"' in line["hint"]
+
+
 async def test_f12_one_accepted_key_is_enough_for_health(staged: Staged) -> None:
     running = staged(2)
     running.script(b.status(401), b.answer("hi"))
@@ -117,4 +129,5 @@ def test_f12_the_format_of_a_terminal_has_the_cause_of_a_failure() -> None:
     assert "limit=budget" in text_line(status=429, code="rate_limit_exceeded", limit="budget")
     assert "origin=http://a.example" in text_line(code="x", origin="http://a.example")
     assert "bot_check=missing" in text_line(code="verification_required", bot_check="missing")
+    assert "hint=no headers" in text_line(status=504, code="gateway_timeout", hint="no headers")
     assert "keys" not in text_line(status=200, code="ok", keys=["3f2a9c01b7de:ok"])

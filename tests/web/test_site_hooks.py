@@ -126,8 +126,8 @@ async def test_h11_the_hook_of_the_page_answers_from_an_http_service(
 async def system_prompt(running: Stage, question: str) -> str:
     sent: Any = (await running.upstream.asked(question)).body
     system = [one["content"] for one in sent["messages"] if one["role"] == "system"]
-    assert len(system) == 1
-    return str(system[0])
+    assert len(system) <= 1
+    return "".join(system)
 
 
 RECORDS = """
@@ -220,8 +220,8 @@ async def test_h11_chats_go_on_with_hooks_that_fail_in_each_step(
         assert answer.complete
         assert answer.text == "It is open."
     sent = (await running.upstream.asked("<3>")).body["messages"]
-    assert [one["role"] for one in sent] == ["system", *["user", "assistant"] * 3, "user"]
-    assert [one["content"] for one in sent[1::2]] == ["<0>", "<1>", "<2>", "<3>"]
+    assert [one["role"] for one in sent] == [*["user", "assistant"] * 3, "user"]
+    assert [one["content"] for one in sent[::2]] == ["<0>", "<1>", "<2>", "<3>"]
     assert [status for _, _, status in await visitor.shown()] == ["ok"] * 8
     await rate(visitor, id, "down")
     await ask_for_person(visitor)
@@ -229,3 +229,22 @@ async def test_h11_chats_go_on_with_hooks_that_fail_in_each_step(
     for step in steps:
         assert f"a hook failed: site_hooks: {step}" in running.service.stderr
     assert "canary" not in running.service.stderr.replace("sk-canary", "")
+
+
+async def test_d1_the_context_of_a_hook_leaves_the_chat_its_history(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """X5: `v1` counts the conversation alone."""
+    code = 'def context(question, visit):\n    return "c" * 5900\n'
+    running = started(staged, tmp_path, code, KEFU_SYSTEM_PROMPT="short")
+    visitor = Visitor(running)
+    for question in ("My order is B1234.", "Where is it?"):
+        running.script(b.answer("On its way."))
+        await visitor.say(question)
+    told = (await running.upstream.asked("Where is it?")).body["messages"]
+    assert [one["content"] for one in told] == [
+        "short\n\n" + "c" * 5900,
+        "My order is B1234.",
+        "On its way.",
+        "Where is it?",
+    ]

@@ -120,6 +120,8 @@ const en = {
       `${n} ${n === 1 ? "key" : "keys"} failed first (${why}); the next one answered.`,
     allFailed: (n: number, why: string) =>
       n === 1 ? `The only attempt failed (${why}).` : `All ${n} attempts failed (${why}).`,
+    patience: (waited: string) =>
+      `No headers arrived in ${waited}. For a model that needs longer, set patience = "slow" under [model] in kefu.toml.`,
     summary: "This call summarized older messages for the prompt of the answer.",
     search: "This call wrote words for the search of the site's pages.",
     again: (n: number) => `The visitor sent this message again: attempt ${n}.`,
@@ -279,6 +281,8 @@ const zh: Texts = {
   why: {
     rotated: (n, why) => `先有 ${n} 个密钥失败（${why}），下一个给出了回答。`,
     allFailed: (n, why) => `${n} 次尝试全部失败（${why}）。`,
+    patience: (waited) =>
+      `${waited} 内没有收到响应头。如果模型需要更长时间，请在 kefu.toml 的 [model] 下设置 patience = "slow"。`,
     summary: "此调用用于概括较早的消息，供回答参考。",
     search: "此调用用于为站内检索生成关键词。",
     again: (n) => `访客重发了这条消息：第 ${n} 次尝试。`,

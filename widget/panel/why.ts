@@ -51,6 +51,8 @@ function tries(call: Call, bad: Say, note: Say): void {
     if (call.error) bad(t.why.noTry);
   } else if (failed.length && failed.length === attempts.length) {
     bad(t.why.allFailed(failed.length, kinds));
+    const waited = failed.filter(({ outcome }) => outcome === "silent").map(({ ms }) => ms / 1000);
+    if (waited.length) note(t.why.patience(seconds(Math.max(...waited))));
   } else if (failed.length) note(t.why.rotated(failed.length, kinds));
 }
 
@@ -102,9 +104,11 @@ export function leftOut(
   const before = messages.filter(({ id, status }) => id < call.message_id && status === "ok");
   if (before.length < told.read) return undefined;
   const ids = before.slice(before.length - told.read).map(({ id }) => id);
-  // The system message is number 0.
+  // Before the history there may be a system message. A summary is kept in addition.
+  const summaries = trimmed.reasons.summarized ? 1 : 0;
+  const first = trimmed.kept + trimmed.dropped - summaries - told.told - 1;
   return trimmed.left_out.map(([start, stop, reason]) => ({
-    ids: ids.slice(start - 1, stop - 1),
+    ids: ids.slice(start - first, stop - first),
     reason,
   }));
 }

@@ -49,6 +49,8 @@ class RunningAttempt:
     key: ApiKey
     started: float
     """Monotonic time."""
+    tried_again: bool = False
+    """Whether the key was failing, and is asked only to see whether it is good again."""
     answered: bool = False
     """Whether the upstream has sent status 200 and the headers of an event stream."""
 
@@ -152,7 +154,8 @@ def _json_object(text: str) -> Json:
 
 
 def _is_stream(headers: Mapping[str, str]) -> bool:
+    """Whether the body may be an event stream. Some servers name no type, or a general one."""
+    kind = headers.get("content-type", "").lower()
     return (
-        headers.get("content-type", "").lower().startswith("text/event-stream")
-        and headers.get("content-encoding", "identity") == "identity"
-    )
+        kind in ("", "application/octet-stream") or kind.startswith("text/event-stream")
+    ) and headers.get("content-encoding", "identity") == "identity"

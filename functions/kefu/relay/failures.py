@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
@@ -120,6 +120,17 @@ def operator_error(outcome: str) -> str:
     if outcome.startswith("http_3"):
         return "the upstream redirects to another URL, which is not followed"
     return ""
+
+
+def silence(seconds: Sequence[float]) -> str:
+    """What to do about a request that ended because no key had answered.
+
+    `seconds`: for how long each was waited for.
+    """
+    return (
+        f"no headers in {max(seconds):.1f} s: for a model that needs longer, "
+        'set patience = "slow" under [model]'
+    )
 
 
 def _limited() -> RateLimited:

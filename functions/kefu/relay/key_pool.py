@@ -18,15 +18,16 @@ from typing import Literal, NamedTuple, NewType, Protocol
 
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
 from kefu.relay.clocks import CLOCK_SLACK
+from kefu.relay.pace import Pace
 
 Fingerprint = NewType("Fingerprint", str)
 
 MAX_COOLDOWN = 3600.0
 """Seconds. A longer wait that an upstream asks for is shortened to this."""
 
-FAILING_FOR = 30.0
-"""Seconds for which a failing key is asked after all others. Other processes do not learn of it:
-the cause may be the connection of this one.
+FAILING_FOR, FAILING_AT_MOST = 30.0, 600.0
+"""Seconds until a failing key is tried again. They double with each failure, up to the second
+number. Other processes do not learn of it: the cause may be the connection of this one.
 """
 
 _REFUSED = frozenset({"http_401", "http_402", "http_403"})
@@ -94,13 +95,25 @@ class CooldownStore(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Failing:
+    """A key that has failed, and has not answered well since."""
+
+    until: float
+    """Unix time from which it is tried again, beside another key."""
+    period: float = FAILING_FOR
+    """Seconds of which `until` is the end."""
+    cuts: bool = False
+    """Whether an answer broke off. Then only a whole answer shows that the key is good."""
+
+
 class KeyState(NamedTuple):
     """The state of a key for the operator's panel."""
 
     key: Fingerprint
     status: Literal["active", "failing", "cooldown", "invalid"]
     seconds_left: float
-    """Seconds until the key is active again; 0 when it is."""
+    """Seconds until the key is active again, or a failing one is tried again; 0 when it is."""
     outcomes: Mapping[str, int]
     """Number of attempts in this process by outcome, as in `{"ok": 9, "http_429": 1}`."""
 
@@ -111,7 +124,8 @@ class KeyPool:
     def __init__(self, secrets: Sequence[str]) -> None:
         self._use_counter = itertools.count(1)
         self._last_used: dict[Fingerprint, int] = {}
-        self._failing_until: dict[Fingerprint, float] = {}
+        self._failing: dict[Fingerprint, _Failing] = {}
+        self.pace = Pace()
         self.outcomes: dict[Fingerprint, Counter[str]] = {}
         """Number of attempts in this process by key and outcome, for the operator's panel."""
         self._refused: set[Fingerprint] = set()
@@ -131,18 +145,47 @@ class KeyPool:
         """The keys that may be asked: failing ones last, else least recently used first."""
         keys = self.free(cooldowns, now)
         keys.sort(key=lambda key: self._last_used[key.fingerprint])
-        return sorted(keys, key=lambda key: self.is_failing(key, now))
+        return sorted(keys, key=lambda key: self.rank(key, now))
+
+    def rank(self, key: ApiKey, now: float) -> int:
+        """0 for a good key, 1 for a failing one that may be tried again, 2 for other failing ones.
+
+        Keys with a lower rank are asked first.
+        """
+        return 0 if not self.is_failing(key) else 1 + (self._failing_left(key, now) > 0)
+
+    def to_try_again(self, cooldowns: Cooldowns, now: float) -> ApiKey | None:
+        """A failing key whose time is over. It is asked beside a good key, and never in its place.
+
+        None for a key whose answers broke off: it is asked when no other is left.
+        """
+        for key in self.candidates(cooldowns, now) if self._failing else ():
+            if self.rank(key, now) == 1 and not self._failing[key.fingerprint].cuts:
+                return key
+        return None
 
     def mark_used(self, key: ApiKey) -> None:
         """Make this key the most recently used one, so that `candidates` lists it last."""
         self._last_used[key.fingerprint] = next(self._use_counter)
 
-    def mark_failing(self, key: ApiKey, now: float) -> None:
-        """List this key after all others for `FAILING_FOR` seconds."""
-        self._failing_until[key.fingerprint] = now + FAILING_FOR
+    def mark_failing(self, key: ApiKey, now: float, *, cuts: bool = False) -> None:
+        """List this key after all others. Each failure doubles the time until it is tried again.
 
-    def is_failing(self, key: ApiKey, now: float) -> bool:
-        return self._failing_left(key, now) > 0
+        `cuts`: the answer broke off after its first content.
+        """
+        before = self._failing.get(key.fingerprint)
+        period = min(2 * before.period, FAILING_AT_MOST) if before else FAILING_FOR
+        cuts = cuts or (before is not None and before.cuts)
+        self._failing[key.fingerprint] = _Failing(now + period, period, cuts)
+
+    def mark_answering(self, key: ApiKey, *, whole: bool = False) -> None:
+        """Note the first content of an answer, or that an answer is `whole`."""
+        failing = self._failing.get(key.fingerprint)
+        if failing and (whole or not failing.cuts):
+            del self._failing[key.fingerprint]
+
+    def is_failing(self, key: ApiKey) -> bool:
+        return key.fingerprint in self._failing
 
     def count_outcome(self, key: Fingerprint, outcome: str) -> None:
         """Count the outcome of an attempt with this key."""
@@ -166,14 +209,16 @@ class KeyPool:
             invalid = cooldowns[key.fingerprint].reason is Reason.INVALID
             status: Literal["cooldown", "invalid"] = "invalid" if invalid else "cooldown"
             return KeyState(key.fingerprint, status, left, outcomes)
-        if (left := self._failing_left(key, now)) > 0:
+        if self.is_failing(key):
+            left = self._failing_left(key, now)
             return KeyState(key.fingerprint, "failing", left, outcomes)
         return KeyState(key.fingerprint, "active", 0.0, outcomes)
 
     def _failing_left(self, key: ApiKey, now: float) -> float:
-        """Seconds for which the key is still listed last; 0 or less when it is not."""
-        left = self._failing_until.get(key.fingerprint, now) - now
-        return left if left <= FAILING_FOR else 0.0  # the clock was set back
+        """Seconds until a failing key is tried again; 0 when it may be."""
+        failing = self._failing[key.fingerprint]
+        left = failing.until - now
+        return max(0.0, left) if left <= failing.period else 0.0  # the clock was set back
 
 
 def exhausted(keys: Sequence[ApiKey], cooldowns: Cooldowns, now: float) -> KefuError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kefu.errors import GatewayTimeout, KefuError
@@ -18,7 +19,7 @@ from kefu.relay.failures import SILENT, Failed, verdict_on
 from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
 from kefu.relay.options import RelayOptions
 from kefu.relay.response import Stream
-from kefu.relay.schedule import AT_ONCE, ask_at, deadline
+from kefu.relay.schedule import AT_ONCE, NEVER, ask_at, deadline
 
 MAX_SAID = 4096
 """Bytes of a refused response that are kept for the operator."""
@@ -55,6 +56,7 @@ class KeySearch:
         self._error: KefuError | None = None
         """The error of the attempt that failed last."""
         self._nobody_left = False
+        self._hedged = False
         self._winner: RunningAttempt | None = None
         self._closing: set[asyncio.Task[object]] = set()
         self.task = asyncio.create_task(self._first_content())
@@ -87,17 +89,41 @@ class KeySearch:
             raise self._timeout()
         else:
             if len(self._running) == AT_ONCE:
-                self._end(next(iter(self._running)), "silent", failing=True)
+                # The one that was tried again, else the oldest.
+                silent = max(self._running, key=lambda task: self._running[task].tried_again)
+                self._end(silent, "silent", failing=True)
+            pace = candidate.provider.pool.pace
+            if not self._tried:
+                pace.begin()
+            elif self._running and not self._hedged:
+                self._hedged = True
+                pace.hedged()
             self._ask(candidate)
+            if len(self._tried) == 1:
+                await self._try_again(candidate)
+
+    async def _try_again(self, asked: _Candidate) -> None:
+        """Beside the first key of a request, ask a failing one whose time is over."""
+        pool, now = asked.provider.pool, self._parts.clock.now()
+        if self._options.max_retries and not pool.is_failing(asked.key):
+            key = pool.to_try_again(await self._parts.cooldowns.cooldowns(), now)
+            if key:
+                # Before the outcome is known: one request at a time tries it.
+                pool.mark_failing(key, now)
+                self._ask(_Candidate(asked.provider, key), tried_again=True)
 
     def _ask_at(self) -> float:
-        if self._running and self._nobody_left:
-            return float("inf")
-        return ask_at(self._call, list(self._running.values()), self._options.limits)
+        if not self._running:
+            return -NEVER
+        if self._nobody_left:
+            return NEVER
+        running, limits = list(self._running.values()), self._options.limits
+        hedge_after = running[0].provider.pool.pace.hedge_after(limits, again=self._hedged)
+        return ask_at(self._call, running, limits, hedge_after)
 
     def _deadline(self) -> float:
-        running = list(self._running.values())
-        return deadline(self._call, running, self._options.limits, self._now())
+        running, limits = list(self._running.values()), self._options.limits
+        return deadline(self._call, running, limits, self._now())
 
     async def _candidate(self) -> _Candidate | None:
         """The next key to ask: failing ones last, else those of the first upstream first."""
@@ -110,23 +136,30 @@ class KeySearch:
             for key in provider.pool.candidates(view, now)
             if (candidate := _Candidate(provider, key)) not in self._tried
         ]
-        candidates.sort(key=lambda one: one.provider.pool.is_failing(one.key, now))
+        candidates.sort(key=lambda one: one.provider.pool.rank(one.key, now))
         reserve = [one for one in candidates if one.provider is not parts.providers[0]]
         if left == 1 and self._tried:
             candidates = reserve or candidates  # the last attempt is kept for the other upstream
-        if len(self._running) == AT_ONCE:
+        asked = [one for one in self._running.values() if not one.tried_again]
+        if len(asked) == AT_ONCE and not any(one.answered for one in asked):
             candidates = reserve
         return candidates[0] if candidates and left > 0 else None
 
-    def _ask(self, candidate: _Candidate) -> None:
+    def _ask(self, candidate: _Candidate, *, tried_again: bool = False) -> None:
         clock, limits = self._parts.clock, self._options.limits
         candidate.provider.pool.mark_used(candidate.key)
         self._tried.append(candidate)
-        attempt = RunningAttempt(candidate.provider, candidate.key, self._now())
+        attempt = RunningAttempt(candidate.provider, candidate.key, self._now(), tried_again)
         until = self._call.started + limits.max_duration
-        asking = attempt.first_content(self._call, clock, until, self.answered.set)
+        asking = attempt.first_content(
+            self._call, clock, until, partial(self._note_answered, attempt)
+        )
         self._running[asyncio.create_task(asking)] = attempt
         self._call.prompts_sent += 1
+
+    def _note_answered(self, attempt: RunningAttempt) -> None:
+        attempt.provider.pool.pace.answered(self._now() - attempt.started)
+        self.answered.set()
 
     async def _has_won(self, task: asyncio.Task[Opened]) -> bool:
         """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
@@ -143,6 +176,7 @@ class KeySearch:
             await self._failed(task, Failed("no_text"))
             return False
         self._winner = winner = self._running.pop(task)
+        winner.provider.pool.mark_answering(winner.key)
         for other, attempt in list(self._running.items()):
             # An earlier key was silent for too long; a later one has had no time to answer.
             is_late = attempt.started < winner.started
@@ -204,7 +238,7 @@ class KeySearch:
         self._close(task)
         if outcome == "silent" and attempt.answered:
             outcome = "no_event"
-        if failing:
+        if failing and not attempt.tried_again:
             attempt.provider.pool.mark_failing(attempt.key, self._parts.clock.now())
         attempt.provider.pool.count_outcome(attempt.key.fingerprint, outcome)
         said = self._options.redact(said).encode()[:MAX_SAID].decode(errors="ignore")
@@ -215,15 +249,18 @@ class KeySearch:
     def broke(self, outcome: str) -> None:
         attempts, winner = self._call.attempts, self._winner
         if winner:
-            winner.provider.pool.mark_failing(winner.key, self._parts.clock.now())
+            now = self._parts.clock.now()
+            winner.provider.pool.mark_failing(winner.key, now, cuts=True)
             attempts[-1] = attempts[-1]._replace(outcome=outcome, failing=True)
 
     async def aclose(self) -> None:
         for task in list(self._running):
             self._end(task, "cancelled")
-        if self._winner:
-            outcome = self._call.attempts[-1].outcome
-            self._winner.provider.pool.count_outcome(self._winner.key.fingerprint, outcome)
+        if winner := self._winner:
+            pool, outcome = winner.provider.pool, self._call.attempts[-1].outcome
+            pool.count_outcome(winner.key.fingerprint, outcome)
+            if outcome == "ok" and self._call.completion.finish_reason:
+                pool.mark_answering(winner.key, whole=True)
             self._winner = None
         if stream := _stream_of(self.task):
             await stream.aclose()

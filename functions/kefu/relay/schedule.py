@@ -17,17 +17,30 @@ AT_ONCE = 2
 NEVER = float("inf")
 
 
-def ask_at(call: Call, running: Sequence[RunningAttempt], limits: TimeLimits) -> float:
-    """The time at which another key is to be asked. `running`: in the order of asking."""
-    if not running:
+THOUGHT = 3
+"""Keys that may each think for `stall` seconds, without any content."""
+
+
+def ask_at(
+    call: Call, running: Sequence[RunningAttempt], limits: TimeLimits, hedge_after: float
+) -> float:
+    """The time at which another key is to be asked. `running`: in the order of asking.
+
+    `hedge_after`: seconds, as in `TimeLimits`, for this upstream. A key that is only tried again is
+    no reason to wait.
+    """
+    asked = [one for one in running if not one.tried_again] or running
+    if not asked:
         return -NEVER
-    first, newest = running[0], running[-1]
-    if len(running) < AT_ONCE:
+    first, newest = asked[0], asked[-1]
+    if len(asked) < AT_ONCE:
         # A model that has answered with status 200 may be thinking, and both would be billed.
-        wait = limits.stall if newest.answered else limits.hedge_after
+        wait = limits.stall if newest.answered else hedge_after
         return newest.started + wait
-    if first.answered or newest.answered or first.provider is not newest.provider:
+    if first.provider is not newest.provider:
         return NEVER
+    if first.answered or newest.answered:
+        return newest.started + limits.stall
     # Two keys of one silent upstream: the other upstream gets a chance before time is up.
     return call.started + limits.fallback_after
 
@@ -37,8 +50,10 @@ def deadline(
 ) -> float:
     """The time at which the search ends without an answer."""
     end = call.started + limits.max_duration
-    if any(attempt.answered for attempt in running):
-        return end
+    if thinking := [attempt for attempt in running if attempt.answered]:
+        gave_up = sum(attempt.outcome == "no_event" for attempt in call.attempts)
+        enough = gave_up + len(thinking) >= THOUGHT
+        return min(end, thinking[-1].started + limits.stall) if enough else end
     since = call.started
     if call.gate_open:  # the client gets pings, so each key has the time of the first one
         since = running[-1].started if running else now

@@ -172,7 +172,7 @@ class _Folding:
             before, _, after = text.partition(inner)
             if not before and not after:
                 return {MESSAGE: number}
-            return {JOINED: [before, {MESSAGE: number}, after]}
+            return {JOINED: [self._string(before), {MESSAGE: number}, self._string(after)]}
         if size >= LONG and self._texts is not None:
             name = digest(text.encode(errors="surrogatepass"))[:16]
             self._texts[name] = text

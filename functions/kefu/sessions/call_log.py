@@ -14,7 +14,7 @@
   The last three are absent if false or empty.
 - `trimmed`: `{kept, dropped, reasons, tokens, limit, over_budget, fallback, left_out}`; `left_out`
   are ranges `[start, stop, reason]` of dropped messages, by their positions in the conversation
-  including the system message
+  including the system message, if there is one
 - `local`: `{prompt, window, strategy}`: the prompt's tokens as counted by Kefu, the context window
   of the model in tokens, and the trimming strategy
 - `history`: `{read, told}`: number of older messages read from the store, and number of those left

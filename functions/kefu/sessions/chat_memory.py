@@ -26,11 +26,13 @@ class ChatMemory:
     ) -> None:
         """`stored`: `Session.trim_state`. `save` is called with its new value, if it changes.
 
-        `ids`: the ids of the conversation's messages, ascending; None for the system prompt and for
+        `ids`: the ids of the conversation's messages behind the system message, ascending; None for
         messages that a hook has made.
         """
         self._session = session_id
         self._ids = ids
+        self._first = 0
+        """The position of the first of them: 1 behind a system message."""
         self._save = save
         try:
             self._state = TrimState.load(stored)
@@ -38,6 +40,7 @@ class ChatMemory:
             self._state = TrimState()
 
     def state(self, messages: Sequence[Message]) -> TrimState:
+        self._first = len(messages) - len(self._ids)
         cut, covers = self._position(self._state.cut), self._position(self._state.covers)
         state = TrimState()
         if self._state.cut:
@@ -66,14 +69,15 @@ class ChatMemory:
     def _position(self, id: int) -> int:
         """The position after the newest message whose id is not greater.
 
-        Without such a message, it is the position after the system prompt.
+        Without such a message, it is the position of the first one.
         """
         for at in range(len(self._ids), 0, -1):
             known = self._ids[at - 1]
             if known is not None and known <= id:
-                return at
-        return 1
+                return self._first + at
+        return self._first
 
     def _id_before(self, position: int) -> int:
         """The id of the newest message before a position; 0 if there is none."""
-        return next((id for id in reversed(self._ids[:position]) if id is not None), 0)
+        before = reversed(self._ids[: max(0, position - self._first)])
+        return next((id for id in before if id is not None), 0)

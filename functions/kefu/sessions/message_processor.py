@@ -10,14 +10,21 @@ from collections.abc import Mapping, Sequence
 from kefu.sessions.model import StoredMessage
 
 DEFAULT_SYSTEM_PROMPT = "你是一个有帮助的AI助手。"
+"""For questions with Chinese characters: it makes a model answer other ones in Chinese, too."""
 
 _LINE_END = re.compile(r"\r\n?")
 # Possessive quantifiers after a line end avoid backtracking, so the time is linear.
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*+\n)++")
+_HAN = re.compile("[\u3400-\u9fff]")
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)\n?```", re.DOTALL)
 
 Wire = Mapping[str, str]
 """A message in the format of the model's API: `{"role": …, "content": …}`."""
+
+
+def default_prompt(question: str) -> str:
+    """The system prompt of a service that has none of its own; it may be empty."""
+    return DEFAULT_SYSTEM_PROMPT if _HAN.search(question) else ""
 
 
 class MessageProcessor:

@@ -22,7 +22,7 @@ from kefu.sessions.chat_memory import ChatMemory
 from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
 from kefu.sessions.hooks.hook import Visit
 from kefu.sessions.hooks.steps import BEFORE_MODEL
-from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT
+from kefu.sessions.message_processor import default_prompt
 from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.recorder import TurnRecorder
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
@@ -207,30 +207,31 @@ class KeptTurn:
         """
         config, incoming, message = self._config, self._incoming, self._recorder.message
         history, context = await self._history(message)
-        system = [config.policy.system_prompt or DEFAULT_SYSTEM_PROMPT, *context]
+        system = [config.policy.system_prompt or default_prompt(message.content), *context]
         built = self._deps.persistence.processor.build_messages_for_llm(
             message.content,
             [{"role": one.role, "content": one.content} for one in history],
-            "\n\n".join(system),
             max_history=len(history),
         )
-        roles: Sequence[Role] = ("system", *(one.role for one in history), "user")
+        roles: Sequence[Role] = (*(one.role for one in history), "user")
         temperature = config.temperature if incoming.temperature is None else incoming.temperature
         return Question(
             [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)],
             temperature,
             min(incoming.max_tokens or config.max_tokens, config.max_tokens),
             model=config.model,
-            # The messages already contain the server's system prompt.
-            policy=config.policy._replace(system_prompt="", client_system="auto"),
+            # The visitor's page cannot send a system message here.
+            policy=config.policy._replace(
+                system_prompt="\n\n".join(filter(None, system)), client_system="auto"
+            ),
             memory=self._memory(history),
             page=page_line(incoming.page),
         )
 
     def _memory(self, history: Sequence[Message]) -> ChatMemory:
-        """The memory for the prompt of system prompt, history and message."""
+        """The memory for the prompt of history and message."""
         recorder, session = self._recorder, self._visit.session
-        ids = [None, *(self._ids.get(id(message)) for message in history), recorder.message.id]
+        ids = [*(self._ids.get(id(message)) for message in history), recorder.message.id]
         return ChatMemory(session.id, session.trim_state, ids, recorder.save_trim_state)
 
     async def _history(self, message: StoredMessage) -> tuple[Sequence[Message], Sequence[str]]:

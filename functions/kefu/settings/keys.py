@@ -8,7 +8,20 @@ from typing import NamedTuple
 
 from kefu.settings.file import ConfigFile, ConfigurationError, Keys, leaves, name_of
 
-_SECRET_NAME = re.compile(r"(^|_)(key|secret|token|password|credential)s?$", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"(^|_)((key|secret|password|credential)s?|token)$", re.IGNORECASE)
+# `max_tokens` is a number.
+
+ELSEWHERE = {
+    "api_base": "url",
+    "base_url": "url",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "model": "name",
+    "prompt": "system_prompt",
+    "system": "system_prompt",
+    "timeout": "patience",
+}
+"""Names that other programs have for a setting."""
 
 _SECRET_VALUE = re.compile(
     r"\b(?:sk|ak|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # model providers, Stripe
@@ -107,8 +120,9 @@ def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
         hint = f"Did you mean [{near}]?" if near else f"There are [{'], ['.join(names)}]."
         what = f"there is no table [{'.'.join(table)}]" if table else f"{keys[-1]} is in no table"
         return f"{what}. {hint}"
+    wanted = ELSEWHERE.get(keys[-1], "")
     for other in [table, *tables]:
-        if near := _near(keys[-1], tables[other], 0.7):
+        if near := wanted if wanted in tables[other] else _near(keys[-1], tables[other], 0.7):
             where = "" if other == table else f" in [{'.'.join(other)}]"
             return f"{name_of(keys)} is not a setting. Did you mean {near}{where}?"
     return f"{name_of(keys)} is not a setting. There are {', '.join(tables[table])}."

@@ -28,6 +28,8 @@ class Answer(NamedTuple):
     body: bytes
     arrivals: tuple[float, ...] = ()
     """When each event of a stream arrived, in seconds after the request."""
+    headers_after: float = 0.0
+    """Seconds from the request to the headers."""
 
 
 @cache
@@ -46,7 +48,7 @@ def ask(
 ) -> Answer:
     """Send a request, and read the response up to 1 MB. Raises Unreachable.
 
-    `monotonic`: the clock for `arrivals`.
+    `monotonic`: the clock for `arrivals` and `headers_after`.
     """
     body, start = b"", monotonic()
     arrivals: list[float] = []
@@ -55,12 +57,14 @@ def ask(
             httpx.Client(timeout=_TIMEOUT, verify=_authorities()) as client,
             client.stream(method, url, headers=headers, json=json) as response,
         ):
+            headers_after = monotonic() - start
             for piece in response.iter_bytes():
                 body += piece
                 arrivals += [monotonic() - start] * piece.count(b"data:")
                 if len(body) > _LARGEST:
                     break
-            return Answer(response.status_code, dict(response.headers), body, tuple(arrivals))
+            headers = dict(response.headers)
+            return Answer(response.status_code, headers, body, tuple(arrivals), headers_after)
     except httpx.TimeoutException:
         raise Unreachable("it does not answer in time") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:

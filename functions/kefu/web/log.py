@@ -28,7 +28,15 @@ Redact = Callable[[str], str]
 
 
 _SHOWN = ("method", "path", "status", "code", "duration_ms", "ttft_ms", "tokens", "bot_check")
-_SHOWN_OF_FAILURES = ("origin", "limit", "refused", "keys", "all_keys_cooling", "misconfigured")
+_SHOWN_OF_FAILURES = (
+    "origin",
+    "limit",
+    "refused",
+    "keys",
+    "all_keys_cooling",
+    "misconfigured",
+    "hint",
+)
 
 
 class _Text(logging.Formatter):

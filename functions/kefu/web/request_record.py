@@ -8,8 +8,8 @@ from starlette.types import Scope
 
 from kefu.chat.completion import Dialogue
 from kefu.chat.conversation import Report
-from kefu.errors import KefuError, RateLimited
-from kefu.relay.failures import operator_error
+from kefu.errors import GatewayTimeout, KefuError, RateLimited
+from kefu.relay.failures import operator_error, silence
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -73,6 +73,7 @@ class Record:
             "upstream": call.answered_by,
             "all_keys_cooling": call.all_keys_cooling,
             "misconfigured": sorted(mistakes),
+            "hint": self._hint(dialogue),
             "trimmed_because": prompt.window.dropped and prompt.window.reasons,
             "over_budget": prompt.window.over_budget,
             "no_summary": prompt.window.fallback,
@@ -86,6 +87,11 @@ class Record:
         if prompt.client_system_dropped:
             fields["client_system"] = "dropped"
         return fields
+
+    def _hint(self, dialogue: Dialogue) -> str:
+        waited = [one.seconds for one in dialogue.call.attempts if one.outcome == "silent"]
+        has_failed = self.code == GatewayTimeout.code and dialogue.call.first_event_at is None
+        return silence(waited) if waited and has_failed else ""
 
 
 def record_of(scope: Scope) -> Record:

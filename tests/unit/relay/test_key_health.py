@@ -1,4 +1,4 @@
-"""Keys that fail without a cooldown: for 30 seconds this process asks them last."""
+"""Keys that fail without a cooldown: this process asks them last until they answer well."""
 
 from __future__ import annotations
 
@@ -67,13 +67,85 @@ async def test_failing_key_is_asked_last_and_not_out() -> None:
 
 
 @in_virtual_time
-async def test_key_is_asked_first_again_after_thirty_seconds() -> None:
-    rig = Rig({"bad": [up.REFUSED, up.answer("mended")], "good": up.answer("good")})
+async def test_failing_key_is_tried_again_after_thirty_seconds_beside_a_good_one() -> None:
+    rig = Rig({"bad": [up.REFUSED, up.answer("mended")], "good": up.answer("good", after=1)})
     await rig.ask()
-    await asyncio.sleep(29)
+    await asyncio.sleep(28)
     assert (await rig.ask()).text == "good"
+    assert rig.failing == ["bad"]
     await asyncio.sleep(1)
     assert (await rig.ask()).text == "mended"
+    assert rig.failing == []
+
+
+SLOW_SITE = 33.0
+"""Seconds between two questions of a small site."""
+
+
+@pytest.mark.parametrize("silent", [up.SILENT, THINKS])
+@in_virtual_time
+async def test_r1_on_a_quiet_site_a_silent_key_makes_one_visitor_wait(silent: Reply) -> None:
+    """It is tried again meanwhile, less and less often."""
+    rig = Rig({"silent": silent, "good": up.answer()})
+    waited = []
+    for _ in range(100):
+        waited.append((await rig.ask()).ended_at)
+        await asyncio.sleep(SLOW_SITE)
+    assert sum(seconds > 0.1 for seconds in waited) == 1
+    tried = [at for secret, at in rig.asked if secret == "silent"]
+    assert 5 < len(tried) < 12, "at 30, 60, 120, 240, 480, 600, ... seconds"
+    assert tried[-1] - tried[-2] > 540
+
+
+@pytest.mark.parametrize("every", [SLOW_SITE, 1.0])
+@in_virtual_time
+async def test_r1_a_key_that_cuts_its_answers_cuts_one_of_a_hundred(every: float) -> None:
+    """It is asked when no other key is left, and is good again after a whole answer."""
+    rig = Rig({"cuts": [CUT, up.answer("whole")], "good": [up.answer()] * 100 + [up.refusal(429)]})
+    results = []
+    for _ in range(100):
+        results.append(await rig.ask())
+        await asyncio.sleep(every)
+    assert sum(not result.whole for result in results) == 1
+    assert rig.failing == ["cuts"]
+    assert (await rig.ask()).text == "hello"
+    last = await rig.ask()
+    assert (last.text, last.outcomes) == ("whole", ["http_429", "ok"])
+    assert rig.failing == []
+
+
+@in_virtual_time
+async def test_r1_one_request_at_a_time_tries_a_failing_key() -> None:
+    """Each of these is paid twice at most."""
+    rig = Rig({"silent": up.SILENT, "good": up.answer(after=1)})
+    await rig.ask()
+    await asyncio.sleep(30)
+    await asyncio.gather(*(rig.ask() for _ in range(20)))
+    assert [secret for secret, _ in rig.asked].count("silent") == 2
+
+
+@in_virtual_time
+async def test_r1_a_key_that_is_tried_again_takes_no_other_key_its_turn() -> None:
+    """The good key is silent just then, too: the third one is asked in time."""
+    rig = Rig(
+        {"a": up.SILENT, "b": [up.answer("b"), up.SILENT], "c": [up.answer("c"), up.answer("c")]}
+    )
+    assert (await rig.ask()).text == "b"
+    assert (await rig.ask()).text == "c"
+    await asyncio.sleep(30)
+    result = await rig.ask()
+    assert result.text == "c"
+    assert result.ended_at == pytest.approx(2.5)
+
+
+@in_virtual_time
+async def test_r1_a_request_that_is_tried_once_tries_no_failing_key() -> None:
+    rig = Rig({"a": up.REFUSED, "b": up.answer()}, max_retries=0)
+    await rig.ask()
+    await rig.ask()
+    await asyncio.sleep(60)
+    await rig.ask()
+    assert [secret for secret, _ in rig.asked] == ["a", "b", "b"]
 
 
 @in_virtual_time

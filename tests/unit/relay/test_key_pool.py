@@ -73,13 +73,50 @@ def test_pool_without_keys_says_so() -> None:
     assert isinstance(exhausted([], {}, NOW), UpstreamUnavailable)
 
 
-def test_failing_key_is_listed_last_for_thirty_seconds() -> None:
+def test_r1_failing_key_is_listed_last_until_it_answers() -> None:
     pool = KeyPool(["a", "b", "c"])
-    pool.mark_failing(pool.keys[0], NOW)
+    bad, other, _ = pool.keys
+    pool.mark_failing(bad, NOW)
     assert names(pool, {}) == ["b", "c", "a"]
-    assert names(pool, {}, NOW + 29) == ["b", "c", "a"]
-    assert names(pool, {}, NOW + 30) == ["a", "b", "c"]
-    assert names(pool, {}, NOW - 3600) == ["a", "b", "c"], "the clock was set back"
+    assert names(pool, {}, NOW + 3600) == ["b", "c", "a"]
+    pool.mark_failing(other, NOW + 20)
+    assert names(pool, {}, NOW + 31) == ["c", "a", "b"], "a may be tried again"
+    pool.mark_answering(bad)
+    assert names(pool, {}, NOW + 31) == ["a", "c", "b"]
+
+
+def test_r1_each_failure_doubles_the_time_until_a_key_is_tried_again() -> None:
+    pool, now, periods = KeyPool(["a", "b"]), NOW, []
+    for _ in range(7):
+        pool.mark_failing(pool.keys[0], now)
+        state, _ = pool.states({}, now)
+        periods.append(state.seconds_left)
+        assert pool.to_try_again({}, now + periods[-1] - 1) is None
+        now += periods[-1]
+        assert pool.to_try_again({}, now) == pool.keys[0]
+    assert periods == [30, 60, 120, 240, 480, 600, 600]
+    assert pool.to_try_again({}, NOW - 3600) == pool.keys[0], "the clock was set back"
+    pool.mark_answering(pool.keys[0])
+    pool.mark_failing(pool.keys[0], now)
+    assert pool.states({}, now)[0].seconds_left == 30
+
+
+def test_r1_key_whose_answer_broke_off_is_good_after_a_whole_one() -> None:
+    pool = KeyPool(["a", "b"])
+    pool.mark_failing(pool.keys[0], NOW, cuts=True)
+    pool.mark_answering(pool.keys[0])
+    assert pool.is_failing(pool.keys[0])
+    assert pool.to_try_again({}, NOW + 3600) is None
+    pool.mark_answering(pool.keys[0], whole=True)
+    assert not pool.is_failing(pool.keys[0])
+
+
+def test_replaced_keys_keep_their_place_in_the_order_of_use() -> None:
+    pool = KeyPool(["a", "b", "c"])
+    pool.mark_used(pool.keys[0])
+    pool.mark_used(pool.keys[1])
+    pool.replace(["b", "a", "d"])
+    assert names(pool, {}) == ["d", "a", "b"]
 
 
 def test_states_tell_failing_keys_from_cooling_ones() -> None:

@@ -272,3 +272,14 @@ async def test_all_keys_cooling_is_said_only_when_it_is_so(
     for _ in range(2):
         assert (await rig.ask()).refused is not None
     assert (await rig.ask()).call.all_keys_cooling is cooling
+
+
+@pytest.mark.parametrize("kind", [{}, {"content-type": "application/octet-stream"}])
+@in_virtual_time
+async def test_r8_stream_without_its_own_content_type_is_read(kind: dict[str, str]) -> None:
+    rig = Rig({"a": replace(up.answer("fine"), headers=kind)})
+    assert (await rig.ask()).text == "fine"
+    assert await rig.cooling() == {}
+    rig = Rig({"a": Reply(((0.0, b"<html>"),), headers=kind)})
+    assert not (await rig.ask()).whole
+    assert (await rig.cooling())["a"][1] == 60

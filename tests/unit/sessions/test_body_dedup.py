@@ -48,6 +48,20 @@ def is_folded(folded: object) -> bool:
     return isinstance(folded, list)
 
 
+def test_m5_a_question_in_the_system_prompt_does_not_store_the_prompt_with_each_call() -> None:
+    """An example question there is usual."""
+    question = message(41, "How long does delivery to Norway take?")
+    system = f"{SYSTEM * 20}\nExample: {question.content}\n{SYSTEM * 20} {question.content}."
+    texts: dict[str, str] = {}
+    kept = MessageIndex([*CHAT, question])
+    whole = body([question], system)
+    folded = fold(whole, kept, texts)
+    assert len(json.dumps(folded)) < 400
+    assert unfold(json.loads(json.dumps(folded)), kept.by_id, texts) == whole
+    _, digests = references(folded)
+    assert digests == set(texts), "erasing a text finds those that still need it"
+
+
 def test_a_window_of_messages_becomes_their_ids() -> None:
     folded, again = there_and_back(body(CHAT[10:31]))
     assert again == body(CHAT[10:31])

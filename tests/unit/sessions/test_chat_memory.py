@@ -167,8 +167,8 @@ async def test_a_summary_that_ends_after_its_chat_was_deleted_is_not_stored() ->
 @in_virtual_time
 async def test_a_state_that_cannot_be_read_is_replaced(stored: str) -> None:
     site = Site(STEPPING)
-    for turn in range(8):
+    for turn in range(9):
         await site.ask(turn, process=0)
     await site.store.save_trim_state(site.session_id, stored)
-    await site.ask(8, process=0)
+    await site.ask(9, process=0)
     assert (await site.state()).cut > 1

@@ -118,6 +118,22 @@ MISTAKES = {
     ),
     "empty unknown table": ("[cat]\n", "line 1: there is no table [cat]. Did you mean [chat]?"),
     "no table": ("daily_tokens = 5", "line 1: daily_tokens is in no table. There are [model]"),
+    "D7: a number that other programs name so": (
+        "[model]\nmax_tokens = 500",
+        "line 2: [model] max_tokens is not a setting. Did you mean max_output_tokens?",
+    ),
+    "D7: in a preset": (
+        "[presets.a]\nmax_tokens = 500",
+        "line 2: [presets.a] max_tokens is not a setting. Did you mean max_output_tokens?",
+    ),
+    "D7: base_url": (
+        "[model]\nbase_url = 'https://a.example/v1'",
+        "[model] base_url is not a setting. Did you mean url?",
+    ),
+    "D7: prompt": (
+        "[chat]\nprompt = 'Be kind.'",
+        "[chat] prompt is not a setting. Did you mean system_prompt?",
+    ),
     "misspelt key of a preset": (
         "[presets.a]\ntemprature = 1",
         "line 2: [presets.a] temprature is not a setting. Did you mean temperature?",

@@ -53,6 +53,15 @@ test("a window that moved shows removed, kept and added messages (P29)", () => {
   ]);
 });
 
+test("a call without headers in time names the setting and the time (R3)", () => {
+  const meta = { attempts: [{ key: "a", outcome: "silent", ms: 4500 }] };
+  const error = { message: "", code: "gateway_timeout" } as Call["error"];
+  const found = texts({ ...CALL, ttft: null, finish_reason: null, meta, error });
+  expect(found.some((text) => text.includes("4.5 s") && text.includes("patience"))).toBe(true);
+  const hedged = [{ key: "a", outcome: "silent", ms: 2500 }, ...(CALL.meta.attempts ?? [])];
+  expect(texts({ ...CALL, meta: { attempts: hedged } }).join()).not.toContain("patience");
+});
+
 test("the same text in another role is another message", () => {
   const [before, after] = [[{ role: "user", content: "x" }], [{ role: "system", content: "x" }]];
   expect(changes(before, after).map(({ kind }) => kind)).toEqual(["gone", "new"]);
@@ -114,13 +123,20 @@ test("messages beyond the history are distinguished from trimmed ones (P28)", ()
 test("positions that were left out lead to messages, unless hooks changed the history", () => {
   const messages = [said(1), said(2), said(3), said(4), said(5)];
   const trimmed = {
-    ...{ kept: 3, dropped: 2, reasons: { budget: 2 }, tokens: 1, limit: 1 },
+    ...{ kept: 4, dropped: 2, reasons: { budget: 2 }, tokens: 1, limit: 1 },
     ...{ over_budget: false, fallback: "" },
     left_out: [[1, 3, "budget"] as const],
   };
   const history = { read: 4, told: 4 };
   const found = why.leftOut({ ...CALL, meta: { trimmed, history } }, messages);
   expect(found).toEqual([{ ids: [1, 2], reason: "budget" }]);
+  const [first, stop] = [0, 2];
+  const bare = { ...trimmed, kept: 3, left_out: [[first, stop, "budget"] as const] };
+  const alone = why.leftOut({ ...CALL, meta: { trimmed: bare, history } }, messages);
+  expect(alone).toEqual([{ ids: [1, 2], reason: "budget" }]);
+  const summed = { ...trimmed, kept: 5, reasons: { summarized: 2 } };
+  const covered = why.leftOut({ ...CALL, meta: { trimmed: summed, history } }, messages);
+  expect(covered?.map(({ ids }) => ids)).toEqual([[1, 2]]);
   const hooked = { ...CALL, meta: { trimmed, history: { read: 4, told: 3 } } };
   expect(why.leftOut(hooked, messages)).toBeUndefined();
 });

@@ -11,6 +11,7 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.bootstrap.doctor.model import Provider, check_keys
 from kefu.bootstrap.doctor.secrets import read_keys
+from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.readiness import store_problems
 from kefu.bootstrap.service import build
 from kefu.bootstrap.stores import choose_store
@@ -60,11 +61,13 @@ def _model(settings: Settings) -> Iterator[Finding]:
             )
         return
     url = settings.upstream_url or LONGCAT
-    first = Provider(url, settings.model, "LONGCAT_API_KEYS", "model")
+    patience = time_limits(settings).first_byte
+    first = Provider(url, settings.model, "LONGCAT_API_KEYS", "model", patience)
     yield from _provider(first, settings.keys, settings.keys_place)
     if settings.fallback_url:
         model = settings.fallback_model or settings.model
-        second = Provider(settings.fallback_url, model, "KEFU_FALLBACK_API_KEYS", "model.fallback")
+        keys, table = "KEFU_FALLBACK_API_KEYS", "model.fallback"
+        second = Provider(settings.fallback_url, model, keys, table, patience)
         yield from _provider(second, settings.fallback_keys, settings.fallback_keys_place)
 
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.relay.key_pool import fingerprint
 from kefu.relay.redaction import Secrets
+from kefu.relay.time_limits import NORMAL
 from kefu.upstream.probe import Answer, Unreachable, ask
 
 
@@ -19,6 +21,8 @@ class Provider(NamedTuple):
     """The environment variable of the keys."""
     table: str
     """The table of kefu.toml that names the model and the URL."""
+    patience: float = NORMAL.first_byte
+    """Seconds for which a chat waits for the headers of an answer."""
 
 
 def check_keys(provider: Provider, keys: Sequence[str]) -> Iterator[Finding]:
@@ -26,19 +30,25 @@ def check_keys(provider: Provider, keys: Sequence[str]) -> Iterator[Finding]:
         finding = _check(provider, key)
         if finding:
             yield finding
-            if finding.message.startswith("The model's server"):
+            if finding.message.startswith("The model"):
                 return  # it would be the same with every key
 
 
 def _check(provider: Provider, key: str) -> Finding | None:
     url, model = provider.url.rstrip("/"), provider.model
-    question = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    question = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Hi"}],
+        "max_tokens": 1,
+        "stream": True,  # as the service asks: other answers begin later
+    }
     try:
         answer = ask(
             "POST",
             f"{url}/chat/completions",
             headers={"Authorization": f"Bearer {key}"},
             json=question,
+            monotonic=SystemClock().monotonic,
         )
     except Unreachable as error:
         return Finding(
@@ -48,7 +58,7 @@ def _check(provider: Provider, key: str) -> Finding | None:
     name = f"the API key {fingerprint(key)}"
     match answer.status:
         case 200:
-            return None
+            return _late(provider, answer.headers_after)
         case 401 | 402 | 403:
             return Finding(
                 f"The model's provider refuses {name}: {answer.status}{said}",
@@ -69,6 +79,17 @@ def _check(provider: Provider, key: str) -> Finding | None:
             return Finding(
                 f"The model's server {url} answers {status}{said}", f"curl -v {url}/models"
             )
+
+
+def _late(provider: Provider, seconds: float) -> Finding | None:
+    """`seconds`: from the question to the headers of the answer."""
+    if seconds <= provider.patience:
+        return None
+    return Finding(
+        f"The model {provider.model} sent its headers after {seconds:.1f} s, and chats wait for "
+        f"{provider.patience:g} s: they are answered 504.",
+        'In kefu.toml:\n[model]\npatience = "slow"',
+    )
 
 
 def _said(answer: Answer, key: str) -> str:
