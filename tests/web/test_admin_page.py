@@ -59,7 +59,7 @@ def texts_of(corpus: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Kept]:
-    settings: dict[str, Any] = {**FAST, "trim_chars": 360}
+    settings: dict[str, Any] = {**FAST, "trim_chars": 360, "system_prompt": "Answer briefly."}
     with stage(
         3,
         **settings,
@@ -72,7 +72,7 @@ def kept() -> Iterator[Kept]:
         running.script(
             b.answer("It takes four days.", usage={"prompt_tokens": 41, "completion_tokens": 7})
         )
-        long = said(running, "How long does a visa take? " + "I have asked before. " * 14)
+        long = said(running, "How long does a visa take? " + "I have asked before. " * 16)
         running.script(b.status(429), b.answer("Bring your passport."))
         long = said(running, "And what do I bring?", long)
         running.script(b.stall_after(3), asking="<cut>")
@@ -154,7 +154,7 @@ def test_p27_p28_p29_the_panel_explains_an_answer(kept: Kept) -> None:
         outcome in text for outcome, text in zip(("http_429", "ok"), seen["tries"], strict=True)
     ]
     facts = " | ".join(seen["facts"])
-    for fact in ("Finished", "messages 1–2: no room", "360 characters", "of 1,048,576", "Cost"):
+    for fact in ("Finished", "messages 1–2: no room", "375 characters", "of 1,048,576", "Cost"):
         assert fact in facts, fact
     assert json.loads(seen["request"][0])["messages"][-1]["content"] == "And what do I bring?"
     assert '"Authorization: Bearer $API_KEY"' in seen["curl"]
