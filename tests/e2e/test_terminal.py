@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kefu.upstream import local_model
+
 
 def test_s6_one_question_without_a_key_is_answered_by_the_local_model(tmp_path: Path) -> None:
     """Without tools, because the rules for tools confuse a small model."""
-    environment = {**os.environ, "KEFU_MAX_OUTPUT_TOKENS": "60"}
+    environment = {**os.environ, "KEFU_MODEL": local_model.NAME, "KEFU_MAX_OUTPUT_TOKENS": "60"}
     done = subprocess.run(
         [sys.executable, "-m", "kefu", "chat", "--once", "Say hello in one sentence."],
         cwd=tmp_path,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+
+import httpx
+import pytest
 
 import kefu
 from kefu.bootstrap.learn import Options, learn
 from kefu.bootstrap.learnt_file import opened
-from tests.fakes.asking import get
+from tests.fakes.asking import ask, get
+from tests.fakes.browser import told_by
+from tests.fakes.service import Service
 from tests.fakes.stage import Stage
 
 SAMPLE = Path(kefu.__file__).parent / "web/static/sample"
@@ -46,10 +52,56 @@ def test_the_questions_that_a_sample_page_suggests_find_their_pages(tmp_path: Pa
     file = opened(str(tmp_path / "sample.kefu"))
     for page, pages in (
         ("index", ["delivery", "customs", "returns", "contact"]),
-        ("zh", ["zh", "zh"]),
+        ("zh", ["zh", "zh", "zh"]),
     ):
         html = (SAMPLE / f"{page}.html").read_text(encoding="utf-8")
         [suggested] = re.findall(r'data-suggestions="([^"]+)"', html)
         found = [file.find(question, (), 6)[0].url for question in suggested.split("|")]
         assert [url.partition(".html")[0].rpartition("/")[2] for url in found] == pages
     file.close()
+
+
+RIGHT = {
+    "How long does delivery take?": "three to five working days",
+    "Who pays the customs?": "paid at checkout",
+    "Can I send boots back?": "within thirty days",
+    "When are you open?": "Monday to Friday, 10:00 to 18:00",
+    "配送要多久？": "三到五个工作日",
+    "怎么退款？": "五个工作日内退款",
+    "可以退货吗？": "三十天内可以退货",
+}
+
+
+@pytest.mark.parametrize(
+    ("page", "locale", "count"),
+    [
+        ("/", "en-US", 3),
+        ("/", "zh-CN", 3),
+        ("/sample/index.html", "en-US", 4),
+        ("/sample/zh.html", "zh-CN", 3),
+    ],
+)
+def test_w8_the_first_answers_of_a_newcomer_are_right_and_name_their_source(
+    tmp_path: Path, page: str, locale: str, count: int
+) -> None:
+    """Without a key, in Chromium, by a click on each suggested question."""
+    learn([str(SAMPLE)], Options(tmp_path / "sample.kefu", "/sample"), lambda _: None)
+    knowledge = tmp_path / "sample.kefu"
+    with Service(upstream=None, keys=(), allowed_origins="", knowledge=knowledge) as service:
+        script = Path(__file__).with_name("first_minute.mjs")
+        seen = told_by(script, f"{service.url}{page}", locale)
+    assert seen["errors"] == []
+    assert len(seen["asked"]) == count
+    for one in seen["asked"]:
+        assert RIGHT[one["question"]] in one["answer"].replace("\n", " "), one
+        assert one["sources"], one
+        assert ("示例模式" if locale == "zh-CN" else "Sample mode") in one["answer"]
+
+
+def test_without_a_key_and_without_pages_the_first_answer_says_what_to_set() -> None:
+    with Service(upstream=None, keys=(), allowed_origins="") as service:
+        health = httpx.get(f"{service.url}/health").json()
+        assert (health["status"], health["upstream"]) == ("ok", "sample")
+        answer = asyncio.run(ask(service.url, "Hello?"))
+    assert answer.complete
+    assert "LONGCAT_API_KEYS" in answer.text

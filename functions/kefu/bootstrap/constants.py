@@ -48,6 +48,9 @@ class Constants(NamedTuple):
 
 CONSTANTS = Constants()
 
+SAMPLE = "sample.kefu"
+"""The name of the file with the pages of the sample site, which `make run` makes."""
+
 KNOWLEDGE_TOKENS = 2000
 """Tokens of a request that passages of the learnt pages may take."""
 LOCAL_KNOWLEDGE_TOKENS = 500

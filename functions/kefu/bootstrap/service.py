@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.auth.client_keys import ClientKeys
 from kefu.bootstrap.access import Access, build_access
 from kefu.bootstrap.clock import SystemClock
-from kefu.bootstrap.constants import CONSTANTS, Constants
+from kefu.bootstrap.constants import CONSTANTS, SAMPLE, Constants
 from kefu.bootstrap.knowledge import Calls, Pages, learnt_pages
 from kefu.bootstrap.lifecycle import Lifecycle
 from kefu.bootstrap.options import allowance, prompt_policy, web_options
@@ -29,7 +30,7 @@ from kefu.web.app import Application, AppParts, create_app
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import NOT_BUILT, health_of, widget_is_built
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import Health
+from kefu.web.schemas import Health, LearntPages
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import Deliveries
@@ -223,7 +224,7 @@ def _app_parts(
         options=web_options(common.settings, common.constants),
         runtime=runtime,
         clock=clock,
-        health=partial(_health, common.model, chats),
+        health=partial(_health, common, chats),
         problems=Readiness(
             pools, references, store, clock.now, common.model.notice, pages
         ).problems,
@@ -238,7 +239,8 @@ def _app_parts(
     )
 
 
-def _health(model: ChosenModel, chats: _Chats) -> Health:
+def _health(common: _Common, chats: _Chats) -> Health:
+    model = common.model
     has_keys = any(pool.keys for pool in chats.relay.pools)
     capacity = chats.turns.deps.capacity if chats.turns else None
     if capacity:  # widgets that learn here that the store is full send no message to refresh it
@@ -251,5 +253,10 @@ def _health(model: ChosenModel, chats: _Chats) -> Health:
         notice="" if has_keys and model.kind == "remote" else model.notice,
         sessions=capacity is not None,
         full=capacity is not None and not capacity.keeps_new_chats,
-        pages=chats.pages.file.facts if chats.pages else None,
+        pages=_learnt(chats.pages, common.settings) if chats.pages else None,
     )
+
+
+def _learnt(pages: Pages, settings: Settings) -> LearntPages:
+    facts, sample = pages.file.facts, Path(settings.knowledge).name == SAMPLE
+    return {"pages": facts.pages, "made": int(facts.made), "sample": sample}

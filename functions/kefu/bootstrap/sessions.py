@@ -99,7 +99,7 @@ def _config(
         return usual if value is None else value
 
     model = own(preset.model, chosen.name)
-    prompt = own(preset.system_prompt, settings.system_prompt or chosen.system_prompt)
+    prompt = own(preset.system_prompt, settings.system_prompt)
     return Config(
         name,
         model,

@@ -1,4 +1,4 @@
-"""Chooses the model: a configured one, else a small local one, else scripted answers."""
+"""Chooses the model: a configured one, else quotations of the learnt pages ("sample mode")."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from kefu.relay.completion_stream import Upstream
-from kefu.settings import LONGCAT, Settings
-from kefu.upstream import local_model, scripted
+from kefu.settings import LONGCAT, ConfigurationError, Settings
+from kefu.upstream import local_model
 from kefu.upstream.client import HttpUpstream
 
 
@@ -21,14 +21,12 @@ class StartableUpstream(Upstream, Protocol):
 
 class ChosenModel(NamedTuple):
     upstream: StartableUpstream
-    kind: Literal["remote", "local-model", "scripted"]
+    kind: Literal["remote", "local-model", "sample"]
     name: str
     notice: str
     """A notice for the user, such as that the model is a small one for trials."""
     host: str = "127.0.0.1"
     """The name of its host; not the URL, which may contain a secret."""
-    system_prompt: str = ""
-    """The system prompt if the settings contain none."""
 
 
 def say(line: str) -> None:
@@ -37,22 +35,34 @@ def say(line: str) -> None:
 
 
 def choose_model(settings: Settings, say: Callable[[str], None] = say) -> ChosenModel:
-    """`say` is called with the progress of slow operations."""
-    if not settings.wants_local_model:
+    """`say` is called with the progress of slow operations.
+
+    Raises ConfigurationError if the small local model is asked for and not installed.
+    """
+    if not settings.without_model:
         url = settings.upstream_url or LONGCAT
         notice = "No API key is set: set LONGCAT_API_KEYS."
         if settings.keys_place:
             notice = f"No API key could be read from {settings.keys_place}."
         host = urlsplit(url).hostname or ""
         return ChosenModel(HttpUpstream(url), "remote", settings.model, notice, host)
-    if file := local_model.weights():
-        upstream = local_model.LocalModel(file, say)
-        return ChosenModel(
-            upstream,
-            "local-model",
-            local_model.NAME,
-            local_model.NOTICE,
-            # With the usual Chinese system prompt, this model answers in wrong languages.
-            system_prompt=local_model.SYSTEM_PROMPT,
+    if settings.model == local_model.NAME:
+        return _local(say)
+    # Imported here because the analysis of words would slow the start of other services.
+    from kefu.upstream import sample
+
+    return ChosenModel(sample.SampleUpstream(), "sample", sample.NAME, sample.NOTICE)
+
+
+def _local(say: Callable[[str], None]) -> ChosenModel:
+    file = local_model.weights()
+    if file is None:
+        raise ConfigurationError(
+            f"KEFU_MODEL: {local_model.NAME} is not installed. Try: make .venv/model"
         )
-    return ChosenModel(scripted.ScriptedUpstream(), "scripted", scripted.NAME, scripted.NOTICE)
+    return ChosenModel(
+        local_model.LocalModel(file, say),
+        "local-model",
+        local_model.NAME,
+        local_model.NOTICE,
+    )

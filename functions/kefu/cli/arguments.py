@@ -34,7 +34,7 @@ def add_chat(commands: Commands) -> None:
         help="chat with the model in this terminal",
         description="Chat with the model in this terminal, with tools that read the working\n"
         "directory. Answers go to standard output, everything else to standard error.\n"
-        "If neither an API key nor an upstream is configured, a small local model answers.",
+        "If neither an API key nor an upstream is configured, no model answers (sample mode).",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

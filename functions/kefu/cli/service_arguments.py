@@ -21,7 +21,7 @@ def add_service(commands: Commands) -> None:
         "serve",
         help="start the service on this machine",
         description="Start the service: the chat API, the widget's script and a demo page. "
-        "With no key and no upstream set, a small local model answers.",
+        "With no key and no upstream set, answers are quotations of the learnt pages.",
     )
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     serve.add_argument("--port", type=int, default=8000, help="0: any free port (%(default)s)")

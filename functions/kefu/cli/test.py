@@ -83,7 +83,7 @@ class _Run:
             yield None
             return
         settings = self._settings
-        if settings.wants_local_model:
+        if settings.without_model:
             raise WrongUse("`judge` needs a model: set LONGCAT_API_KEYS or KEFU_UPSTREAM_URL.")
         name = self._options.judge_model or settings.model
         model = OpenModel(settings, choose_model(settings), keys=True)

@@ -45,7 +45,7 @@ class MessageCounter:
     ) -> None:
         self.count = count
         self.per_message = per_message
-        """Tokens that the chat format adds to each message: 3 for OpenAI's models, else 0."""
+        """Tokens that the chat format adds to each message: `PER_MESSAGE` for OpenAI's, else 0."""
         self.priming = priming
         """Tokens that the chat format adds once per prompt: 3 for OpenAI's models, else 0.
 
@@ -107,6 +107,11 @@ AnyCounter = str | MessageCounter | Callable[[str], int]
 """A counter wherever one is taken: a name of `message_counter`, a message counter, or a function
 from a text to its number of tokens."""
 
+PER_MESSAGE, PRIMING = 4, 3
+"""Tokens that OpenAI's chat format adds to a message (three, and its role) and to a prompt.
+
+A name takes one more beside its own tokens. By OpenAI's cookbook, "How to count tokens"."""
+
 SAFETY = 1.3
 """Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
 a fifth more tokens than estimated."""
@@ -116,11 +121,11 @@ def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None
     """The message counter for a name, or for a function that counts one text.
 
     Names: `bytes4`, `chars4`, `cjk_v1`, `calibrated`, `calibrated_cl100k`, `calibrated_claude`, and
-    `tiktoken:` with an encoding or a model. With `overhead`, the chat format's 3 tokens per message
-    and 3 per prompt are added. None: they are added to exact counters only. Raises UnknownCounter
-    or TiktokenMissing, and TypeError for anything else.
+    `tiktoken:` with an encoding or a model. With `overhead`, the chat format's tokens are
+    added: 4 per message, 1 per name, 3 per prompt. None: they are added to exact counters only.
+    Raises UnknownCounter or TiktokenMissing, and TypeError for anything else.
 
-    Example: `message_counter("tiktoken:gpt-4o")(Message("user", "Hello")) == 4`.
+    Example: `message_counter("tiktoken:gpt-4o")(Message("user", "Hello")) == 5`.
     """
     if isinstance(counter_or_name, MessageCounter):
         return counter_or_name
@@ -131,10 +136,10 @@ def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None
             " MessageCounter, or a function from a text to its number of tokens."
         )
     exact = isinstance(text, Counter) and text.name.startswith("tiktoken:")
-    added = 3 if (exact if overhead is None else overhead) else 0
+    added = (PER_MESSAGE, PRIMING) if (exact if overhead is None else overhead) else (0, 0)
     if isinstance(text, Counter):
-        return MessageCounter(text.count, added, added, samples=True)
-    return MessageCounter(text, added, added)
+        return MessageCounter(text.count, *added, samples=True)
+    return MessageCounter(text, *added)
 
 
 def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
@@ -152,7 +157,8 @@ def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
             return message_counter(f"tiktoken:{family}_base")
         except TiktokenMissing:
             pass
-    return MessageCounter(counter(estimate_of(model)).count, 3, 3, SAFETY, samples=True)
+    estimate = counter(estimate_of(model)).count
+    return MessageCounter(estimate, PER_MESSAGE, PRIMING, SAFETY, samples=True)
 
 
 def estimate_of(model: str) -> str:

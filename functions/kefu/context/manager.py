@@ -129,10 +129,10 @@ class MessageContextManager:
 
     def load(self, state: TrimState) -> None:
         """Take over the state of an earlier process, after the same messages have been added."""
-        from kefu.context.wire.marks import mark
+        from kefu.context.wire.marks import belongs
 
         messages = self._ledger.messages
-        if state.cut and mark(messages, state.cut) == state.cut_mark:
+        if state.cut and belongs(messages, state.cut, state.cut_mark):
             self._ledger.kept_from = state.cut
         if state.measured and state.measured_as:
             self._measured = state.measured, state.measured_as

@@ -200,7 +200,7 @@ _WINDOWS = {
     "sonar-deep-research": 128_000,
     "sonar-pro": 200_000,
     "sonar-reasoning": 128_000,
-    # `kefu serve` starts this small model if no API key is configured.
+    # `kefu serve` starts this small model if it is the name of the model and there is no API key.
     "smollm2-135m": 4_096,
 }
 _PREFIX_ENDS = "-:@"

@@ -11,8 +11,9 @@ _VERSION = 1
 class TrimState(NamedTuple):
     """Remembers the last trimming of a conversation. Pass it to the next `trim_messages`.
 
-    It is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. If the
-    older messages have changed, it is ignored.
+    It is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. For
+    another conversation it is ignored: the first message, the one before `cut` or `covers`, and
+    those 2, 4, 8, … before it must be the same. A change of another message is not noticed.
 
     Example: `state = TrimState.load(text).calibrated(response.usage.prompt_tokens)`.
     """
@@ -20,7 +21,7 @@ class TrimState(NamedTuple):
     cut: int = 0
     """The number of messages at the start that the last prompt did not contain."""
     cut_mark: str = ""
-    """A checksum of the message before `cut`."""
+    """A checksum of some messages before `cut`."""
     summary: str = ""
     """A summary of older messages; empty if there is none."""
     covers: int = 0
@@ -28,26 +29,33 @@ class TrimState(NamedTuple):
 
     If it is the number of system messages, the summary covers messages that are not in the list."""
     covers_mark: str = ""
-    """A checksum of the message before `covers`."""
+    """A checksum of some messages before `covers`."""
     counted: int = 0
     """The tokens of the last prompt, as the counter counts them."""
     measured: int = 0
     """The tokens of a prompt as the provider counted them; 0 if unknown."""
     measured_as: int = 0
     """The tokens of the same prompt, as the counter counts them."""
+    exact: bool = False
+    """Whether `counted` is an exact count."""
+    measured_exact: bool = False
+    """Whether `measured_as` is an exact count."""
 
     def calibrated(self, prompt_tokens: int) -> TrimState:
         """The state with the provider's count (`usage.prompt_tokens`) of the last prompt.
 
-        The next trimming corrects its estimates in the same proportion, at most threefold.
+        The next trimming corrects its estimates in the same proportion, at most threefold; exact
+        counts are corrected upwards only.
         """
         if prompt_tokens <= 0 or self.counted <= 0:
             return self
-        return self._replace(measured=prompt_tokens, measured_as=self.counted)
+        return self._replace(
+            measured=prompt_tokens, measured_as=self.counted, measured_exact=self.exact
+        )
 
     def uncalibrated(self) -> TrimState:
         """The state without the provider's count."""
-        return self._replace(measured=0, measured_as=0)
+        return self._replace(measured=0, measured_as=0, measured_exact=False)
 
     def room(self, room: int) -> int:
         """The tokens of the counter that correspond to `room` tokens of the provider."""
@@ -99,7 +107,7 @@ class ToSummarize(NamedTuple):
     covers: int
     """The number of messages at the start that the summary then covers."""
     covers_mark: str
-    """A checksum of the last of them."""
+    """A checksum of some of them."""
 
     def with_summary(self, text: str, state: TrimState) -> TrimState:
         """`state` with one summary of `previous` and of `messages`, for the next trimming.

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from kefu.context.budget import Budget
-from kefu.context.cost import AnyCounter, MessageCounter, counter_for, message_counter
+from kefu.context.cost import (
+    PER_MESSAGE,
+    PRIMING,
+    AnyCounter,
+    MessageCounter,
+    counter_for,
+    message_counter,
+)
 from kefu.context.stages import DropTurns, Stage, stages_of
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.tokens.utf8 import utf8_length
@@ -17,7 +24,7 @@ from kefu.messages import Message
 
 M = TypeVar("M")
 
-_BYTES = MessageCounter(utf8_length, 3, 3, samples=True)
+_BYTES = MessageCounter(utf8_length, PER_MESSAGE, PRIMING, samples=True)
 _CALIBRATED = 1.05
 """The safety factor of an estimate that was corrected by the provider's count."""
 
@@ -191,33 +198,35 @@ class _Job:
         """Counts by an estimate, and exactly if the conversation might not fit.
 
         A token has at least one byte. So a conversation with fewer bytes than the room has tokens
-        fits, whatever its text is; an estimate can be a quarter of the truth. A count is not
-        corrected by the provider's: the correction may be that of an estimate.
+        fits, whatever its text is; an estimate can be a quarter of the truth. The provider's
+        count corrects an exact count upwards only, and only if it was compared with one.
         """
         exact = counter_for(self.model, exact=True)
         if exact.safety > 1:
             return self.run(exact, beside)  # the tokenizer is not public, or not installed
-        state, self.state = self.state, self.state.uncalibrated()
+        state = self.state
+        above = state.measured_exact and state.measured > state.measured_as
+        self.state = corrected = state if above else state.uncalibrated()
         surely_fits = self._fits(self.run(_BYTES, beside))
         self.state = state
         if surely_fits:
             estimated = self.run(counter_for(self.model), beside)
             if self._fits(estimated):
                 return estimated
-        self.state = state.uncalibrated()
-        return self.run(exact, beside)
+        self.state = corrected
+        trimmed = self.run(exact, beside)
+        trimmed.state = trimmed.state._replace(exact=True)
+        return trimmed
 
     def _fits(self, trimmed: Trimmed[Any]) -> bool:
         dropped = any(run.reason == "budget" for run in trimmed.left_out)
         return not (dropped or trimmed.over_budget or self.edits)
 
     def _previous_cut(self) -> int:
-        from kefu.context.wire.marks import mark
+        from kefu.context.wire.marks import belongs
 
-        state = self.state
-        if not state.cut:
-            return 0
-        return state.cut if mark(self.messages, state.cut) == state.cut_mark else 0
+        cut, known = self.state.cut, self.state.cut_mark
+        return cut if cut and belongs(self.messages, cut, known) else 0
 
     def _result(
         self,
@@ -238,7 +247,7 @@ class _Job:
         result.left_out = left_out
         result.dropped = View(self.messages, ((run.start, run.stop) for run in left_out))
         result.to_summarize = None
-        state = self.state._replace(counted=result.tokens, cut=0, cut_mark="")
+        state = self.state._replace(counted=result.tokens, exact=False, cut=0, cut_mark="")
         if cut:
             from kefu.context.wire.marks import mark
 

@@ -209,5 +209,6 @@ class Settings(
         return self.lambda_start == "snap-start"
 
     @property
-    def wants_local_model(self) -> bool:
+    def without_model(self) -> bool:
+        """Whether no API key and no upstream is set, on a machine for trials."""
         return not (self.keys or self.keys_place or self.upstream_url or self.on_aws)

@@ -30,7 +30,8 @@ class ModelSettings(Section):
         "model.url",
         "KEFU_UPSTREAM_URL",
         "Base URL of an OpenAI-compatible API; `/chat/completions` is appended. "
-        f"Unset: `{LONGCAT}` when there are keys or on AWS, else a small local model.",
+        f"Unset: `{LONGCAT}` when there are keys or on AWS, else answers are quotations of the "
+        "learnt pages (sample mode).",
         examples=["https://api.example.com/v1"],
     )
     api_keys: ApiKeys = setting(

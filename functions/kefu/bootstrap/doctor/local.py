@@ -52,11 +52,10 @@ def _variables() -> Iterator[Finding]:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    if settings.wants_local_model:
-        chosen = choose_model(settings, lambda _: None)
-        if chosen.kind == "scripted":
+    if settings.without_model:
+        if choose_model(settings, lambda _: None).kind == "sample":
             yield Finding(
-                "There is no API key and no local model: visitors get prepared texts, no answers.",
+                "There is no API key: visitors get quotations of the learnt pages (sample mode).",
                 "export LONGCAT_API_KEYS=...",
             )
         return

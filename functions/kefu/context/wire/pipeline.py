@@ -12,7 +12,7 @@ from kefu.context.state import TrimState
 from kefu.context.trim import STRATEGIES
 from kefu.context.trim.summary import summary_message
 from kefu.context.window import LeftOut, Span, Window
-from kefu.context.wire.marks import mark
+from kefu.context.wire.marks import belongs
 from kefu.context.wire.reading import Reading, ReadingWalk, WireCounter
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
@@ -102,7 +102,7 @@ class Pipeline:
         whole = _Spliced(messages, [(0, len(messages))], -1, [])
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
             return whole
-        if mark(messages, state.covers) != state.covers_mark:
+        if not belongs(messages, state.covers, state.covers_mark):
             return whole
         reading = Reading(messages, self._model, self._keep)
         head = ReadingWalk(reading, counter).head

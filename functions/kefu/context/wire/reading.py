@@ -189,7 +189,7 @@ class WireCounter(MessageCounter):
         if not isinstance(message, WireEntry):
             return super().__call__(message)
         shape = message.shape
-        tokens = self.per_message + shape.tokens
+        tokens = self.per_message + shape.tokens + (shape.named and self.per_message > 0)
         for text in shape.texts:
             if text:
                 tokens += self.of_text(text)

@@ -6,7 +6,7 @@ that means different things, so each object is understood on its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kefu.context.wire.media import MEDIA, media_tokens
@@ -39,6 +39,8 @@ class Shape(NamedTuple):
     """An item that the model made in OpenAI's Responses API. It belongs to the items beside it."""
     reference: bool = False
     """A reference to an item on the server, which may be a tool call."""
+    named: bool = False
+    """A chat completion's message with a `name`, which costs a token beside its own."""
 
 
 _ROLES: dict[str, Role] = {
@@ -76,7 +78,7 @@ def shape_of(value: Any, model: str) -> Shape:
     kind = field(value, "type")
     role = field(value, "role")
     if role is None:
-        if not isinstance(kind, str):
+        if not isinstance(kind, str) or not (kind in _ITEMS or kind.endswith(_ITEM_ENDINGS)):
             raise TypeError(_not_a_message(value))
         return _item(value, kind, model)
     if not isinstance(role, str) or role not in _ROLES:
@@ -89,9 +91,18 @@ def _not_a_message(value: Any) -> str:
     return (
         f"This is not a message that trim_messages reads: {value!r:.120}. It reads dicts (or values"
         " of the official clients) in the formats of OpenAI's chat completions and Responses API"
-        " and of Anthropic's messages, and kefu.context.Message. LangChain's messages:"
-        " langchain_core.messages.convert_to_openai_messages."
+        " and of Anthropic's messages, and kefu.context.Message. Convert others first: LangChain's"
+        " by langchain_core.messages.convert_to_openai_messages; those of Bedrock's Converse,"
+        " Gemini, Ollama and pydantic-ai into chat completions."
     )
+
+
+_ITEMS = frozenset(
+    {"reasoning", "compaction", "item_reference", "mcp_list_tools", "program"}
+    | {"mcp_approval_request", "mcp_approval_response"}
+)
+_ITEM_ENDINGS = ("_call", "_output", "_update")
+"""The other items of the Responses API: new tools have such types, too."""
 
 
 def _own(value: Message) -> Shape:
@@ -106,16 +117,9 @@ def _own(value: Message) -> Shape:
 
 def _message(value: Any, role: Role, model: str) -> Shape:
     content = field(value, "content")
-    blocks: Sequence[Any] = ()
-    texts: list[str] = []
-    if isinstance(content, str):
-        texts.append(content)
-    elif content is not None:
-        blocks = content if isinstance(content, Sequence) else list(content)
     if role == "tool":
-        call_id = field(value, "tool_call_id") or f"function:{field(value, 'name')}"
-        text, tokens = text_of(content, model)
-        return Shape("tool", results=(ResultText(call_id, text, tokens),))
+        return _tool_message(value, content, model)
+    texts = [content] if isinstance(content, str) else []
     texts += [
         text
         for name in ("refusal", "reasoning_content", "name")
@@ -124,11 +128,39 @@ def _message(value: Any, role: Role, model: str) -> Shape:
     calls = list(_chat_calls(value, texts))
     results: list[ResultText] = []
     tokens = 0
-    for block in blocks:
+    for block in _blocks(value, content):
         tokens += _block(block, texts, calls, results, model)
+    if not (texts or calls or _has(value, "content") or _has(value, "audio")):
+        raise TypeError(_not_a_message(value))
     if results:
         role = "tool"
-    return Shape(role, tuple(texts), tokens, tuple(calls), tuple(results))
+    named = isinstance(field(value, "name"), str)
+    return Shape(role, tuple(texts), tokens, tuple(calls), tuple(results), named=named)
+
+
+def _tool_message(value: Any, content: Any, model: str) -> Shape:
+    """The result of a tool in a chat completion: it names its call, or an old one its function."""
+    call_id, name = field(value, "tool_call_id"), field(value, "name")
+    if not (isinstance(call_id, str) or isinstance(name, str)):
+        raise TypeError(_not_a_message(value))
+    text, tokens = text_of(content, model)
+    return Shape("tool", results=(ResultText(call_id or f"function:{name}", text, tokens),))
+
+
+def _has(value: Any, name: str) -> bool:
+    return name in value if isinstance(value, Mapping) else hasattr(value, name)
+
+
+def _blocks(message: Any, content: Any) -> Iterable[Any]:
+    """The parts of a message's content; each is a text or has a type."""
+    if content is None or isinstance(content, str):
+        return ()
+    if isinstance(content, Mapping) or not isinstance(content, Iterable):
+        raise TypeError(_not_a_message(message))
+    blocks = content if isinstance(content, Sequence) else list(content)
+    if not all(isinstance(b, str) or isinstance(field(b, "type"), str) for b in blocks):
+        raise TypeError(_not_a_message(message))
+    return blocks
 
 
 def _chat_calls(value: Any, texts: list[str]) -> Iterator[CallFacts]:
@@ -136,11 +168,11 @@ def _chat_calls(value: Any, texts: list[str]) -> Iterator[CallFacts]:
     for call in field(value, "tool_calls") or ():
         made = field(call, "function") or field(call, "custom") or {}
         name = field(made, "name") or ""
-        texts += [name, field(made, "arguments") or field(made, "input") or ""]
+        texts += [name, json_of(field(made, "arguments") or field(made, "input") or "")]
         yield CallFacts(field(call, "id") or "", name)
     if old := field(value, "function_call"):
         name = field(old, "name") or ""
-        texts += [name, field(old, "arguments") or ""]
+        texts += [name, json_of(field(old, "arguments") or "")]
         yield CallFacts(f"function:{name}", name)
 
 

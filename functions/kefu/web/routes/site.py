@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
@@ -12,7 +11,7 @@ from starlette.responses import JSONResponse
 from kefu import __version__
 from kefu.web.files import STATIC, TYPES, StaticFile, serve, serve_all
 from kefu.web.openapi import json_response
-from kefu.web.schemas import DegradedReason, Health, Problem, Ready, UpstreamKind
+from kefu.web.schemas import DegradedReason, Health, LearntPages, Problem, Ready, UpstreamKind
 
 NOT_BUILT = (
     "The chat widget is not built, so /chat-widget.js is answered 404. Install Node.js 20.19 or "
@@ -107,16 +106,6 @@ def _widget_files() -> dict[str, StaticFile]:
     return files
 
 
-class KnowledgeFacts(Protocol):
-    @property
-    def pages(self) -> int: ...
-
-    @property
-    def made(self) -> float:
-        """Unix time in seconds."""
-        ...
-
-
 def health_of(
     *,
     keys: bool,
@@ -126,7 +115,7 @@ def health_of(
     notice: str,
     sessions: bool,
     full: bool,
-    pages: KnowledgeFacts | None = None,
+    pages: LearntPages | None = None,
 ) -> Health:
     """`full`: the store has no space for new chats. `pages`: None without learnt pages."""
     reason: DegradedReason = "store_full" if full else ""
@@ -142,5 +131,5 @@ def health_of(
         "notice": notice,
     }
     if pages:
-        health["knowledge"] = {"pages": pages.pages, "made": int(pages.made)}
+        health["knowledge"] = pages
     return health

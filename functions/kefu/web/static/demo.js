@@ -15,12 +15,14 @@ const CHINESE = {
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>
     `目前由这台电脑上一个很小的模型 ${name} 回答（它主要懂英文），无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
-  scripted: () => "目前的回答是预先写好的，不是 AI 模型。",
+  sample: () => "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 LONGCAT_API_KEYS 后由模型回答。",
   down: "服务没有响应。",
+  questions: "配送要多久？|怎么退款？|可以退货吗？",
 };
 const ENGLISH = {
   model: (name) => `Answers come from ${name}.`,
   down: "The service does not answer.",
+  questions: "How long does delivery take?|Can I send boots back?|When are you open?",
 };
 
 const texts = isChinese ? CHINESE : ENGLISH;
@@ -51,18 +53,30 @@ async function offerPin() {
 function noticeOf({ status, model, upstream, notice }) {
   if (isChinese && status === "ok" && notice) {
     if (upstream === "local-model") return CHINESE.local(model);
-    if (upstream === "scripted") return CHINESE.scripted();
+    if (upstream === "sample") return CHINESE.sample();
   }
   return notice || texts.model(model);
 }
 
-async function showNotice() {
+/** Starts the chat; with the sample pages, questions that they answer are suggested. */
+function startChat({ knowledge } = {}) {
+  const script = document.createElement("script");
+  script.src = "/chat-widget.js";
+  script.dataset.apiUrl = "/api/chat";
+  script.dataset.open = "";
+  if (knowledge?.sample) script.dataset.suggestions = texts.questions;
+  document.head.append(script);
+}
+
+async function start() {
   const notice = document.getElementById("notice");
   try {
-    const response = await fetch("/health");
-    notice.textContent = noticeOf(await response.json());
+    const health = await (await fetch("/health")).json();
+    notice.textContent = noticeOf(health);
+    startChat(health);
   } catch {
     notice.textContent = texts.down;
+    startChat();
   }
   notice.hidden = false;
 }
@@ -70,5 +84,5 @@ async function showNotice() {
 translate(CHINESE);
 showTag();
 offerCopy(document.getElementById("copy"), tag);
-showNotice();
+start();
 offerPin();

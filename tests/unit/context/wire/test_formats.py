@@ -179,15 +179,19 @@ def test_own_messages_are_trimmed_by_the_same_call() -> None:
 
 
 def test_only_messages_that_may_be_kept_are_read() -> None:
-    """X17: the other messages are not read, so a long history costs nothing."""
+    """X17: of the others only those are read that show whose state it is, so few of a thousand."""
+    read = set()
 
-    class Unread(dict[str, Any]):
-        def get(self, *_: Any) -> Any:
-            raise AssertionError("read")
+    class Old(dict[str, Any]):
+        def get(self, *given: Any) -> Any:
+            read.add(id(self))
+            return super().get(*given)
 
-    whole = [asks("first"), *(Unread() for _ in range(1000)), *(asks(LONG) for _ in range(4))]
+    old = [Old(asks(f"old {n}")) for n in range(1000)]
+    whole = [asks("first"), *old, *(asks(LONG) for _ in range(4))]
     sent = trim_messages(whole, max_tokens=250, reserve=0, counter=BYTES4, trim_step=0.2)
     assert len(sent) == 2
+    assert len(read) <= 10
 
 
 def test_user_messages_in_a_row_are_joined_where_that_is_asked_for() -> None:
@@ -211,3 +215,42 @@ def test_user_messages_in_a_row_are_joined_where_that_is_asked_for() -> None:
     assert trim_messages(tools, max_tokens=9000, alternate=True) == tools
     own = [Message("user", "1"), Message("user", "2")]
     assert trim_messages(own, max_tokens=90, alternate=True) == [Message("user", "1\n\n2")]
+
+
+class LangChain:
+    """A message of LangChain, by its fields: it has a type and no role."""
+
+    def __init__(self, type: str, content: str) -> None:
+        self.type, self.content = type, content
+
+
+FOREIGN: dict[str, Any] = {
+    "LangChain": LangChain("human", "Hello"),
+    "unknown item": {"type": "anything", "content": "Hello"},
+    "Bedrock, text": {"role": "user", "content": [{"text": "Hello"}]},
+    "Bedrock, call": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1"}}]},
+    "Bedrock, result": {"role": "user", "content": [{"toolResult": {"toolUseId": "1"}}]},
+    "Gemini": {"role": "user", "parts": [{"text": "Hello"}]},
+    "Ollama": {"role": "tool", "tool_name": "weather", "content": "rain"},
+    "number": {"role": "user", "content": 5},
+    "object": {"role": "user", "content": {"text": "Hello"}},
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_m3_m4_messages_of_unread_formats_are_refused(name: str) -> None:
+    """They were taken in silence, counted as nothing, or split from their results."""
+    whole = [FOREIGN[name], asks("And now?")]
+    with pytest.raises(TypeError, match=r"convert_to_openai_messages.*Bedrock's Converse"):
+        trim_messages(whole, max_tokens=1000)
+
+
+def test_m15_arguments_may_be_an_object() -> None:
+    """Clients of Ollama and Mistral give them parsed."""
+    call = {"id": "1", "function": {"name": "weather", "arguments": {"city": "Bergen"}}}
+    whole = [
+        asks("Rain?"),
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "yes"},
+    ]
+    assert list(trim_messages(whole, max_tokens=1000)) == whole

@@ -138,3 +138,34 @@ def test_own_messages_have_states_as_well() -> None:
     sent = trim(whole, first.to_summarize.with_summary("told", first.state))
     assert sent[0].summary
     assert sent[1] is whole[first.to_summarize.covers]
+
+
+def test_m6_a_state_is_ignored_by_another_conversation_with_the_same_answer() -> None:
+    """Two visitors get the same prepared answer at the same place."""
+    whole = talk(13)
+    first = trim(whole)
+    assert first.to_summarize
+    state = first.to_summarize.with_summary("Order A4711.", first.state)
+    other = [{**message, "content": f"another {at}"} for at, message in enumerate(whole)]
+    other[state.covers - 1] = whole[state.covers - 1]
+    assert "A4711" in str(trim(whole, state))
+    assert "A4711" not in str(trim(other, state))
+
+
+def test_m6_a_state_is_ignored_when_the_first_question_was_edited() -> None:
+    whole = talk(13)
+    first = trim(whole)
+    assert first.to_summarize
+    state = first.to_summarize.with_summary("Order A4711.", first.state)
+    whole[1] = {"role": "user", "content": "The order is B9999."}
+    assert "A4711" not in str(trim(whole, state))
+
+
+def test_m6_a_state_of_an_earlier_version_is_still_used() -> None:
+    """Its marks are checksums of one message."""
+    whole = talk(13)
+    first = trim(whole)
+    assert first.to_summarize
+    state = first.to_summarize.with_summary("Order A4711.", first.state)
+    earlier = json.loads(state.dump()) | {"covers_mark": state.covers_mark[:8]}
+    assert "A4711" in str(trim(whole, TrimState.load(json.dumps(earlier))))

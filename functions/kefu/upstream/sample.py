@@ -1,0 +1,144 @@
+"""The default model without an API key, "sample mode": quotes the learnt pages.
+
+It reads the passages from the prompt, as a model does, and quotes the part that has most terms of
+the question, with its number. So the first answers that an owner sees are right, and the same each
+time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kefu.knowledge.sources import HEAD, QUESTION
+from kefu.knowledge.terms import characters, page_language, question_terms, terms
+from kefu.relay import sse
+
+NAME = "sample"
+NOTICE = (
+    "Sample mode: no model is connected, so answers are quotations of the learnt pages. Set "
+    "LONGCAT_API_KEYS, or KEFU_UPSTREAM_URL and a key, for a model's own."
+)
+_ENGLISH = {
+    "quote": "*Sample mode: a quotation, chosen by its words. Set `LONGCAT_API_KEYS` and a model "
+    "answers.*",
+    "nothing": "The learnt pages say nothing about this.\n\n*Sample mode: answers are quotations "
+    "of the learnt pages. Set `LONGCAT_API_KEYS` and a model answers.*",
+    "no pages": "This is sample mode: no model is connected, and no pages are learnt that could "
+    "be quoted. Set `LONGCAT_API_KEYS` and start again, and a model answers here.",
+}
+_CHINESE = {
+    "quote": "*示例模式：按字词挑选的原文引用。设置 `LONGCAT_API_KEYS` 后由模型回答。*",
+    "nothing": "已学习的页面没有提到这一点。\n\n*示例模式：回答只引用已学习的页面。设置 "
+    "`LONGCAT_API_KEYS` 后由模型回答。*",
+    "no pages": "这是示例模式：没有连接模型，也没有可以引用的页面。设置 `LONGCAT_API_KEYS` "
+    "并重新启动，就由模型回答。",
+}
+_LONGEST = 500
+"""Characters of a quotation."""
+_SENTENCE = re.compile(r"[.!?。！？…:：]\W*$")
+_PIECE = re.compile(r"\S+\s*|\s+")
+_PACE = 0.02
+"""Seconds between two pieces of an answer."""
+
+
+class Part(NamedTuple):
+    """A heading of a passage, and the text below it."""
+
+    number: int
+    """Of the passage, from 1."""
+    title: str
+    """Of the passage's page."""
+    heading: str
+    text: str
+
+
+def answer_to(message: str) -> str:
+    """The answer to a visitor's message, which may have passages in front of it."""
+    head, found, question = message.rpartition(f"\n{QUESTION}\n")
+    texts = _CHINESE if characters(question) else _ENGLISH
+    if not found or not head.startswith(HEAD):
+        return texts["no pages"]
+    best = best_part(list(_parts(head)), question)
+    if best is None:
+        return f"[0] {texts['nothing']}"
+    quoted = best.text if len(best.text) <= _LONGEST else f"{best.text[:_LONGEST].rstrip()} …"
+    return "> " + quoted.replace("\n", "\n> ") + f" [{best.number}]\n\n{texts['quote']}"
+
+
+def best_part(parts: list[Part], question: str) -> Part | None:
+    """The part with most terms of the question, else of a page whose title has some; or None."""
+    scored = [(*_shared(part, question), -at) for at, part in enumerate(parts)]
+    own, title, at = max(scored, default=(0, 0, 0))
+    return parts[-at] if own or title else None
+
+
+def _shared(part: Part, question: str) -> tuple[int, int]:
+    """How many terms of the question the part has, and the title of its page."""
+    text = f"{part.heading}\n{part.text}"
+    language = page_language("", text)
+    asked = set(question_terms(question, [language]))
+    return len(asked & set(terms(text, language))), len(asked & set(terms(part.title, language)))
+
+
+def _parts(head: str) -> Iterator[Part]:
+    for line in head.split("\n"):
+        if line.startswith("{"):
+            passage = json.loads(line)
+            number, title, heading = passage["n"], passage["title"], passage["heading"]
+            body = list[str]()
+            for row in passage["text"].split("\n"):
+                if body and len(row) < 80 and not _SENTENCE.search(row):
+                    yield Part(number, title, heading, "\n".join(body))
+                    heading, body = row, []
+                else:
+                    body.append(row)
+            if body:
+                yield Part(number, title, heading, "\n".join(body))
+
+
+class SampleUpstream:
+    """An `Upstream` without a network."""
+
+    async def warm(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    async def send(self, body: bytes, secret: str) -> SampleResponse:
+        content = json.loads(body)["messages"][-1]["content"]
+        return SampleResponse(answer_to(content if isinstance(content, str) else ""))
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+class SampleResponse:
+    status = 200
+    headers: Mapping[str, str] = {"content-type": "text/event-stream"}
+
+    def __init__(self, text: str) -> None:
+        self._events = _events(text)
+
+    async def read(self, timeout: float) -> bytes:
+        await asyncio.sleep(_PACE)
+        return next(self._events, b"")
+
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
+
+    def finish(self) -> None:
+        """Do nothing: there is no connection."""
+
+
+def _events(text: str) -> Iterator[bytes]:
+    for piece in _PIECE.findall(text):
+        yield _chunk({"content": piece}, None)
+    yield _chunk({}, "stop")
+    yield sse.DONE
+
+
+def _chunk(delta: Mapping[str, str], finish_reason: str | None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return sse.encode(json.dumps({"model": NAME, "choices": [choice]}))
