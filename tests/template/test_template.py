@@ -350,6 +350,23 @@ def test_alarms_and_dashboard_watch_metrics_that_exist(stack: Stack) -> None:
             assert alarm["Dimensions"] == [{"Name": "function", "Value": {"Ref": "ChatFunction"}}]
 
 
+def test_the_metrics_of_the_gateway_are_the_free_ones_of_the_stage(stack: Stack) -> None:
+    """aws M1: those of each method have a price, and no alarm and no widget reads them."""
+    [stage] = resources(stack, "AWS::ApiGateway::Stage").values()
+    assert [every["MetricsEnabled"] for every in stage["MethodSettings"]] == [False]
+    alarms = resources(stack, "AWS::CloudWatch::Alarm").values()
+    read = [
+        {dimension["Name"] for dimension in alarm["Dimensions"]}
+        for alarm in alarms
+        if alarm["Namespace"] == "AWS/ApiGateway"
+    ]
+    body = stack["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    shown = re.findall(r'"AWS/ApiGateway", "\w+", "(\w+)", "[^"]+", "(\w+)", "[^"]+"\]', body)
+    assert body.count("AWS/ApiGateway") == len(shown) > 0
+    assert read
+    assert all(names == {"ApiName", "Stage"} for names in (*read, *map(set, shown)))
+
+
 def test_every_alarm_is_explained(stack: Stack) -> None:
     page = (ROOT / "docs/aws/operations.md").read_text(encoding="utf-8")
     for name in resources(stack, "AWS::CloudWatch::Alarm"):
