@@ -261,6 +261,14 @@ def test_a_right_stack_is_one_line(aws: AwsStack, kefu: Kefu) -> None:
     assert kefu("doctor", "--stack", "kefu") == (0, WELL, "")
 
 
+def test_one_snapshot_to_go_back_to_is_no_problem(aws: AwsStack, kefu: Kefu) -> None:
+    """aws M2: nor are the versions that visitors reach."""
+    aws.versions, aws.snapshots = ["$LATEST", "8", "9", "10", "11"], {"9", "10", "11"}
+    aws.alias = "10"
+    aws.alias_weights = {"11": 0.1}
+    assert "snapshot" not in kefu("doctor", "--stack", "kefu").out
+
+
 STACKS: dict[str, tuple[dict[str, object], str, str]] = {
     "no such stack": ({"exists": False}, "does not exist", "describe-stacks"),
     "failed": (
@@ -296,6 +304,11 @@ STACKS: dict[str, tuple[dict[str, object], str, str]] = {
         {"contact_mail": "PendingConfirmation"},
         "help@example.com has not confirmed that it wants the requests of visitors",
         "aws sns subscribe",
+    ),
+    "snapshots": (
+        {"versions": ["$LATEST", "2", "3", "9", "10"], "snapshots": {"2", "3", "9", "10"}},
+        "AWS bills a snapshot for each of the versions 2, 3 (WarmStart), which no visitor reaches",
+        "for version in 2 3; do aws lambda delete-function --function-name kefu-Chat",
     ),
     "service away": ({"url": "http://127.0.0.1:9"}, "cannot be reached", "curl"),
 }
