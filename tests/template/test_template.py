@@ -457,7 +457,9 @@ def write_with_defaults(path: Path, made: Stack, given: dict[str, str]) -> None:
 
 
 def test_the_gateway_answers_in_the_shape_of_all_errors(stack: Stack) -> None:
-    """C8, C9, L7: for requests that do not reach the function."""
+    """C8, C9, L7, aws M3: for requests that do not reach the function. A page may read when to try
+    again.
+    """
     answers = stack["Resources"]["Api"]["Properties"]["Body"][
         "x-amazon-apigateway-gateway-responses"
     ]
@@ -469,8 +471,12 @@ def test_the_gateway_answers_in_the_shape_of_all_errors(stack: Stack) -> None:
         assert headers["gatewayresponse.header.Access-Control-Allow-Origin"] == "'*'"
         status = answer.get("statusCode")
         said[kind] = (int(status) if status else None, body["error"]["code"])
-        if said[kind][0] == 429:
-            assert "gatewayresponse.header.Retry-After" in headers
+        if kind == "DEFAULT_5XX" or said[kind][0] in (429, 503):
+            waits = headers["gatewayresponse.header.Retry-After"]
+            assert re.fullmatch(r"'\d+'", waits)
+            assert (
+                headers["gatewayresponse.header.Access-Control-Expose-Headers"] == "'Retry-After'"
+            )
     assert said == {
         "DEFAULT_4XX": (None, "invalid_request"),
         "DEFAULT_5XX": (None, "upstream_service_unavailable"),
