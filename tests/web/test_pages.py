@@ -126,8 +126,8 @@ async def test_c16_w2_every_file_of_the_widget_is_served_to_all_sites(shared: St
 async def test_c16_a_part_of_another_build_is_a_404_that_nobody_keeps(
     shared: Stage, part: str
 ) -> None:
-    """aws M4: after a deployment, and in the middle of one. The widget sees the status, on any page,
-    and may ask again.
+    """aws M4: after a deployment, and in the middle of one. The widget sees the status on any
+    page, and may ask again.
     """
     response = await get(shared.url, f"/chat-widget{part}", Origin="https://any.example")
     assert response.status_code == 404
