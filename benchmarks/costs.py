@@ -75,7 +75,7 @@ class Month:
     log_bytes: float = 960
     """A request's line of 700 bytes, and Lambda's own."""
     reads: float = 0.5
-    writes: float = 3
+    writes: float = 4
     """DynamoDB units for each question, with the limits that are on by default."""
     kept_reads: float = 6
     kept_writes: float = 8

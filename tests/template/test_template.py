@@ -380,7 +380,8 @@ def test_the_api_is_regional_throttled_and_logs_nothing_personal(stack: Stack) -
     [stage] = resources(stack, "AWS::ApiGateway::Stage").values()
     [every] = stage["MethodSettings"]
     assert (every["ResourcePath"], every["HttpMethod"]) == ("/*", "*")
-    assert every["ThrottlingRateLimit"] > 0
+    assert every["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
+    assert stack["Parameters"]["RequestsPerSecond"]["MinValue"] == 1
     assert "CachingEnabled" not in every
     assert "AccessLogSetting" not in stage
     assert resources(stack, "AWS::ApiGateway::Account") == {}
@@ -403,7 +404,7 @@ def test_what_costs_more_is_there_only_when_it_was_chosen(stack: Stack) -> None:
 def test_the_template_stays_small(text: str, stack: Stack) -> None:
     """The service's settings are in kefu.toml."""
     assert len(text.splitlines()) <= 500
-    assert len(stack["Parameters"]) <= 20
+    assert len(stack["Parameters"]) <= 21
 
 
 DOMAIN = {"DomainName": "chat.example.com", "CertificateArn": CERTIFICATE}
@@ -415,6 +416,7 @@ SETS: list[dict[str, str]] = [
     {**DOMAIN, "HostedZoneId": "Z1"},
     {"Deployment": "Canary10Percent5Minutes", "AlarmEmail": "me@example.com"},
     {"Deployment": "Linear10PercentEvery1Minute", "WarmStart": "3", "ReservedConcurrency": "20"},
+    {"RequestsPerSecond": "500"},
     {"WarmStart": "snapshot", "Architecture": "x86_64", "MemorySize": "2048"},
     {"KeysFrom": SECRET, "FallbackKeysFrom": SECRET, "ContactEmail": "help@example.com"},
     {"AdminTokenFrom": "ssm:/k/a", "IdentitySecretsFrom": "ssm:/k/i", "BotCheckSecretFrom": SECRET},

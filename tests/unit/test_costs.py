@@ -65,7 +65,7 @@ def test_a_bill_worked_out_by_hand() -> None:
     assert dollars["Lambda, time"] == pytest.approx(2_000_000 * 0.0000133334)
     assert dollars["Lambda, requests"] == pytest.approx(5 * 0.20)
     assert dollars["API Gateway"] == pytest.approx(5 * 3.50)
-    assert dollars["DynamoDB, units"] == pytest.approx(0.5 * 0.125 + 3 * 0.625)
+    assert dollars["DynamoDB, units"] == pytest.approx(0.5 * 0.125 + 4 * 0.625)
     assert dollars["DynamoDB, storage"] == 0
     assert dollars["CloudWatch Logs"] == pytest.approx(5 * 0.50)
     assert dollars["Data transfer"] == pytest.approx(10 * 0.09)
