@@ -46,6 +46,14 @@ def test_a_right_machine_is_one_line_and_costs_one_call_for_each_key(
     assert json.loads(kefu("doctor", "--json").out) == {"ok": True, "findings": []}
 
 
+def test_a_store_in_memory_is_a_note(right: Path, kefu: Kefu) -> None:
+    """owner D12: chats and the budget are lost at a restart."""
+    ran = kefu("doctor")
+    assert ran.code == 0
+    assert "- Nothing is stored on disk: a restart loses the chats and the day's budget." in ran.out
+    assert 'store = "sqlite:///' in ran.out
+
+
 def test_a_wrong_file_is_named_line_by_line(right: Path, kefu: Kefu) -> None:
     right.write_text("[limits]\ndaily_token = 1\n\n[chat]\norigins = ['nonsense']\n")
     ran = kefu("doctor")
