@@ -36,6 +36,16 @@ class Prices:
     alarm: float = 0.10
     transfer_gb: float = 0.09
     """Out to the internet."""
+    provisioned_gb_second: float = 0.0000033334
+    """Of an instance that is always started, on arm64, beside the time that it answers."""
+    snapshot_gb_second: float = 0.0000015046
+    """Of each version with a snapshot, for as long as the version exists."""
+    snapshot_restore_gb: float = 0.0001397998
+    secret: float = 0.40
+    firewall: float = 6.00
+    """A web ACL and its rule."""
+    firewall_requests: float = 0.60
+    """A million."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Month:
     log_bytes: float = 960
     """A request's line of 700 bytes, and Lambda's own."""
     reads: float = 0.5
-    writes: float = 3
+    writes: float = 4
     """DynamoDB units for each question, with the limits that are on by default."""
     kept_reads: float = 6
     kept_writes: float = 8
@@ -75,6 +85,15 @@ class Month:
     kept_days: float = 30
     metrics: float = 6
     alarms: float = 6
+    looks: float = 34
+    """Requests after an answer for a person who may have come: docs/contact.md."""
+    look_reads: float = 2
+    look_writes: float = 1
+    """Units for each of these requests."""
+
+    @property
+    def memory_gb(self) -> float:
+        return self.memory_mb / 1024
 
     @property
     def questions(self) -> float:
@@ -102,7 +121,7 @@ def bill(month: Month, prices: Prices) -> dict[str, float]:
     read_units = questions * (month.reads + month.kept * month.kept_reads)
     write_units = questions * (month.writes + month.kept * month.kept_writes)
     return {
-        "Lambda, time": seconds * month.memory_mb / 1024 * prices.lambda_gb_second,
+        "Lambda, time": seconds * month.memory_gb * prices.lambda_gb_second,
         "Lambda, requests": requests / MILLION * prices.lambda_requests,
         "API Gateway": requests / MILLION * prices.gateway_requests,
         "DynamoDB, units": (read_units * prices.read_units + write_units * prices.write_units)
@@ -114,22 +133,72 @@ def bill(month: Month, prices: Prices) -> dict[str, float]:
     }
 
 
+SECONDS: int = 730 * 3600
+"""Of a month."""
+
+
+def extras(month: Month, prices: Prices) -> dict[str, float]:
+    """Dollars more for what is off by default."""
+    requests = month.questions + month.others
+    loads = month.conversations * month.script_loads
+    restores = requests * month.cold_share * month.memory_gb * prices.snapshot_restore_gb
+    return {
+        "`WarmStart=1`": SECONDS * month.memory_gb * prices.provisioned_gb_second,
+        "`WarmStart=snapshot`, each version that exists": SECONDS
+        * month.memory_gb
+        * prices.snapshot_gb_second,
+        "and its restores": restores,
+        "`WafRequestsPerFiveMinutes`": prices.firewall
+        + requests / MILLION * prices.firewall_requests,
+        "`Cdn=on`": prices.secret
+        - loads * _request(month, prices)
+        - bill(month, prices)["Data transfer"],
+        "`data-contact`, if the panel stays open for ten minutes once": month.conversations
+        * month.looks
+        * (_request(month, prices) + _look_units(month, prices)),
+    }
+
+
+def _request(month: Month, prices: Prices) -> float:
+    """Dollars for a request that streams no answer."""
+    return (
+        (prices.gateway_requests + prices.lambda_requests) / MILLION
+        + month.other_seconds * month.memory_gb * prices.lambda_gb_second
+        + month.log_bytes / GB * prices.logs_gb
+    )
+
+
+def _look_units(month: Month, prices: Prices) -> float:
+    units = month.look_reads * prices.read_units + month.look_writes * prices.write_units
+    return units / MILLION
+
+
+def extras_table(months: Sequence[Month], prices: Prices) -> str:
+    """The same for what is off by default."""
+    return _rows("dollars a month more", months, [extras(month, prices) for month in months])
+
+
 def table(months: Sequence[Month], prices: Prices) -> str:
     """A Markdown table with a column for each month. The last row adds the costs of stored
     chats.
     """
     bills = [bill(month, prices) for month in months]
-    head = [f"{month.conversations:,.0f} conversations" for month in months]
-    lines = ["| dollars a month | " + " | ".join(head) + " |", "|---" * (len(months) + 1) + "|"]
-    lines += [
-        f"| {service} | " + " | ".join(f"{each[service]:,.2f}" for each in bills) + " |"
-        for service in bills[0]
-    ]
+    lines = [_rows("dollars a month", months, bills)]
     totals = " | ".join(f"**{sum(each.values()):,.2f}**" for each in bills)
     lines.append(f"| **together** | {totals} |")
     if not any(month.kept for month in months):
         kept = [sum(bill(replace(month, kept=1), prices).values()) for month in months]
         lines.append("| with stored chats | " + " | ".join(f"{each:,.2f}" for each in kept) + " |")
+    return "\n".join(lines)
+
+
+def _rows(what: str, months: Sequence[Month], bills: Sequence[dict[str, float]]) -> str:
+    head = [f"{month.conversations:,.0f} conversations" for month in months]
+    lines = [f"| {what} | " + " | ".join(head) + " |", "|---" * (len(months) + 1) + "|"]
+    lines += [
+        f"| {name} | " + " | ".join(f"{each[name]:,.2f}" for each in bills) + " |"
+        for name in bills[0]
+    ]
     return "\n".join(lines)
 
 
@@ -146,7 +215,7 @@ def main() -> None:
     given = vars(parser.parse_args())
     month = Month(**{field.name: given[field.name] for field in fields(Month)})
     prices = Prices(**{field.name: given[field.name] for field in fields(Prices)})
-    print(table([month], prices))
+    print(table([month], prices), extras_table([month], prices), sep="\n\n")
 
 
 if __name__ == "__main__":

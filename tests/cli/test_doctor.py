@@ -46,6 +46,14 @@ def test_a_right_machine_is_one_line_and_costs_one_call_for_each_key(
     assert json.loads(kefu("doctor", "--json").out) == {"ok": True, "findings": []}
 
 
+def test_a_store_in_memory_is_a_note(right: Path, kefu: Kefu) -> None:
+    """owner D12: chats and the budget are lost at a restart."""
+    ran = kefu("doctor")
+    assert ran.code == 0
+    assert "- Nothing is stored on disk: a restart loses the chats and the day's budget." in ran.out
+    assert 'store = "sqlite:///' in ran.out
+
+
 def test_a_wrong_file_is_named_line_by_line(right: Path, kefu: Kefu) -> None:
     right.write_text("[limits]\ndaily_token = 1\n\n[chat]\norigins = ['nonsense']\n")
     ran = kefu("doctor")
@@ -261,6 +269,14 @@ def test_a_right_stack_is_one_line(aws: AwsStack, kefu: Kefu) -> None:
     assert kefu("doctor", "--stack", "kefu") == (0, WELL, "")
 
 
+def test_one_snapshot_to_go_back_to_is_no_problem(aws: AwsStack, kefu: Kefu) -> None:
+    """aws M2: nor are the versions that visitors reach."""
+    aws.versions, aws.snapshots = ["$LATEST", "8", "9", "10", "11"], {"9", "10", "11"}
+    aws.alias = "10"
+    aws.alias_weights = {"11": 0.1}
+    assert "snapshot" not in kefu("doctor", "--stack", "kefu").out
+
+
 STACKS: dict[str, tuple[dict[str, object], str, str]] = {
     "no such stack": ({"exists": False}, "does not exist", "describe-stacks"),
     "failed": (
@@ -296,6 +312,11 @@ STACKS: dict[str, tuple[dict[str, object], str, str]] = {
         {"contact_mail": "PendingConfirmation"},
         "help@example.com has not confirmed that it wants the requests of visitors",
         "aws sns subscribe",
+    ),
+    "snapshots": (
+        {"versions": ["$LATEST", "2", "3", "9", "10"], "snapshots": {"2", "3", "9", "10"}},
+        "AWS bills a snapshot for each of the versions 2, 3 (WarmStart), which no visitor reaches",
+        "for version in 2 3; do aws lambda delete-function --function-name kefu-Chat",
     ),
     "service away": ({"url": "http://127.0.0.1:9"}, "cannot be reached", "curl"),
 }

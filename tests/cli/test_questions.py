@@ -127,6 +127,17 @@ def test_pages_that_are_cited_and_a_judge_decide(
     assert kefu("test", "questions.yaml", "--only", "Mars").code == 0
 
 
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_a_report_that_cannot_be_written_costs_no_answers(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path, option: str
+) -> None:
+    """context m13: all questions were asked, and paid for, before the error."""
+    (folder / "questions.yaml").write_text(QUESTIONS)
+    ran = kefu("test", "questions.yaml", option, "no/such/folder/report")
+    assert ran == (2, "", "kefu: no/such/folder/report: No such file or directory\n")
+    assert upstream.journal == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -31,6 +31,8 @@ class AwsStack(AwsServer):
         self.exists = True
         self.status = "UPDATE_COMPLETE"
         self.versions = ["$LATEST", "1", "9", "10"]
+        self.snapshots: set[str] = set()
+        """Versions that have a snapshot."""
         self.alias = "10"
         self.alias_weights: dict[str, float] = {}
         self.concurrency = 1000
@@ -117,7 +119,7 @@ class AwsStack(AwsServer):
             case "invocations":
                 return self._invoke(request.json())
             case "versions":
-                found = {"Versions": [{"Version": version} for version in self.versions]}
+                found = {"Versions": [self._version(version) for version in self.versions]}
             case "configuration":
                 variables = {"LONGCAT_API_KEYS": self.keys_from} if self.keys_from else {}
                 found = {"FunctionName": FUNCTION, "Environment": {"Variables": variables}}
@@ -130,6 +132,14 @@ class AwsStack(AwsServer):
             case other:
                 raise AssertionError(f"{request.method} {path}: {other}")
         return as_json(found)
+
+    def _version(self, version: str) -> dict[str, object]:
+        on = version in self.snapshots
+        snap_start = {
+            "ApplyOn": "PublishedVersions" if on else "None",
+            "OptimizationStatus": "On" if on else "Off",
+        }
+        return {"Version": version, "SnapStart": snap_start}
 
     def _invoke(self, event: dict[str, str]) -> Response:
         kind = "application/octet-stream"

@@ -40,6 +40,7 @@ CHANGES: dict[str, dict[str, str]] = {
     "KeysFrom": {"KeysFrom": SECRET},
     "LogRetentionDays": {"LogRetentionDays": "7"},
     "MemorySize": {"MemorySize": "2048"},
+    "RequestsPerSecond": {"RequestsPerSecond": "500"},
     "ReservedConcurrency": {"ReservedConcurrency": "20"},
     "StageName": {"StageName": "v2"},
     "UseTable": {"UseTable": "kefu-restored"},

@@ -350,6 +350,23 @@ def test_alarms_and_dashboard_watch_metrics_that_exist(stack: Stack) -> None:
             assert alarm["Dimensions"] == [{"Name": "function", "Value": {"Ref": "ChatFunction"}}]
 
 
+def test_the_metrics_of_the_gateway_are_the_free_ones_of_the_stage(stack: Stack) -> None:
+    """aws M1: those of each method have a price, and no alarm and no widget reads them."""
+    [stage] = resources(stack, "AWS::ApiGateway::Stage").values()
+    assert [every["MetricsEnabled"] for every in stage["MethodSettings"]] == [False]
+    alarms = resources(stack, "AWS::CloudWatch::Alarm").values()
+    read = [
+        {dimension["Name"] for dimension in alarm["Dimensions"]}
+        for alarm in alarms
+        if alarm["Namespace"] == "AWS/ApiGateway"
+    ]
+    body = stack["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    shown = re.findall(r'"AWS/ApiGateway", "\w+", "(\w+)", "[^"]+", "(\w+)", "[^"]+"\]', body)
+    assert body.count("AWS/ApiGateway") == len(shown) > 0
+    assert read
+    assert all(names == {"ApiName", "Stage"} for names in (*read, *map(set, shown)))
+
+
 def test_every_alarm_is_explained(stack: Stack) -> None:
     page = (ROOT / "docs/aws/operations.md").read_text(encoding="utf-8")
     for name in resources(stack, "AWS::CloudWatch::Alarm"):
@@ -363,7 +380,8 @@ def test_the_api_is_regional_throttled_and_logs_nothing_personal(stack: Stack) -
     [stage] = resources(stack, "AWS::ApiGateway::Stage").values()
     [every] = stage["MethodSettings"]
     assert (every["ResourcePath"], every["HttpMethod"]) == ("/*", "*")
-    assert every["ThrottlingRateLimit"] > 0
+    assert every["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
+    assert stack["Parameters"]["RequestsPerSecond"]["MinValue"] == 1
     assert "CachingEnabled" not in every
     assert "AccessLogSetting" not in stage
     assert resources(stack, "AWS::ApiGateway::Account") == {}
@@ -386,7 +404,7 @@ def test_what_costs_more_is_there_only_when_it_was_chosen(stack: Stack) -> None:
 def test_the_template_stays_small(text: str, stack: Stack) -> None:
     """The service's settings are in kefu.toml."""
     assert len(text.splitlines()) <= 500
-    assert len(stack["Parameters"]) <= 20
+    assert len(stack["Parameters"]) <= 21
 
 
 DOMAIN = {"DomainName": "chat.example.com", "CertificateArn": CERTIFICATE}
@@ -398,6 +416,7 @@ SETS: list[dict[str, str]] = [
     {**DOMAIN, "HostedZoneId": "Z1"},
     {"Deployment": "Canary10Percent5Minutes", "AlarmEmail": "me@example.com"},
     {"Deployment": "Linear10PercentEvery1Minute", "WarmStart": "3", "ReservedConcurrency": "20"},
+    {"RequestsPerSecond": "500"},
     {"WarmStart": "snapshot", "Architecture": "x86_64", "MemorySize": "2048"},
     {"KeysFrom": SECRET, "FallbackKeysFrom": SECRET, "ContactEmail": "help@example.com"},
     {"AdminTokenFrom": "ssm:/k/a", "IdentitySecretsFrom": "ssm:/k/i", "BotCheckSecretFrom": SECRET},
@@ -440,7 +459,9 @@ def write_with_defaults(path: Path, made: Stack, given: dict[str, str]) -> None:
 
 
 def test_the_gateway_answers_in_the_shape_of_all_errors(stack: Stack) -> None:
-    """C8, C9, L7: for requests that do not reach the function."""
+    """C8, C9, L7, aws M3: for requests that do not reach the function. A page may read when to try
+    again.
+    """
     answers = stack["Resources"]["Api"]["Properties"]["Body"][
         "x-amazon-apigateway-gateway-responses"
     ]
@@ -452,8 +473,12 @@ def test_the_gateway_answers_in_the_shape_of_all_errors(stack: Stack) -> None:
         assert headers["gatewayresponse.header.Access-Control-Allow-Origin"] == "'*'"
         status = answer.get("statusCode")
         said[kind] = (int(status) if status else None, body["error"]["code"])
-        if said[kind][0] == 429:
-            assert "gatewayresponse.header.Retry-After" in headers
+        if kind == "DEFAULT_5XX" or said[kind][0] in (429, 503):
+            waits = headers["gatewayresponse.header.Retry-After"]
+            assert re.fullmatch(r"'\d+'", waits)
+            assert (
+                headers["gatewayresponse.header.Access-Control-Expose-Headers"] == "'Retry-After'"
+            )
     assert said == {
         "DEFAULT_4XX": (None, "invalid_request"),
         "DEFAULT_5XX": (None, "upstream_service_unavailable"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -26,3 +27,35 @@ def test_every_path_of_the_contributors_page_exists() -> None:
 def test_the_contributors_page_has_each_folder_of_the_tests() -> None:
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
     assert folders - set(re.findall(r"`tests/(\w+)/`", CONTRIBUTING)) == {"golden", "parts"}
+
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PLACES = ("make test", "CI", "make bench")
+
+
+def test_the_contributors_page_names_the_three_places_where_a_case_runs() -> None:
+    section = CONTRIBUTING.split("## Where a case runs\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| ", section, re.MULTILINE)
+    assert [row.strip("`").split(",")[0] for row in rows[1:]] == list(PLACES)
+
+
+def test_make_test_leaves_out_the_slow_python_tests_alone_and_ci_none() -> None:
+    """What one line ignores, such as tests/e2e, another one runs."""
+    runs = re.findall(r"^\t\$\(BIN\)/pytest (.+)$", MAKEFILE, re.MULTILINE)
+    assert runs == ["$(SIDE_BY_SIDE) $(NOT_SLOW)", "tests/e2e $(NOT_SLOW)"]
+    [side_by_side] = re.findall(r"^SIDE_BY_SIDE := (.+)$", MAKEFILE, re.MULTILINE)
+    assert re.findall(r"--ignore (\S+)", side_by_side) == ["tests/e2e"]
+    assert not re.search(r"(^| )(-k|-m|--deselect)", side_by_side)
+    assert 'ifneq ($(CI),true)\nNOT_SLOW := -m "not slow"\nendif\n' in MAKEFILE
+    assert MAKEFILE.count("NOT_SLOW :=") == 1
+
+
+def test_every_test_of_the_widget_is_run_by_a_command_of_the_makefile() -> None:
+    """Those of WebKit repeat what Chromium runs, and have a command of their own."""
+    scripts = json.loads((ROOT / "widget/package.json").read_text(encoding="utf-8"))["scripts"]
+    run = {"unit": "test", "browser": "test:browser", "webkit": "test:webkit"}
+    assert all(f"--project {project}" in scripts[name] for project, name in run.items())
+    folders = {path.parent.name for path in (ROOT / "widget/tests").rglob("*.test.ts")}
+    assert folders == set(run)
+    called = re.findall(r"npm (?:run --silent )?([a-z:]+)", MAKEFILE)
+    assert set(run.values()) <= set(called)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.costs import EXAMPLES, Month, Prices, bill, table
+from benchmarks.costs import EXAMPLES, Month, Prices, bill, extras, extras_table, table
 from tests.fakes import behaviours as b
 from tests.fakes.stage import stage
 
@@ -17,7 +18,33 @@ WIDGET = ROOT / "functions/kefu/web/static/widget"
 
 
 def test_the_page_shows_the_results_of_the_calculator() -> None:
-    assert table(EXAMPLES, Prices()) in PAGE.read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    assert table(EXAMPLES, Prices()) in page
+    assert extras_table(EXAMPLES, Prices()) in page
+
+
+def test_what_an_owner_turns_on_is_worked_out_by_hand() -> None:
+    """aws m1, m5: a month has 730 hours; an instance that is started has 1 GB."""
+    dollars = extras(Month(conversations=100_000), Prices())
+    assert dollars["`WarmStart=1`"] == pytest.approx(2_628_000 * 0.0000033334)
+    assert dollars["`WarmStart=snapshot`, each version that exists"] == pytest.approx(
+        2_628_000 * 0.0000015046
+    )
+    request = (3.50 + 0.20) / 1e6 + 0.02 * 0.0000133334 + 960e-9 * 0.50
+    look = request + (2 * 0.125 + 0.625) / 1e6
+    [talk] = [value for name, value in dollars.items() if name.startswith("`data-contact`")]
+    assert talk == pytest.approx(100_000 * 34 * look)
+
+
+def test_the_price_of_a_warm_start_stands_where_it_is_set() -> None:
+    """aws M2: in the template, and in both languages of the page that deploys."""
+    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
+    described = re.search(r'  WarmStart: {\n +Description: "(.+)"', template)
+    assert described
+    assert "$4 a month" in described[1]
+    for page in ("docs/aws/deploy.md", "docs/zh/aws.md"):
+        [row] = re.findall(r"\n(\|.*`WarmStart`.*)", (ROOT / page).read_text(encoding="utf-8"))
+        assert "costs.md#what-costs-more" in row
 
 
 def test_a_bill_worked_out_by_hand() -> None:
@@ -38,7 +65,7 @@ def test_a_bill_worked_out_by_hand() -> None:
     assert dollars["Lambda, time"] == pytest.approx(2_000_000 * 0.0000133334)
     assert dollars["Lambda, requests"] == pytest.approx(5 * 0.20)
     assert dollars["API Gateway"] == pytest.approx(5 * 3.50)
-    assert dollars["DynamoDB, units"] == pytest.approx(0.5 * 0.125 + 3 * 0.625)
+    assert dollars["DynamoDB, units"] == pytest.approx(0.5 * 0.125 + 4 * 0.625)
     assert dollars["DynamoDB, storage"] == 0
     assert dollars["CloudWatch Logs"] == pytest.approx(5 * 0.50)
     assert dollars["Data transfer"] == pytest.approx(10 * 0.09)

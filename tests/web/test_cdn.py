@@ -99,4 +99,5 @@ async def test_the_secret_is_read_by_reference() -> None:
 async def test_while_the_secret_cannot_be_read_nothing_is_answered() -> None:
     with AwsKeys() as aws:
         aws.error = "AccessDeniedException"
-        assert (await ask_with(aws, THROUGH)).status == 503
+        refused = await ask_with(aws, THROUGH)
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "1")

@@ -118,7 +118,10 @@ async def test_one_throttled_reading_costs_a_visitor_two_seconds_at_most(aws: Aw
             await asyncio.sleep(0.2)
             answers.append(await stage.ask())
         assert len(aws.asked) == 3
-        assert {answer.status for answer in answers} <= {200, 503}
+        refused = answers[:-1]
+        assert {answer.status for answer in refused} <= {503}
+        # aws M3: the widget tries again by itself.
+        assert {answer.headers["Retry-After"] for answer in refused} <= {"1"}
 
 
 async def test_unknown_keys_are_read_again_within_half_a_second_to_two() -> None:

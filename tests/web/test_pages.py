@@ -122,6 +122,19 @@ async def test_c16_w2_every_file_of_the_widget_is_served_to_all_sites(shared: St
         assert response.headers["Content-Type"].startswith(kind), name
 
 
+@pytest.mark.parametrize("part", ["-chat.0123456789ab.js", "-extras.0123456789ab.js", "-de.0.json"])
+async def test_c16_a_part_of_another_build_is_a_404_that_nobody_keeps(
+    shared: Stage, part: str
+) -> None:
+    """aws M4: after a deployment, and in the middle of one. The widget sees the status on any
+    page, and may ask again.
+    """
+    response = await get(shared.url, f"/chat-widget{part}", Origin="https://any.example")
+    assert response.status_code == 404
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
 @pytest.mark.parametrize("accepted", ["", "identity", "br;q=0, gzip;q=0.0", "zstd", "bra"])
 async def test_c16_clients_without_compression_get_the_plain_widget(
     shared: Stage, accepted: str

@@ -31,7 +31,7 @@ class OriginSecret:
         if not self._secrets and self._ready:
             await self._ready()
         if not self._secrets:
-            raise UpstreamUnavailable("The service cannot check requests yet.")
+            raise UpstreamUnavailable("The service cannot check requests yet.", retry_after=1)
         sent = headers.get(HEADER, "").encode()
         if not any(hmac.compare_digest(sent, one.encode()) for one in self._secrets):
             raise DirectRequest("Please use the public address of this service.")

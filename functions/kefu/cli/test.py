@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.prompt import request_body
@@ -54,6 +55,10 @@ class _Run:
         self._progress = Progress()
 
     def run(self) -> int:
+        for name in (self._options.junit, self._options.markdown):
+            if name:
+                # Before the model is paid for answers whose report cannot be written.
+                _written(name, "", "a")
         started, code = time.monotonic(), 0
         try:
             asyncio.run(self._ask())
@@ -111,11 +116,16 @@ class _Run:
             (self._options.junit, junit(self._results, seconds)),
             (self._options.markdown, markdown(self._results, seconds)),
         ):
-            try:
-                if name:
-                    Path(name).write_text(text, encoding="utf-8", errors="replace")
-            except OSError as error:
-                raise WrongUse(f"{name}: {error.strerror}") from error
+            if name:
+                _written(name, text, "w")
+
+
+def _written(name: str, text: str, mode: Literal["a", "w"]) -> None:
+    try:
+        with Path(name).open(mode, encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        raise WrongUse(f"{name}: {error.strerror}") from error
 
 
 async def _reach(url: str) -> None:

@@ -163,7 +163,7 @@ class Answer:
                     sent_at = now
             if not stream.finished:
                 self._opening.broke("cut")
-                raise UpstreamUnavailable(CUT)
+                raise UpstreamUnavailable(CUT, retry_after=1)
         finally:
             await self.aclose()
 
@@ -208,7 +208,7 @@ def _outcome(error: Exception) -> str:
 def _broken(error: Exception) -> KefuError:
     """The error for the client when an answer fails after its first content."""
     if isinstance(error, InBandError) and error.status == 429:
-        return RateLimited("The AI service is overloaded.", limit="keys")
+        return RateLimited("The AI service is overloaded.", limit="keys", retry_after=1)
     if isinstance(error, InBandError) and error.status == 504:
         return GatewayTimeout(SILENT)
-    return UpstreamUnavailable(CUT)
+    return UpstreamUnavailable(CUT, retry_after=1)

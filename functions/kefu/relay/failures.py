@@ -90,19 +90,19 @@ def verdict_on(failed: Failed, *, now: float, cooldown: float) -> Verdict:
     The upstream can make the cooldown longer (`Retry-After`), not shorter.
     """
     if failed.outcome in _WRONG_BODY:
-        return Verdict(_unavailable(1), Cooldown(now + cooldown, Reason.FAILING))
+        return Verdict(_unavailable(), Cooldown(now + cooldown, Reason.FAILING))
     status = failed.status
     if status in _REQUEST_AT_FAULT:
         return Verdict(_request_error(failed.body), is_final=True)
     if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
-        return Verdict(_unavailable(), misconfigured=True)
+        return Verdict(UpstreamUnavailable(UNAVAILABLE), misconfigured=True)
     if status in _KEY_INVALID or (status == 429 and _is_quota_spent(failed.body)):
-        return Verdict(_unavailable(1), Cooldown(now + INVALID_FOR, Reason.INVALID))
+        return Verdict(_unavailable(), Cooldown(now + INVALID_FOR, Reason.INVALID))
     if status in (429, 456) or status >= 500:
         wait = max(cooldown, min(_asked_wait(failed.headers, failed.body, now), MAX_COOLDOWN))
         limited = status < 500
         reason = Reason.RATE_LIMITED if limited else Reason.FAILING
-        return Verdict(_limited() if limited else _unavailable(1), Cooldown(now + wait, reason))
+        return Verdict(_limited() if limited else _unavailable(), Cooldown(now + wait, reason))
     timed_out = failed.outcome in _TIMED_OUT
     return Verdict(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
 
@@ -138,8 +138,8 @@ def _limited() -> RateLimited:
     return RateLimited(message, limit="keys", retry_after=1)
 
 
-def _unavailable(retry_after: int | None = None) -> UpstreamUnavailable:
-    return UpstreamUnavailable(UNAVAILABLE, retry_after=retry_after)
+def _unavailable() -> UpstreamUnavailable:
+    return UpstreamUnavailable(UNAVAILABLE, retry_after=1)
 
 
 def _request_error(body: Mapping[str, object]) -> InvalidRequest:

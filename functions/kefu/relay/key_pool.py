@@ -224,7 +224,7 @@ class KeyPool:
 def exhausted(keys: Sequence[ApiKey], cooldowns: Cooldowns, now: float) -> KefuError:
     """The error for the client when none of `keys` is free; `retry_after` is the shortest wait."""
     if not keys:
-        return UpstreamUnavailable("No API key is configured.", should_retry=False)
+        return UpstreamUnavailable("No API key is configured.", retry_after=1, should_retry=False)
     valid = [k for k in keys if cooldowns[k.fingerprint].reason is not Reason.INVALID]
     wait = max(1, math.ceil(min(_left(cooldowns, key, now) for key in valid or keys)))
     if any(cooldowns[key.fingerprint].reason is Reason.RATE_LIMITED for key in valid):

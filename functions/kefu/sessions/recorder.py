@@ -125,7 +125,7 @@ class TurnRecorder:
     def check_whole(self) -> None:
         """Raises UpstreamUnavailable when the filtered answer has no text."""
         if not self._output.text.strip():
-            raise UpstreamUnavailable("The AI service gave no answer.")
+            raise UpstreamUnavailable("The AI service gave no answer.", retry_after=1)
 
     async def end(self, dialogue: Dialogue | None, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time; later calls only wait.

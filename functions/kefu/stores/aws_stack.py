@@ -30,6 +30,8 @@ class Traffic(NamedTuple):
     shared_with: Sequence[str]
     """Versions that receive a part of the requests: a deployment is in progress."""
     newest: str
+    snapshots: Sequence[str]
+    """Versions that have a snapshot (SnapStart), from the oldest to the newest."""
 
 
 class StackReader:
@@ -73,15 +75,16 @@ class StackReader:
     def traffic(self, function: str) -> Traffic:
         alias = self._lambda.get_alias(FunctionName=function, Name="live")
         pages = self._lambda.get_paginator("list_versions_by_function")
-        versions = [
-            int(one["Version"])
+        versions = {
+            int(one["Version"]): one.get("SnapStart", {}).get("ApplyOn") == "PublishedVersions"
             for page in pages.paginate(FunctionName=function)
             for one in page["Versions"]
             if one["Version"].isdecimal()
-        ]
+        }
         others = (alias.get("RoutingConfig") or {}).get("AdditionalVersionWeights") or {}
         newest = str(max(versions, default=0))
-        return Traffic(alias["FunctionVersion"], tuple(others), newest)
+        snapshots = [str(version) for version in sorted(versions) if versions[version]]
+        return Traffic(alias["FunctionVersion"], tuple(others), newest, snapshots)
 
     def variables(self, function: str) -> Mapping[str, str]:
         """The environment of the version that visitors reach."""

@@ -83,9 +83,13 @@ class HttpUpstream:
     async def aclose(self) -> None:
         """Close all connections; another request would open new ones."""
         client, self._client = self._client, None
-        await asyncio.gather(*(response.aclose() for response in self._open))
-        if client:
-            await client.aclose()
+        closing = [response.aclose() for response in self._open]
+        try:
+            # An interrupt may have cancelled one of them; the client closes its connection, too.
+            await asyncio.gather(*closing, return_exceptions=True)
+        finally:
+            if client:
+                await client.aclose()
 
 
 class HttpResponse:

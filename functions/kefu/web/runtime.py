@@ -65,8 +65,9 @@ class Running:
 
     def drain(self) -> None:
         """End all answers with an error event, because the server shuts down."""
+        restarting = "The server is restarting. Please try again."
         for exchange in self._exchanges:
-            exchange.stop(UpstreamUnavailable("The server is restarting. Please try again."))
+            exchange.stop(UpstreamUnavailable(restarting, retry_after=1))
 
 
 class ChatRuntime:

@@ -41,7 +41,7 @@ class Case(NamedTuple):
         if self.cooldown:
             reason, seconds = self.cooldown
             return 429 if reason is LIMITED else 503, math.ceil(seconds)
-        return 503, None
+        return 503, 1
 
 
 def json_200(body: object) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -270,3 +271,22 @@ async def test_closing_the_client_ends_a_read_that_waits() -> None:
         await upstream.aclose()
         with pytest.raises(ConnectionLost):
             await reading
+
+
+async def test_a_closing_that_an_interrupt_cancelled_does_not_keep_the_client_open() -> None:
+    """context m6: `kefu chat --once … | head -c 20` printed a traceback, and "Unclosed client
+    session".
+    """
+    said: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    async with talking_to(Server([HEAD, 0.3])) as upstream:
+        response = await upstream.send(b"{}", "key")
+        others = asyncio.all_tasks()
+        response.finish()
+        for task in asyncio.all_tasks() - others:
+            task.cancel()
+        await asyncio.sleep(0)
+        await upstream.aclose()
+    del response, upstream
+    gc.collect()
+    assert said == []

@@ -82,6 +82,12 @@ def _provider(provider: Provider, keys: Sequence[str], place: str) -> Iterator[F
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
+    if settings.store == "memory:":
+        yield Finding(
+            "Nothing is stored on disk: a restart loses the chats and the day's budget.",
+            'In kefu.toml:\n[server]\nstore = "sqlite:///kefu.db"',
+            "note",
+        )
     kind, _, name = settings.store.partition("://")
     fix = f"aws dynamodb describe-table --table-name {name}"
     if kind == "sqlite":

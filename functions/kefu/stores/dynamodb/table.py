@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 THREADS: Final = 16
 
+_RANDOM: Final = random.SystemRandom()
+"""Copies of a snapshot (SnapStart) have the same state of `random`, and would all wait equally."""
+
 BATCH_TRIES: Final = 7
 BATCH_PAUSE: Final = 0.05
 """Seconds before the second attempt of a batch. Each pause is twice the last, 3 s in total."""
@@ -193,7 +196,7 @@ class Table:
         for number in range(BATCH_TRIES):
             if number:
                 longest = BATCH_PAUSE * 2 ** (number - 1)
-                threading.Event().wait(random.uniform(longest / 2, longest))  # noqa: S311 - jitter
+                threading.Event().wait(_RANDOM.uniform(longest / 2, longest))
             requests = send(requests)
             if not requests:
                 return
@@ -206,7 +209,7 @@ class Table:
             return work(self._connected())
         except (BotoCoreError, ClientError) as error:
             if tries > 1:
-                threading.Event().wait(random.uniform(0.01, 0.1))  # noqa: S311 - spreads load
+                threading.Event().wait(_RANDOM.uniform(0.01, 0.1))
                 return self._call(work, tries - 1)
             what = type(error).__name__
             if isinstance(error, ClientError):

@@ -159,7 +159,8 @@ class Fetcher:
             if self._allowed(address):
                 self.is_local = address.is_loopback
                 return str(address)
-        raise Refused(f"{addresses[0]} is not a public address", "skipped")
+        private = f"{addresses[0]} is not a public address (see --allow-private)"
+        raise Refused(private, "skipped")
 
 
 def _refusal(status: int, phrase: str) -> Refused:

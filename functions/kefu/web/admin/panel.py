@@ -125,7 +125,9 @@ class Panel:
             return bool(await self.limits.reserve(f"ticket:{nonce}", 1, 1))
         except StoreUnavailable as error:
             # Fail closed: without the store a used ticket would be accepted again.
-            raise UpstreamUnavailable("The store is away. Try the link again.") from error
+            raise UpstreamUnavailable(
+                "The store is away. Try the link again.", retry_after=5
+            ) from error
 
     async def _failed(self, address: str) -> None:
         wait = await self.limits.take(f"admin:{network_of(address)}", FAILURES)
