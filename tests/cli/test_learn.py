@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from kefu.stores.sqlite.knowledge.write import CutPage, read_back
-from tests.fakes.site import Site, html, served
+from tests.fakes.files import pdf, word
+from tests.fakes.site import Answer, Site, html, served
 
 
 def kefu(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -164,3 +166,34 @@ def test_wrong_use_is_answered_with_a_sentence(
     done = kefu(*arguments, cwd=tmp_path)
     assert done.returncode == code
     assert message in done.stderr
+
+
+def test_s1_what_cannot_be_read_is_named_and_the_rest_is_written(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "base.html").write_text("<base href='http://['><h1>Base</h1><a href=x>x</a>")
+    (folder / "cut.docx").write_bytes(word()[:-3000])
+    (folder / "odd.pdf").write_bytes(pdf([["Boots"]])[:300])
+    (folder / "odd.csv").write_bytes(b'question,answer\n"' + b"a" * (5 << 20))
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    assert learnt.stderr == ""
+    assert "Failed: 3\n" in learnt.stdout
+    assert "Skipped: 1\n" in learnt.stdout
+    assert learnt.stdout.splitlines()[-1].startswith("site.kefu: 4 pages")
+
+
+def test_s2_a_body_that_is_packed_twice_takes_no_memory(tmp_path: Path) -> None:
+    """Its limit of the address space is smaller than what the body unpacks to."""
+    bomb = gzip.compress(gzip.compress(bytes(512 << 20)))
+    assert len(bomb) < 5000
+    with served(Site()) as site:
+        site.pages["/"] = html("Shop", "bomb")
+        site.pages["/bomb"] = Answer(bomb, coding="gzip, gzip")
+        learn = [sys.executable, "-m", "kefu", "learn", "--allow-private", f"{site.url}/"]
+        limited = ["sh", "-c", 'ulimit -v 500000; exec "$@"', "sh", *learn]
+        learnt = subprocess.run(
+            limited, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        )
+    assert learnt.returncode == 0, learnt.stderr
+    assert "/bomb  compressed as gzip, gzip, which was not asked for" in learnt.stdout

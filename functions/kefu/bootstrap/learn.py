@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
-from kefu.knowledge.extract.files import LARGEST, READERS, Unreadable
-from kefu.knowledge.extract.html import read_html
+from kefu.knowledge.extract.files import LARGEST, READ, Unreadable
 from kefu.knowledge.frame import FEWEST
 from kefu.knowledge.learning import Outcome, Report, State
 from kefu.knowledge.pages import Page
@@ -31,6 +30,7 @@ from kefu.stores.sqlite.knowledge.write import (
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher
 from kefu.upstream.public_web import Address, is_public
+from kefu.upstream.reader import Reader
 
 AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
@@ -160,17 +160,19 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
     few = len(paths) < FEWEST
-    for path in paths:
-        outcome = _read(path, _address(path.relative_to(folder), base), few=few)
-        note(outcome)
-        yield outcome
+    with Reader() as reader:
+        for path in paths:
+            url = _address(path.relative_to(folder), base)
+            outcome = _read(path, url, reader, few=few)
+            note(outcome)
+            yield outcome
 
 
 def _walk(root: Path) -> Iterable[Path]:
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
-        if not hidden and path.suffix.lower() in READERS and path.is_file():
+        if not hidden and path.suffix.lower() in READ and path.is_file():
             yield path
 
 
@@ -184,22 +186,20 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, *, few: bool) -> Outcome:
-    if path.suffix.lower() not in READERS:
+def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
+    end = path.suffix.lower()
+    if end not in READ:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
     try:
         if path.stat().st_size > LARGEST:
             return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
         data = path.read_bytes()
-        if path.suffix.lower() in {".html", ".htm"}:
-            read = read_html(data, url, whole=not few)
-            if not read.indexed:
-                return Outcome(url, "skipped", "asks not to be indexed (noindex)")
-            page = read.page
-        else:
-            page = READERS[path.suffix.lower()](data, url)
+        read = reader.page(data, end, url, whole=not few)
     except (Unreadable, OSError) as error:
         return Outcome(url, "failed", str(error))
+    if not read.indexed:
+        return Outcome(url, "skipped", "asks not to be indexed (noindex)")
+    page = read.page
     if not any(block.text.strip() for block in page.blocks):
         return Outcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping
 
+from kefu.knowledge.extract.html import Html, read_html
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block, Page
 
@@ -18,12 +19,6 @@ LARGEST_TEXT = 50_000_000
 
 class Unreadable(Exception):
     """The file has no text that can be read. Its message is shown in the report."""
-
-
-def _html(data: bytes, url: str) -> Page:
-    from kefu.knowledge.extract.html import read_html
-
-    return read_html(data, url).page
 
 
 def _markdown(data: bytes, url: str) -> Page:
@@ -110,14 +105,26 @@ def _csv(data: bytes, url: str) -> Page:
 READERS: Mapping[str, Callable[[bytes, str], Page]] = {
     ".csv": _csv,
     ".docx": _docx,
-    ".htm": _html,
-    ".html": _html,
     ".md": _markdown,
     ".mdx": _markdown,
     ".pdf": _pdf,
     ".txt": _text,
 }
 """By the end of a file's name. Each may raise Unreadable."""
+
+_HTML = frozenset({".htm", ".html"})
+READ = _HTML | READERS.keys()
+"""The ends of the names of files that are read."""
+
+
+def read_file(data: bytes, end: str, url: str, *, whole: bool = True) -> Html:
+    """Read a page or a file by the end of its name. Raises Unreadable.
+
+    Call it in the reader's process alone: damaged bytes may raise anything, or crash the process.
+    """
+    if end in _HTML:
+        return read_html(data, url, whole=whole)
+    return Html(READERS[end](data, url), "", True, (), False, False)
 
 
 def decoded(data: bytes) -> str:

@@ -1,0 +1,87 @@
+"""S1, S2: what an odd page or server does, it does to that page alone."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from kefu.knowledge.learning import Outcome
+from kefu.upstream.crawl.crawl import Crawler
+from kefu.upstream.crawl.fetch import LARGEST, Fetcher
+from tests.fakes.files import SITEMAP, pdf, word
+from tests.fakes.site import Answer, Site, html, served
+
+AGENT = "Kefu/1"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+TWICE = gzip.compress(gzip.compress(b"<p>" + bytes(2 * LARGEST)))
+
+
+def zipped(body: bytes, coding: str = "gzip") -> Answer:
+    return Answer(body, coding=coding)
+
+
+ODD: dict[str, tuple[Answer, str]] = {
+    "port": (Answer(b"", 302, location="http://127.0.0.1:99999/"), "leads to an address that is"),
+    "bracket": (Answer(b"", 302, location="http://["), "leads to an address that is"),
+    "label": (Answer(b"", 302, location=f"http://{'a' * 64}.example/"), "leads to another site"),
+    "twice": (zipped(TWICE, "gzip, gzip"), "compressed as gzip, gzip"),
+    "deflate": (zipped(zlib.compress(b"<p>hi"), "deflate"), "compressed as deflate"),
+    "bomb": (zipped(gzip.compress(bytes(100 << 20))), "larger than 5 MB"),
+    "bad": (zipped(b"\x1f\x8b\x08 not gzip"), "its compression is damaged"),
+    "short": (zipped(gzip.compress(b"<p>A page</p>" * 99)[:-20]), "its compression is cut short"),
+    "wordy": (Answer(word()[:-3000], type=WORD), "not a readable Word file"),
+    "pdf": (Answer(pdf([["a"]])[:-400], type="application/pdf"), "not a readable PDF"),
+    "csv": (Answer(b"a,b\n", type="text/csv"), "a CSV file needs the columns"),
+}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with served(Site()) as running:
+        running.pages |= {f"/{name}": answer for name, (answer, _) in ODD.items()}
+        running.pages["/"] = html("Shop", "base", "canonical", "zipped", *ODD)
+        running.pages["/base"] = html("Base", "zipped", head='<base href="http://[">')
+        running.pages["/canonical"] = html("C", head='<link rel=canonical href="http://[x">')
+        running.pages["/zipped"] = zipped(gzip.compress(html("Zipped").body))
+        yield running
+
+
+async def crawled(site: Site) -> dict[str, Outcome]:
+    fetcher = Fetcher(AGENT, lambda _: True)
+    try:
+        found = await Crawler(f"{site.url}/", fetcher, AGENT, {}, lambda _: None).run()
+    finally:
+        await fetcher.aclose()
+    return {one.url.removeprefix(site.url): one for one in found}
+
+
+async def test_s1_odd_pages_are_lines_of_the_report_and_the_others_are_learnt(site: Site) -> None:
+    found = await crawled(site)
+    learnt = {path for path, one in found.items() if one.kind == "learnt"}
+    assert learnt == {"/", "/base", "/canonical", "/zipped"}
+    for name, (_, reason) in ODD.items():
+        assert found[f"/{name}"].kind in {"failed", "skipped"}
+        assert found[f"/{name}"].reason.startswith(reason), name
+
+
+@pytest.mark.parametrize("body", [SITEMAP[:-20], SITEMAP[:20] + b"\x00\xff" + SITEMAP[22:]])
+async def test_s1_a_damaged_sitemap_is_a_line_of_the_report(site: Site, body: bytes) -> None:
+    address = f"{site.url}/sitemap.xml.gz"
+    site.pages["/robots.txt"] = Answer(f"Sitemap: {address}\nSitemap: http://[".encode())
+    site.pages["/sitemap.xml.gz"] = Answer(body, type="application/gzip")
+    found = await crawled(site)
+    assert found["/sitemap.xml.gz"].kind == "failed"
+    assert found["/sitemap.xml.gz"].reason.startswith("cannot be read (")
+    assert found["http://["].reason == "not a valid address"
+    assert found["/zipped"].kind == "learnt"
+
+
+async def test_s1_a_start_address_that_is_none_is_a_line_of_the_report() -> None:
+    for start in ("http://[", "http://127.0.0.1:99999/", "http:///", "http://127.0.0.1:x/"):
+        fetcher = Fetcher(AGENT, lambda _: True)
+        found = await Crawler(start, fetcher, AGENT, {}, lambda _: None).run()
+        await fetcher.aclose()
+        assert [one.kind for one in found] == ["skipped"], found
