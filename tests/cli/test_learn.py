@@ -197,3 +197,29 @@ def test_s2_a_body_that_is_packed_twice_takes_no_memory(tmp_path: Path) -> None:
         )
     assert learnt.returncode == 0, learnt.stderr
     assert "/bomb  compressed as gzip, gzip, which was not asked for" in learnt.stdout
+
+
+LATIN = b"<meta charset=iso-8859-1><title>x</title><p>R\xfccksendung: vierzehn Tage.</p>"
+
+
+def test_texts_that_are_not_utf_8_are_found_and_guesses_are_named(tmp_path: Path) -> None:
+    """Knowledge 4, in a folder."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.txt").write_bytes("Öffnungszeiten: täglich geöffnet.".encode("latin-1"))
+    (tmp_path / "docs/b.txt").write_bytes("退货政策：七天内可以无理由退货。".encode("gbk"))
+    (tmp_path / "docs/c.html").write_bytes(LATIN)
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert "Learnt, but look at it: 2\n  a.txt  names no encoding" in learnt.stdout
+    assert "täglich geöffnet" in kefu("find", "Öffnungszeiten", cwd=tmp_path).stdout
+    assert "七天内" in kefu("find", "退货", cwd=tmp_path).stdout
+    assert "Rücksendung: vierzehn Tage" in kefu("find", "Rücksendung", cwd=tmp_path).stdout
+
+
+def test_a_page_with_damaged_characters_is_read_again(tmp_path: Path) -> None:
+    """Knowledge 4. An older Kefu may have damaged them, and the server says "not modified"."""
+    with served(Site()) as site:
+        site.pages["/"] = html("Shop", "/damaged")
+        site.pages["/damaged"] = html("Damaged", body="<p>R\ufffdcksendung</p>")
+        for _ in range(2):
+            kefu("learn", "--allow-private", f"{site.url}/", cwd=tmp_path)
+        assert (site.sent["/"], site.sent["/damaged"]) == (1, 2)

@@ -12,12 +12,13 @@ from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import LARGEST, READ, Unreadable
 from kefu.knowledge.frame import FEWEST
-from kefu.knowledge.learning import Outcome, Report, State
+from kefu.knowledge.learning import NO_STATE, Outcome, Report, State
 from kefu.knowledge.pages import Page
 from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     NO_FRAME,
+    CutPage,
     Encoded,
     LastRun,
     Learnt,
@@ -60,7 +61,7 @@ def learn(
     Raises OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
-    known = {url: one.state for url, one in last.pages.items()}
+    known = {url: _state(one) for url, one in last.pages.items()}
     outcomes, bodies = dict[str, Outcome](), 0
     for source in sources:
         if source.startswith(("http://", "https://")):
@@ -134,6 +135,14 @@ def _last(path: Path) -> LastRun:
         return LastRun({}, NO_FRAME)
 
 
+def _state(one: Learnt) -> State:
+    """Nothing for a page with damaged characters, so that it is read again: earlier versions took
+    every page for UTF-8, and the server would say that it did not change.
+    """
+    texts = [part.text for part in one.page.passages] if isinstance(one.page, CutPage) else []
+    return NO_STATE if any("\ufffd" in text for text in texts) else one.state
+
+
 def _pages(report: Report, last: LastRun) -> list[Learnt]:
     pages = list[Learnt]()
     for one in report.outcomes:
@@ -194,7 +203,7 @@ def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
         if path.stat().st_size > LARGEST:
             return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
         data = path.read_bytes()
-        read = reader.page(data, end, url, whole=not few)
+        read, remark = reader.page(data, end, url, whole=not few)
     except (Unreadable, OSError) as error:
         return Outcome(url, "failed", str(error))
     if not read.indexed:
@@ -203,4 +212,4 @@ def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
     if not any(block.text.strip() for block in page.blocks):
         return Outcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return Outcome(page.url, "learnt", page=page, state={"digest": digest})
+    return Outcome(page.url, "learnt", remark, page=page, state={"digest": digest})

@@ -78,12 +78,18 @@ class Reader:
             self._process.communicate()
             self._process = None
 
-    def page(self, data: bytes, end: str, url: str, *, whole: bool = True) -> Html:
-        """Read a page or a file. `end`: the end of its name, such as `.html`."""
-        read = Html(*self._ask("page", data, end=end, url=url, whole=whole))
+    def page(
+        self, data: bytes, end: str, url: str, *, charset: str = "", whole: bool = True
+    ) -> tuple[Html, str]:
+        """Read a page or a file. `end`: the end of its name, such as `.html`. `charset`: as the
+        HTTP header names it. The second part of the result is a remark for the report.
+        """
+        more = {"charset": charset, "whole": whole}
+        reply, remark = self._ask("page", data, end=end, url=url, **more)
+        read = Html(*reply)
         address, title, blocks, language = read.page
         page = Page(address, title, [Block(*one) for one in blocks], language)
-        return read._replace(page=page, links=tuple(read.links))
+        return read._replace(page=page, links=tuple(read.links)), str(remark)
 
     def rules(self, robots: bytes, agent: str) -> Rules:
         delay, sitemaps = self._ask("rules", robots, agent=agent)

@@ -85,3 +85,25 @@ async def test_s1_a_start_address_that_is_none_is_a_line_of_the_report() -> None
         found = await Crawler(start, fetcher, AGENT, {}, lambda _: None).run()
         await fetcher.aclose()
         assert [one.kind for one in found] == ["skipped"], found
+
+
+@pytest.mark.parametrize("type", ["text/html", "text/plain", "text/markdown"])
+async def test_pages_are_decoded_as_header_meta_or_bytes_say(site: Site, type: str) -> None:
+    """Knowledge 4. A guess is a remark in the report."""
+    text = "退货政策：七天内可以无理由退货，运费由我们承担。" * 5
+    wrap = f"<h1>{text}</h1><p>{text}</p>" if type == "text/html" else text
+    meta = "<meta charset=gb2312>" if type == "text/html" else ""
+    site.pages = {
+        "/": html("Shop", "header", "meta", "neither"),
+        "/header": Answer(wrap.encode("gbk"), type=f'{type}; Charset="GBK"'),
+        "/meta": Answer((meta + wrap).encode("gbk"), type=type),
+        "/neither": Answer(wrap.encode("big5", "ignore"), type=type),
+    }
+    found = await crawled(site)
+    for name in ("header", "meta"):
+        page = found[f"/{name}"].page
+        assert page
+        assert {block.text for block in page.blocks} == {text}
+    assert found["/header"].reason == ""
+    assert bool(found["/meta"].reason) is not bool(meta)
+    assert found["/neither"].reason.startswith("names no encoding that fits, and was read as ")

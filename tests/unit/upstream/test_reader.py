@@ -43,7 +43,7 @@ def reader() -> Iterator[Reader]:
 
 
 def assert_reads(reader: Reader) -> None:
-    assert [one.text for one in reader.page(GOOD, ".html", URL).page.blocks] == [
+    assert [one.text for one in reader.page(GOOD, ".html", URL)[0].page.blocks] == [
         "Boots",
         "We sell boots.",
     ]
@@ -117,7 +117,7 @@ def test_one_process_reads_many_pages(reader: Reader) -> None:
 
 
 def test_a_page_comes_back_as_it_was_read(reader: Reader) -> None:
-    read = reader.page(HTML, ".html", "https://www.example.com/help/x")
+    read, _ = reader.page(HTML, ".html", "https://www.example.com/help/x")
     assert read.page.title == "Boots"
     assert read.page.blocks[0].level == 1
     assert read.page.blocks[0].anchor == "boots"

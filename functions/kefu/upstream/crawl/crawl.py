@@ -59,7 +59,7 @@ class Crawler:
         self._queue = deque[str]()
         self._queued = set[str]()
         self._outcomes = dict[str, Outcome]()
-        self._raw = dict[str, tuple[bytes, str]]()
+        self._raw = dict[str, Fetched]()
         """The first pages as they came: a site of few pages is read differently."""
 
     async def run(self) -> list[Outcome]:
@@ -176,7 +176,7 @@ class Crawler:
         end = ENDS.get(found.type)
         if end is None:
             raise Refused(f"{found.type} is not read", "skipped")
-        read = self._parsed(found.body, end, found.url)
+        read, remark = self._parsed(found, end)
         if not read.indexed:
             raise Refused("asks not to be indexed (noindex)", "skipped")
         for link in read.links:
@@ -188,12 +188,12 @@ class Crawler:
         if end == ".html":
             _check_text(read)
             if len(self._raw) < FEWEST:
-                self._raw[found.url] = found.body, found.url
-        return self._learnt(read.page, found)
+                self._raw[found.url] = found
+        return self._learnt(read.page, found)._replace(reason=remark)
 
-    def _parsed(self, body: bytes, end: str, url: str, *, whole: bool = True) -> Html:
+    def _parsed(self, found: Fetched, end: str, *, whole: bool = True) -> tuple[Html, str]:
         try:
-            return self._reader.page(body, end, url, whole=whole)
+            return self._reader.page(found.body, end, found.url, charset=found.charset, whole=whole)
         except Unreadable as error:
             raise Refused(str(error)) from None
 
@@ -226,11 +226,11 @@ class Crawler:
     def _read_few(self) -> None:
         """Use only the main parts of the pages if there are too few to find a common frame."""
         count = sum(one.kind in {"learnt", "unchanged", "kept"} for one in self._outcomes.values())
-        for url, (body, address) in self._raw.items() if count < FEWEST else ():
+        for url, found in self._raw.items() if count < FEWEST else ():
             if (outcome := self._outcomes[url]).page:
                 with suppress(Refused):  # it was read before: only a busy machine can be too slow
-                    page = self._parsed(body, ".html", address, whole=False).page
-                    self._outcomes[url] = outcome._replace(page=page)
+                    read, _ = self._parsed(found, ".html", whole=False)
+                    self._outcomes[url] = outcome._replace(page=read.page)
 
 
 def _check_text(read: Html) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 import zlib
 from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ TIMEOUT = 20.0
 
 REDIRECTS = 5
 
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+
 
 class Refused(Exception):
     """The page was not read. The message is shown in the report."""
@@ -45,6 +48,8 @@ class Fetched(NamedTuple):
     """After redirects."""
     type: str
     """The media type, in lower case."""
+    charset: str
+    """The encoding that the header names, or ""."""
     body: bytes
     """Empty for a page that did not change."""
     unchanged: bool
@@ -142,12 +147,12 @@ class Fetcher:
                 return _target(url, response.headers["location"])
             etag, modified = (_plain(response, name) for name in ("etag", "last-modified"))
             if status == 304:
-                return Fetched(url, "", b"", unchanged=True, etag=etag, modified=modified)
+                return Fetched(url, "", "", b"", unchanged=True, etag=etag, modified=modified)
             if status != 200:
                 raise _refusal(status, response.reason_phrase)
             body = await self._body(response, limit)
-            type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            return Fetched(url, type, body, unchanged=False, etag=etag, modified=modified)
+            type, charset = _type(response.headers.get("content-type", ""))
+            return Fetched(url, type, charset, body, unchanged=False, etag=etag, modified=modified)
 
     async def _body(self, response: httpx.Response, limit: int) -> bytes:
         """The body, unpacked. httpx would unpack a whole chunk before its size can be checked, once
@@ -196,6 +201,12 @@ def _unpacked(body: bytes, most: int) -> bytes:
     if not decoder.eof and len(unpacked) < most:
         raise Refused("its compression is cut short")
     return unpacked
+
+
+def _type(header: str) -> tuple[str, str]:
+    """The media type and the charset of a Content-Type."""
+    charset = _CHARSET.search(header)
+    return header.partition(";")[0].strip().lower(), charset[1] if charset else ""
 
 
 def _plain(response: httpx.Response, name: str) -> str:

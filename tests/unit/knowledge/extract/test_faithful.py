@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kefu.knowledge.extract.files import READERS
+from kefu.knowledge.extract.files import read_file
 from kefu.knowledge.extract.html import read_html
 from kefu.knowledge.frame import Frame, cleaned, frame_of
 from kefu.knowledge.pages import Page
@@ -173,7 +173,7 @@ def test_g13_what_a_reader_does_not_see_is_left_out(unseen: str) -> None:
 def test_g13_a_pdf_has_an_f1_of_95_percent() -> None:
     rng = random.Random("pdf")
     pages = [[phrase(rng, 12, "en") for _ in range(45)] for _ in range(8)]
-    read = READERS[".pdf"](pdf(pages), "guide.pdf")
+    read = read_file(pdf(pages), ".pdf", "guide.pdf")[0].page
     wanted = counted(line for lines in pages for line in lines)
     f1, recall = f1_and_recall(counted(block.text for block in read.blocks), wanted)
     assert f1 >= 0.95
