@@ -223,3 +223,22 @@ def test_a_page_with_damaged_characters_is_read_again(tmp_path: Path) -> None:
         for _ in range(2):
             kefu("learn", "--allow-private", f"{site.url}/", cwd=tmp_path)
         assert (site.sent["/"], site.sent["/damaged"]) == (1, 2)
+
+
+def test_s5_links_out_of_the_folder_are_skipped_and_named(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside/deep").mkdir(parents=True)
+    (tmp_path / "outside/secret.md").write_text("# The secret password\n\nIt is swordfish.\n")
+    (folder / "link.md").symlink_to("../outside/secret.md")
+    (folder / "help/chain.md").symlink_to("../link.md")
+    (folder / "linked").symlink_to("../outside")
+    (folder / "inside.md").symlink_to("index.md")
+    (folder / "shown").symlink_to("help")
+    (folder / "gone.md").symlink_to("none.md")
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    named = [line for line in learnt.stdout.splitlines() if "leads out of the folder" in line]
+    assert [line.split()[0] for line in named] == ["help/chain.md", "link.md", "linked"]
+    assert "site.kefu: 4 pages" in learnt.stdout
+    assert kefu("find", "swordfish", cwd=tmp_path).stdout == "Nothing was found.\n"
+    (tmp_path / "way").symlink_to("docs")
+    assert "site.kefu: 4 pages" in kefu("learn", "way", cwd=tmp_path).stdout

@@ -172,7 +172,10 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
     with Reader() as reader:
         for path in paths:
             url = _address(path.relative_to(folder), base)
-            outcome = _read(path, url, reader, few=few)
+            if root.is_dir() and _leaves(path, root):
+                outcome = Outcome(url, "skipped", "a link that leads out of the folder")
+            else:
+                outcome = _read(path, url, reader, few=few)
             note(outcome)
             yield outcome
 
@@ -181,8 +184,15 @@ def _walk(root: Path) -> Iterable[Path]:
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
-        if not hidden and path.suffix.lower() in READ and path.is_file():
+        is_read = path.suffix.lower() in READ and path.is_file()
+        # A link to a folder is not followed. It is named where the reader may miss its files.
+        if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
+
+
+def _leaves(path: Path, root: Path) -> bool:
+    """Whether it is a link to a place outside of the folder."""
+    return not path.resolve().is_relative_to(root.resolve())
 
 
 def _address(path: Path, base: str) -> str:
