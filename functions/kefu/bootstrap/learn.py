@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +30,7 @@ from kefu.stores.sqlite.knowledge.write import (
     write,
 )
 from kefu.upstream.crawl.crawl import Crawler
-from kefu.upstream.crawl.fetch import Fetcher
-from kefu.upstream.public_web import Address, is_public
+from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import Reader
 
 AGENT = f"Kefu/{__version__}"
@@ -43,8 +43,8 @@ class Options(NamedTuple):
     output: Path
     base: str = ""
     """The web address of a folder, for links to its pages."""
-    allow_private: bool = False
-    """Whether sites on this machine and in its network may be read."""
+    private_hosts: frozenset[str] = frozenset()
+    """Hosts that may be on this machine or in its network."""
     meaning: Meaning | None = None
     """Adds numbers for the meaning of passages."""
 
@@ -89,9 +89,18 @@ def meaning() -> Meaning:
     return Meaning(MODEL, encoded)
 
 
-def show(source: str, *, allow_private: bool) -> tuple[Page | None, str]:
+def hosts(sources: Sequence[str]) -> frozenset[str]:
+    """The hosts of the sources that are sites, for `Options`."""
+    found = set[str]()
+    for source in sources:
+        with suppress(Refused):  # such a source is named in the report
+            found.add(checked(source).host)
+    return frozenset(found)
+
+
+def show(source: str, private_hosts: frozenset[str]) -> tuple[Page | None, str]:
     """Return one page as `learn` stores it, or None; and the number of passages, or the reason."""
-    options = Options(Path(), allow_private=allow_private)
+    options = Options(Path(), private_hosts=private_hosts)
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), "", lambda _: None)
     else:
@@ -107,7 +116,7 @@ async def _crawl(
     options: Options,
     note: Callable[[Outcome], None],
 ) -> tuple[list[Outcome], int]:
-    fetcher = Fetcher(AGENT, _allowed(options))
+    fetcher = Fetcher(AGENT, private=options.private_hosts)
     try:
         outcomes = await Crawler(start, fetcher, AGENT, known, note).run()
     finally:
@@ -116,15 +125,11 @@ async def _crawl(
 
 
 async def _one(url: str, options: Options) -> Outcome:
-    fetcher = Fetcher(AGENT, _allowed(options))
+    fetcher = Fetcher(AGENT, private=options.private_hosts)
     try:
         return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
     finally:
         await fetcher.aclose()
-
-
-def _allowed(options: Options) -> Callable[[Address], bool]:
-    return (lambda _: True) if options.allow_private else is_public
 
 
 def _last(path: Path) -> LastRun:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from ipaddress import ip_address
 
 import pytest
 
+from kefu.bootstrap.learn import hosts
 from kefu.knowledge.learning import Outcome
 from kefu.upstream.crawl.crawl import Crawler
-from kefu.upstream.crawl.fetch import LARGEST, Fetcher
+from kefu.upstream.crawl.fetch import LARGEST, Fetcher, Refused
+from kefu.upstream.public_web import may_have_pages
 from tests.fakes.files import SITEMAP, pdf, word
 from tests.fakes.site import Answer, Site, html, served
 
@@ -107,3 +110,49 @@ async def test_pages_are_decoded_as_header_meta_or_bytes_say(site: Site, type: s
     assert found["/header"].reason == ""
     assert bool(found["/meta"].reason) is not bool(meta)
     assert found["/neither"].reason.startswith("names no encoding that fits, and was read as ")
+
+
+@pytest.mark.parametrize(
+    ("address", "may"),
+    [
+        ("10.0.0.1", True),
+        ("127.0.0.1", True),
+        ("192.168.1.9", True),
+        ("100.64.0.1", True),
+        ("fd12::1", True),
+        ("::1", True),
+        ("93.184.216.34", True),
+        ("169.254.169.254", False),
+        ("::ffff:169.254.169.254", False),
+        ("168.63.129.16", False),
+        ("100.100.100.200", False),
+        ("192.0.0.192", False),
+        ("224.0.0.251", False),
+        ("fe80::1", False),
+        ("ff02::fb", False),
+        ("fd00:ec2::254", False),
+    ],
+)
+def test_s6_metadata_and_multicast_are_no_private_sites(address: str, may: bool) -> None:
+    assert may_have_pages(ip_address(address)) is may
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "100.100.100.200"])
+async def test_s6_a_named_host_with_metadata_is_refused(host: str) -> None:
+    fetcher = Fetcher(AGENT, private=hosts([f"http://{host}/", "docs"]))
+    with pytest.raises(Refused, match="is not a public address"):
+        await fetcher.get(f"http://{host}/latest/", {}, lambda _: "")
+    await fetcher.aclose()
+
+
+async def test_s6_a_private_host_is_read_only_if_it_was_named(site: Site) -> None:
+    with served(Site()) as inner:
+        inner.pages["/"] = html("Secret")
+        other = f"{inner.url.replace('127.0.0.1', 'localhost')}/"
+        site.pages["/"] = Answer(b"", 302, location=other)
+        for sources, kinds in (([site.url], {"skipped"}), ([site.url, other], {"learnt"})):
+            fetcher = Fetcher(AGENT, private=hosts(sources))
+            found = await Crawler(f"{site.url}/", fetcher, AGENT, {}, lambda _: None).run()
+            await fetcher.aclose()
+            assert {one.kind for one in found} == kinds
+            assert bool(inner.asked) is (kinds == {"learnt"})

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from kefu.knowledge.learning import State
-from kefu.upstream.public_web import Address, is_public
+from kefu.upstream.public_web import Address, is_public, may_have_pages
 
 LARGEST = 5 << 20
 """Bytes of a page."""
@@ -71,8 +71,11 @@ class Fetcher:
         agent: str,
         allowed: Callable[[Address], bool] = is_public,
         timeout: float = TIMEOUT,
+        private: frozenset[str] = frozenset(),
     ) -> None:
+        """`private`: the hosts whose addresses need not be allowed ones."""
         self._allowed = allowed
+        self._private = private
         self._timeout = timeout
         self._client = httpx.AsyncClient(
             follow_redirects=False,
@@ -185,7 +188,8 @@ class Fetcher:
             raise Refused(f"the name {url.host} has no address") from None
         addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
         for address in addresses:
-            if self._allowed(address):
+            private = url.host in self._private and may_have_pages(address)
+            if private or self._allowed(address):
                 self.is_local = address.is_loopback
                 return str(address)
         raise Refused(f"{addresses[0]} is not a public address", "skipped")
