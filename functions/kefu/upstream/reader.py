@@ -87,8 +87,8 @@ class Reader:
         more = {"charset": charset, "whole": whole}
         reply, remark = self._ask("page", data, end=end, url=url, **more)
         read = Html(*reply)
-        address, title, blocks, language = read.page
-        page = Page(address, title, [Block(*one) for one in blocks], language)
+        page = Page(*read.page)
+        page = page._replace(blocks=[Block(*one) for one in page.blocks])
         return read._replace(page=page, links=tuple(read.links)), str(remark)
 
     def rules(self, robots: bytes, agent: str) -> Rules:

@@ -6,13 +6,14 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 
 from kefu.bootstrap.learn import hosts
-from kefu.knowledge.learning import Outcome
+from kefu.knowledge.learning import Outcome, State
 from kefu.upstream.crawl.crawl import Crawler
-from kefu.upstream.crawl.fetch import LARGEST, Fetcher, Refused
+from kefu.upstream.crawl.fetch import LARGEST, Fetched, Fetcher, Refused
 from kefu.upstream.public_web import may_have_pages
 from tests.fakes.files import SITEMAP, pdf, word
 from tests.fakes.site import Answer, Site, html, served
@@ -80,6 +81,25 @@ async def test_s1_a_damaged_sitemap_is_a_line_of_the_report(site: Site, body: by
     assert found["/sitemap.xml.gz"].reason.startswith("cannot be read (")
     assert found["http://["].reason == "not a valid address"
     assert found["/zipped"].kind == "learnt"
+
+
+class Odd(Fetcher):
+    """Fails at one page as nobody has foreseen."""
+
+    async def get(self, url: str, *rest: Any, **more: Any) -> Fetched:
+        if url.endswith("/zipped"):
+            raise RuntimeError("nobody knows")
+        return await super().get(url, *rest, **more)
+
+
+async def test_s1_a_failure_that_nobody_has_foreseen_is_a_line_of_the_report(site: Site) -> None:
+    fetcher = Odd(AGENT, lambda _: True)
+    known: dict[str, State] = {f"{site.url}/zipped": {"etag": "x"}}
+    found = await Crawler(f"{site.url}/", fetcher, AGENT, known, lambda _: None).run()
+    await fetcher.aclose()
+    kept = next(one for one in found if one.url.endswith("/zipped"))
+    assert kept[1:3] == ("kept", "RuntimeError: nobody knows: its last text is kept")
+    assert sum(one.kind == "learnt" for one in found) == 3
 
 
 async def test_s1_a_start_address_that_is_none_is_a_line_of_the_report() -> None:
