@@ -90,6 +90,8 @@ NOT_NEEDED = (
     "kefu/upstream/crawl",
     "kefu/upstream/kefu_server.py",
     "kefu/upstream/public_web.py",
+    "kefu/upstream/reader.py",
+    "kefu/upstream/reader_process.py",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",

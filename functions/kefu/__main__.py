@@ -113,7 +113,7 @@ def _sessions(options: argparse.Namespace) -> int:
 def _learn(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from kefu.bootstrap.learn import Options, learn, meaning, show
+    from kefu.bootstrap.learn import Options, hosts, learn, meaning, show
     from kefu.cli import learn as shown
     from kefu.terminal.flags import WrongUse
 
@@ -121,9 +121,10 @@ def _learn(options: argparse.Namespace) -> int:
     sources = options.sources or _settings().knowledge_sources
     if not sources:
         raise WrongUse("name the address of a site, a folder or a file.")
-    chosen = Options(Path(options.output), options.url, options.allow_private, model)
+    private = hosts(sources) if options.allow_private else frozenset()
+    chosen = Options(Path(options.output), options.url, private, model)
     if options.show:
-        return shown.show(*show(sources[0], allow_private=options.allow_private))
+        return shown.show(*show(sources[0], private))
     return shown.run(
         lambda counts: learn(sources, chosen, counts.note, counts.encoded), options.output
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from kefu.stores.sqlite.knowledge.write import CutPage, read_back
-from tests.fakes.site import Site, html, served
+from tests.fakes.files import pdf, word
+from tests.fakes.site import Answer, Site, html, served
 
 
 def kefu(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -164,3 +166,79 @@ def test_wrong_use_is_answered_with_a_sentence(
     done = kefu(*arguments, cwd=tmp_path)
     assert done.returncode == code
     assert message in done.stderr
+
+
+def test_s1_what_cannot_be_read_is_named_and_the_rest_is_written(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "base.html").write_text("<base href='http://['><h1>Base</h1><a href=x>x</a>")
+    (folder / "cut.docx").write_bytes(word()[:-3000])
+    (folder / "odd.pdf").write_bytes(pdf([["Boots"]])[:300])
+    (folder / "odd.csv").write_bytes(b'question,answer\n"' + b"a" * (5 << 20))
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    assert learnt.stderr == ""
+    assert "Failed: 3\n" in learnt.stdout
+    assert "Skipped: 1\n" in learnt.stdout
+    assert learnt.stdout.splitlines()[-1].startswith("site.kefu: 4 pages")
+
+
+def test_s2_a_body_that_is_packed_twice_takes_no_memory(tmp_path: Path) -> None:
+    """Its limit of the address space is smaller than what the body unpacks to."""
+    bomb = gzip.compress(gzip.compress(bytes(512 << 20)))
+    assert len(bomb) < 5000
+    with served(Site()) as site:
+        site.pages["/"] = html("Shop", "bomb")
+        site.pages["/bomb"] = Answer(bomb, coding="gzip, gzip")
+        learn = [sys.executable, "-m", "kefu", "learn", "--allow-private", f"{site.url}/"]
+        limited = ["sh", "-c", 'ulimit -v 500000; exec "$@"', "sh", *learn]
+        learnt = subprocess.run(
+            limited, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        )
+    assert learnt.returncode == 0, learnt.stderr
+    assert "/bomb  compressed as gzip, gzip, which was not asked for" in learnt.stdout
+
+
+LATIN = b"<meta charset=iso-8859-1><title>x</title><p>R\xfccksendung: vierzehn Tage.</p>"
+
+
+def test_texts_that_are_not_utf_8_are_found_and_guesses_are_named(tmp_path: Path) -> None:
+    """Knowledge 4, in a folder."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.txt").write_bytes("Öffnungszeiten: täglich geöffnet.".encode("latin-1"))
+    (tmp_path / "docs/b.txt").write_bytes("退货政策：七天内可以无理由退货。".encode("gbk"))
+    (tmp_path / "docs/c.html").write_bytes(LATIN)
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert "Learnt, but look at it: 2\n  a.txt  names no encoding" in learnt.stdout
+    assert "täglich geöffnet" in kefu("find", "Öffnungszeiten", cwd=tmp_path).stdout
+    assert "七天内" in kefu("find", "退货", cwd=tmp_path).stdout
+    assert "Rücksendung: vierzehn Tage" in kefu("find", "Rücksendung", cwd=tmp_path).stdout
+
+
+def test_a_page_with_damaged_characters_is_read_again(tmp_path: Path) -> None:
+    """Knowledge 4. An older Kefu may have damaged them, and the server says "not modified"."""
+    with served(Site()) as site:
+        site.pages["/"] = html("Shop", "/damaged")
+        site.pages["/damaged"] = html("Damaged", body="<p>R\ufffdcksendung</p>")
+        for _ in range(2):
+            kefu("learn", "--allow-private", f"{site.url}/", cwd=tmp_path)
+        assert (site.sent["/"], site.sent["/damaged"]) == (1, 2)
+
+
+def test_s5_links_out_of_the_folder_are_skipped_and_named(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside/deep").mkdir(parents=True)
+    (tmp_path / "outside/secret.md").write_text("# The secret password\n\nIt is swordfish.\n")
+    (folder / "link.md").symlink_to("../outside/secret.md")
+    (folder / "help/chain.md").symlink_to("../link.md")
+    (folder / "linked").symlink_to("../outside")
+    (folder / "inside.md").symlink_to("index.md")
+    (folder / "shown").symlink_to("help")
+    (folder / "gone.md").symlink_to("none.md")
+    learnt = kefu("learn", "docs", cwd=tmp_path)
+    assert learnt.returncode == 0, learnt.stderr
+    named = [line for line in learnt.stdout.splitlines() if "leads out of the folder" in line]
+    assert [line.split()[0] for line in named] == ["help/chain.md", "link.md", "linked"]
+    assert "site.kefu: 4 pages" in learnt.stdout
+    assert kefu("find", "swordfish", cwd=tmp_path).stdout == "Nothing was found.\n"
+    (tmp_path / "way").symlink_to("docs")
+    assert "site.kefu: 4 pages" in kefu("learn", "way", cwd=tmp_path).stdout

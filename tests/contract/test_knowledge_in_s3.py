@@ -102,6 +102,22 @@ async def test_g12_the_pages_from_before_serve_while_there_are_no_newer_ones(
         assert reader.knowledge.trouble == ""
 
 
+async def test_s10_an_object_that_is_too_large_is_not_read(s3: AwsObjects, tmp_path: Path) -> None:
+    """The fake sends the beginning alone: reading on would wait for the rest."""
+    async with reading() as reader:
+        await reader.text()
+        s3.objects[PATH] = learnt(tmp_path, "Refunds take ninety days.")
+        s3.sizes[PATH] = 400_000_001
+        reader.now += REFRESH_AFTER
+        assert "thirty" in await reader.text()
+        assert reader.faults == [
+            f"The learnt pages from before are used. {ADDRESS} is larger than 400 MB."
+        ]
+        s3.sizes.clear()
+        reader.now += REFRESH_AFTER
+        assert "ninety" in await reader.text()
+
+
 async def test_g12_a_slow_object_keeps_no_answer_waiting_for_long(
     s3: AwsObjects, tmp_path: Path
 ) -> None:

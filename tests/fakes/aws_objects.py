@@ -17,6 +17,8 @@ class AwsObjects(AwsServer):
     def __init__(self) -> None:
         super().__init__()
         self.objects: dict[str, bytes] = {}
+        self.sizes: dict[str, int] = {}
+        """The sizes that objects are said to have; only their beginnings are sent."""
         self.sent: list[str] = []
         self.asked = 0
         self.error = ""
@@ -43,4 +45,5 @@ class AwsObjects(AwsServer):
         if request.if_none_match == etag:
             return Response(b"", 304, headers=(("ETag", etag),))
         self.sent.append(path)
-        return Response(body, 200, "application/octet-stream", (("ETag", etag),))
+        size = self.sizes.get(path, 0)
+        return Response(body, 200, "application/octet-stream", (("ETag", etag),), size)

@@ -26,6 +26,8 @@ class Response(NamedTuple):
     status: int = 200
     content_type: str = "application/x-amz-json-1.1"
     headers: tuple[tuple[str, str], ...] = ()
+    size: int = 0
+    """What the response says of its size, if that is not the content's."""
 
 
 def as_json(content: object, status: int = 200) -> Response:
@@ -61,7 +63,7 @@ class AwsServer(HttpServer):
                 response = fake._answer(Request(self.command, self.path, target, body, etag))
                 self.send_response(response.status)
                 self.send_header("Content-Type", response.content_type)
-                self.send_header("Content-Length", str(len(response.content)))
+                self.send_header("Content-Length", str(response.size or len(response.content)))
                 for name, value in response.headers:
                     self.send_header(name, value)
                 self.end_headers()

@@ -19,6 +19,8 @@ class Answer(NamedTuple):
     type: str = "text/html; charset=utf-8"
     location: str = ""
     seconds: float = 0.0
+    coding: str = ""
+    """The header Content-Encoding."""
 
 
 def html(name: str, *links: str, head: str = "", body: str = "") -> Answer:
@@ -74,6 +76,8 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", found.type)
             self.send_header("Content-Length", "0" if unchanged else str(len(found.body)))
             self.send_header("ETag", etag)
+            if found.coding:
+                self.send_header("Content-Encoding", found.coding)
             if found.location:
                 self.send_header("Location", found.location)
             self.end_headers()

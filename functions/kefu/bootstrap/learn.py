@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
-from kefu.knowledge.extract.files import LARGEST, READERS, Unreadable
-from kefu.knowledge.extract.html import read_html
+from kefu.knowledge.extract.files import LARGEST, READ, Unreadable
 from kefu.knowledge.frame import FEWEST
-from kefu.knowledge.learning import Outcome, Report, State
+from kefu.knowledge.learning import NO_STATE, Outcome, Report, State
 from kefu.knowledge.pages import Page
 from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     NO_FRAME,
+    CutPage,
     Encoded,
     LastRun,
     Learnt,
@@ -29,8 +30,8 @@ from kefu.stores.sqlite.knowledge.write import (
     write,
 )
 from kefu.upstream.crawl.crawl import Crawler
-from kefu.upstream.crawl.fetch import Fetcher
-from kefu.upstream.public_web import Address, is_public
+from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
+from kefu.upstream.reader import Reader
 
 AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
@@ -42,8 +43,8 @@ class Options(NamedTuple):
     output: Path
     base: str = ""
     """The web address of a folder, for links to its pages."""
-    allow_private: bool = False
-    """Whether sites on this machine and in its network may be read."""
+    private_hosts: frozenset[str] = frozenset()
+    """Hosts that may be on this machine or in its network."""
     meaning: Meaning | None = None
     """Adds numbers for the meaning of passages."""
 
@@ -60,7 +61,7 @@ def learn(
     Raises OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
-    known = {url: one.state for url, one in last.pages.items()}
+    known = {url: _state(one) for url, one in last.pages.items()}
     outcomes, bodies = dict[str, Outcome](), 0
     for source in sources:
         if source.startswith(("http://", "https://")):
@@ -88,9 +89,18 @@ def meaning() -> Meaning:
     return Meaning(MODEL, encoded)
 
 
-def show(source: str, *, allow_private: bool) -> tuple[Page | None, str]:
+def hosts(sources: Sequence[str]) -> frozenset[str]:
+    """The hosts of the sources that are sites, for `Options`."""
+    found = set[str]()
+    for source in sources:
+        with suppress(Refused):  # such a source is named in the report
+            found.add(checked(source).host)
+    return frozenset(found)
+
+
+def show(source: str, private_hosts: frozenset[str]) -> tuple[Page | None, str]:
     """Return one page as `learn` stores it, or None; and the number of passages, or the reason."""
-    options = Options(Path(), allow_private=allow_private)
+    options = Options(Path(), private_hosts=private_hosts)
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), "", lambda _: None)
     else:
@@ -106,7 +116,7 @@ async def _crawl(
     options: Options,
     note: Callable[[Outcome], None],
 ) -> tuple[list[Outcome], int]:
-    fetcher = Fetcher(AGENT, _allowed(options))
+    fetcher = Fetcher(AGENT, private=options.private_hosts)
     try:
         outcomes = await Crawler(start, fetcher, AGENT, known, note).run()
     finally:
@@ -115,15 +125,11 @@ async def _crawl(
 
 
 async def _one(url: str, options: Options) -> Outcome:
-    fetcher = Fetcher(AGENT, _allowed(options))
+    fetcher = Fetcher(AGENT, private=options.private_hosts)
     try:
         return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
     finally:
         await fetcher.aclose()
-
-
-def _allowed(options: Options) -> Callable[[Address], bool]:
-    return (lambda _: True) if options.allow_private else is_public
 
 
 def _last(path: Path) -> LastRun:
@@ -132,6 +138,14 @@ def _last(path: Path) -> LastRun:
         return read_back(path) if path.is_file() else LastRun({}, NO_FRAME)
     except CannotRead:
         return LastRun({}, NO_FRAME)
+
+
+def _state(one: Learnt) -> State:
+    """Nothing for a page with damaged characters, so that it is read again: earlier versions took
+    every page for UTF-8, and the server would say that it did not change.
+    """
+    texts = [part.text for part in one.page.passages] if isinstance(one.page, CutPage) else []
+    return NO_STATE if any("\ufffd" in text for text in texts) else one.state
 
 
 def _pages(report: Report, last: LastRun) -> list[Learnt]:
@@ -160,18 +174,30 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
     few = len(paths) < FEWEST
-    for path in paths:
-        outcome = _read(path, _address(path.relative_to(folder), base), few=few)
-        note(outcome)
-        yield outcome
+    with Reader() as reader:
+        for path in paths:
+            url = _address(path.relative_to(folder), base)
+            if root.is_dir() and _leaves(path, root):
+                outcome = Outcome(url, "skipped", "a link that leads out of the folder")
+            else:
+                outcome = _read(path, url, reader, few=few)
+            note(outcome)
+            yield outcome
 
 
 def _walk(root: Path) -> Iterable[Path]:
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
-        if not hidden and path.suffix.lower() in READERS and path.is_file():
+        is_read = path.suffix.lower() in READ and path.is_file()
+        # A link to a folder is not followed. It is named where the reader may miss its files.
+        if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
+
+
+def _leaves(path: Path, root: Path) -> bool:
+    """Whether it is a link to a place outside of the folder."""
+    return not path.resolve().is_relative_to(root.resolve())
 
 
 def _address(path: Path, base: str) -> str:
@@ -184,23 +210,21 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, *, few: bool) -> Outcome:
-    if path.suffix.lower() not in READERS:
+def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
+    end = path.suffix.lower()
+    if end not in READ:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
     try:
         if path.stat().st_size > LARGEST:
             return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
         data = path.read_bytes()
-        if path.suffix.lower() in {".html", ".htm"}:
-            read = read_html(data, url, whole=not few)
-            if not read.indexed:
-                return Outcome(url, "skipped", "asks not to be indexed (noindex)")
-            page = read.page
-        else:
-            page = READERS[path.suffix.lower()](data, url)
+        read, remark = reader.page(data, end, url, whole=not few)
     except (Unreadable, OSError) as error:
         return Outcome(url, "failed", str(error))
+    if not read.indexed:
+        return Outcome(url, "skipped", "asks not to be indexed (noindex)")
+    page = read.page
     if not any(block.text.strip() for block in page.blocks):
         return Outcome(url, "skipped", "has no text")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return Outcome(page.url, "learnt", page=page, state={"digest": digest})
+    return Outcome(page.url, "learnt", remark, page=page, state={"digest": digest})

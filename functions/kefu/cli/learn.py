@@ -57,9 +57,15 @@ def run(learn: Callable[[Counts], Report], output: str) -> int:
 
 
 def print_problems(report: Report) -> None:
-    titles = {"failed": "Failed", "kept": "Failed, the last text is used", "skipped": "Skipped"}
+    titles = {
+        "failed": "Failed",
+        "kept": "Failed, the last text is used",
+        "skipped": "Skipped",
+        "learnt": "Learnt, but look at it",
+        "unchanged": "Unchanged, but look at it",
+    }
     for kind, title in titles.items():
-        chosen = [one for one in report.outcomes if one.kind == kind]
+        chosen = [one for one in report.outcomes if one.kind == kind and one.reason]
         if chosen:
             sys.stdout.write(f"{title}: {len(chosen)}\n")
         for one in chosen:

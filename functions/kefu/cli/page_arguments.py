@@ -47,7 +47,7 @@ def add_learn(commands: Commands) -> None:
     learn.add_argument(
         "--allow-private",
         action="store_true",
-        help="also read sites on this machine and in its network",
+        help="also read the named sites if they are on this machine or in its network",
     )
     learn.add_argument(
         "--meaning",

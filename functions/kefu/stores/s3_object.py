@@ -13,6 +13,10 @@ from kefu.stores import aws
 _ADDRESS: Final = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(.{1,1000})", re.DOTALL)
 
 
+LARGEST: Final = 400_000_000
+"""Bytes of an object. A function of Lambda has 512 MB for temporary files by default."""
+
+
 def is_s3(place: str) -> bool:
     return place.startswith("s3://")
 
@@ -42,8 +46,10 @@ class S3Object:
             self._client = self._client or aws.s3()
             answer = self._client.get_object(Bucket=self._bucket, Key=self._key, **unless)
             new = self._folder / "new"
+            too_large = answer["ContentLength"] > LARGEST
             with answer["Body"] as body, new.open("wb") as file:
-                shutil.copyfileobj(body, file, 1 << 20)
+                if not too_large:
+                    shutil.copyfileobj(body, file, 1 << 20)
         except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             if code == "304":
@@ -51,6 +57,8 @@ class S3Object:
             raise OSError(f"{self.address} cannot be read: {code}.") from None
         except (BotoCoreError, OSError) as error:
             raise OSError(f"{self.address} cannot be read: {type(error).__name__}.") from None
+        if too_large:
+            raise OSError(f"{self.address} is larger than {LARGEST // 10**6} MB.")
         new.replace(self.path)
         self._etag = answer["ETag"]
 

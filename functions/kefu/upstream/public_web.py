@@ -63,6 +63,31 @@ _SPECIAL_V6 = tuple(
 )
 
 
+# Of clouds: what they say to a machine about itself, with its keys. And what no page is on.
+_NEVER_V4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "100.100.100.200/32",  # Alibaba Cloud
+            "168.63.129.16/32",  # Azure
+            "169.254.0.0/16",  # link-local, with the metadata of AWS, Azure and Google Cloud
+            "192.0.0.192/32",  # Oracle Cloud
+            "224.0.0.0/4",  # multicast
+        ),
+    )
+)
+_NEVER_V6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "fd00:ec2::/32",  # AWS
+            "fe80::/10",  # link-local
+            "ff00::/8",  # multicast
+        ),
+    )
+)
+
+
 class NotPublic(OSError):
     """The name resolved to an address that is not public."""
 
@@ -78,6 +103,15 @@ def is_public(address: Address) -> bool:
     if mapped := address.ipv4_mapped:
         return is_public(mapped)
     return address in _GLOBAL_UNICAST and not any(address in network for network in _SPECIAL_V6)
+
+
+def may_have_pages(address: Address) -> bool:
+    """Whether the address, public or private, is none of a cloud's metadata or of multicast."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _NEVER_V4)
+    if mapped := address.ipv4_mapped:
+        return may_have_pages(mapped)
+    return not any(address in network for network in _NEVER_V6)
 
 
 class PublicWeb:

@@ -6,6 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Mapping
 
+from kefu.knowledge.extract.encoding import decoded
+from kefu.knowledge.extract.html import Html, read_html
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block, Page
 
@@ -20,18 +22,8 @@ class Unreadable(Exception):
     """The file has no text that can be read. Its message is shown in the report."""
 
 
-def _html(data: bytes, url: str) -> Page:
-    from kefu.knowledge.extract.html import read_html
-
-    return read_html(data, url).page
-
-
-def _markdown(data: bytes, url: str) -> Page:
-    return read_markdown(decoded(data), url)
-
-
-def _text(data: bytes, url: str) -> Page:
-    parts = [part.strip() for part in decoded(data).split("\n\n")]
+def _text(text: str, url: str) -> Page:
+    parts = [part.strip() for part in text.split("\n\n")]
     blocks = [Block(part) for part in parts if part]
     return Page(url, _name(url), blocks)
 
@@ -92,9 +84,9 @@ _QUESTION = ("question", "q", "问题", "問題")
 _ANSWER = ("answer", "a", "回答", "答案")
 
 
-def _csv(data: bytes, url: str) -> Page:
+def _csv(text: str, url: str) -> Page:
     csv.field_size_limit(LARGEST)
-    rows = csv.DictReader(io.StringIO(decoded(data)))
+    rows = csv.DictReader(io.StringIO(text))
     names = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
     question = next((names[name] for name in _QUESTION if name in names), None)
     answer = next((names[name] for name in _ANSWER if name in names), None)
@@ -107,27 +99,38 @@ def _csv(data: bytes, url: str) -> Page:
     return Page(url, _name(url), blocks)
 
 
-READERS: Mapping[str, Callable[[bytes, str], Page]] = {
+_OF_BYTES: Mapping[str, Callable[[bytes, str], Page]] = {".docx": _docx, ".pdf": _pdf}
+_OF_TEXT: Mapping[str, Callable[[str, str], Page]] = {
     ".csv": _csv,
-    ".docx": _docx,
-    ".htm": _html,
-    ".html": _html,
-    ".md": _markdown,
-    ".mdx": _markdown,
-    ".pdf": _pdf,
+    ".md": read_markdown,
+    ".mdx": read_markdown,
     ".txt": _text,
 }
-"""By the end of a file's name. Each may raise Unreadable."""
+_HTML = frozenset({".htm", ".html"})
+READ = _HTML | _OF_BYTES.keys() | _OF_TEXT.keys()
+"""The ends of the names of files that are read."""
 
 
-def decoded(data: bytes) -> str:
-    """UTF-8 with or without a byte order mark, UTF-16 with one, or GB 18030."""
-    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("gb18030", "replace")
+def read_file(
+    data: bytes, end: str, url: str, *, charset: str = "", whole: bool = True
+) -> tuple[Html, str]:
+    """Read a page or a file by the end of its name. The second part is a remark for the report.
+
+    Raises Unreadable. Call it in the reader's process alone: damaged bytes may raise anything, or
+    crash the process. `charset`: as the HTTP header names it.
+    """
+    if end in _OF_BYTES:
+        return _file(_OF_BYTES[end](data, url)), ""
+    found = decoded(data, charset, is_html=end in _HTML)
+    if found is None:
+        raise Unreadable("is no text")
+    if end in _HTML:
+        return read_html(found.text, url, whole=whole), found.remark
+    return _file(_OF_TEXT[end](found.text, url)), found.remark
+
+
+def _file(page: Page) -> Html:
+    return Html(page, "", True, (), False, False)
 
 
 def _name(url: str) -> str:

@@ -63,7 +63,7 @@ class _Head:
         self._tree = tree
         base = tree.css_first("base[href]")
         self.url = url
-        self.base = urljoin(url, (base.attributes.get("href") or "") if base else "")
+        self.base = _joined(url, (base.attributes.get("href") or "") if base else "") or url
         root = tree.css_first("html")
         self.language = ((root.attributes.get("lang") or "") if root else "").strip()
         title = tree.css_first("head > title") or tree.css_first("title")
@@ -71,7 +71,7 @@ class _Head:
 
     def canonical(self) -> str:
         link = self._tree.css_first("link[rel~=canonical][href]")
-        return urljoin(self.base, link.attributes["href"] or "") if link else ""
+        return _joined(self.base, link.attributes["href"] or "") if link else ""
 
     def indexed(self) -> bool:
         tags = self._tree.css("meta[name=robots i], meta[name=kefu i]")
@@ -81,13 +81,19 @@ class _Head:
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
         for node in self._tree.css("a[href]"):
-            try:
-                target = urljoin(self.base, (node.attributes["href"] or "").strip())
-                if urlsplit(target).scheme in {"http", "https"}:
-                    found[target.partition("#")[0]] = None
-            except ValueError:
-                continue  # such as an IPv6 address that is cut off
+            target = _joined(self.base, (node.attributes["href"] or "").strip())
+            if target:
+                found[target.partition("#")[0]] = None
         return tuple(found)
+
+
+def _joined(base: str, href: str) -> str:
+    """The absolute address, or "" if it is none of the web."""
+    try:
+        target = urljoin(base, href)
+        return target if urlsplit(target).scheme in {"http", "https"} else ""
+    except ValueError:  # such as an IPv6 address that is cut off
+        return ""
 
 
 def _body(tree: LexborHTMLParser, *, whole: bool) -> LexborNode | None:

@@ -9,15 +9,18 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
-from kefu.knowledge.extract.files import READERS, Unreadable
-from kefu.knowledge.extract.html import Html, read_html
+from kefu.knowledge.extract.files import Unreadable
+from kefu.knowledge.extract.html import Html
 from kefu.knowledge.frame import FEWEST
 from kefu.knowledge.learning import Outcome, State
 from kefu.knowledge.pages import Page
-from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused
+from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
+from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
+from kefu.upstream.reader import Reader
 
 PAGES = 2000
 """Of a site at most."""
@@ -30,20 +33,6 @@ PAUSE = 1.0
 
 LONGEST_PAUSE = 30.0
 """Seconds. A robots.txt that asks for more is obeyed by reading nothing."""
-
-_HTML = frozenset({"text/html", "application/xhtml+xml", ""})
-_READERS = {
-    "application/pdf": ".pdf",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "text/csv": ".csv",
-    "text/markdown": ".md",
-    "text/plain": ".txt",
-}
-_NOT_TEXT = (
-    ".7z .avi .css .gif .gz .ico .jpeg .jpg .js .json .mov .mp3 .mp4 .png .svg .tar .webp .woff"
-    " .woff2 .xml .zip"
-)
-_NO_PAGES = tuple(_NOT_TEXT.split())
 
 
 class Crawler:
@@ -63,17 +52,22 @@ class Crawler:
         self._agent = agent
         self._known = known
         self._note = note
+        self._reader = Reader()
         self._robots: Robots | None = None
         self._first: Fetched | None = None
         """The start page, which is read before the others."""
         self._queue = deque[str]()
         self._queued = set[str]()
         self._outcomes = dict[str, Outcome]()
-        self._raw = dict[str, tuple[bytes, str]]()
+        self._raw = dict[str, Fetched]()
         """The first pages as they came: a site of few pages is read differently."""
 
     async def run(self) -> list[Outcome]:
         """Read the site. A page that fails does not raise: its outcome has the reason."""
+        with self._reader:
+            return await self._run()
+
+    async def _run(self) -> list[Outcome]:
         loop = asyncio.get_running_loop()
         until = loop.time() + SECONDS
         try:
@@ -95,27 +89,33 @@ class Crawler:
 
     async def one(self) -> Outcome:
         """Read only the start page."""
-        try:
-            return self._read(await self._get(self._start))
-        except Refused as error:
-            return self._missed(self._start, error)
+        with self._reader:
+            try:
+                return self._read(await self._get(self._start))
+            except Refused as error:
+                return self._missed(self._start, error)
 
     async def _open(self) -> None:
         """Read the rules of the host, the start page and the sitemaps. Raises Refused.
 
         The start may redirect to another host: `example.com` often leads to `www.example.com`.
         """
-        self._robots = await read_robots(self._start, self._agent, self._get)
-        if not self._robots.allows(self._start):
-            raise Refused("robots.txt does not allow it", "skipped")
+        checked(self._start)
+        self._robots = await read_robots(self._start, self._agent, self._get, self._reader)
+        if reason := self._robots.refusal(self._start):
+            raise Refused(reason, "skipped")
         self._first = await self._get(self._start)
         if urlsplit(self._first.url).netloc != urlsplit(self._start).netloc:
-            self._robots = await read_robots(self._first.url, self._agent, self._get)
+            self._robots = await read_robots(self._first.url, self._agent, self._get, self._reader)
         if self._robots.delay > LONGEST_PAUSE:
             raise Refused("robots.txt asks for too long pauses", "skipped")
         self._start = self._first.url
         self._enqueue(self._start)
-        for url in await read_sitemaps(self._start, self._robots, self._get):
+        get = self._get
+        found, failed = await read_sitemaps(self._start, self._robots, get, self._reader)
+        for outcome in failed:
+            self._add(outcome)
+        for url in found:
             self._enqueue(url)
         for url in self._known:
             self._enqueue(url)
@@ -144,15 +144,13 @@ class Crawler:
         return (
             (parts.scheme, parts.netloc) == (start.scheme, start.netloc)
             and (parts.path or "/").startswith(folder)
-            and not parts.path.lower().endswith(_NO_PAGES)
+            and not parts.path.lower().endswith(NO_PAGES)
         )
 
     def _may(self, url: str) -> str:
         if not self._in_scope(url):
             return "leads to another site or folder"
-        if self._robots and not self._robots.allows(url):
-            return "robots.txt does not allow it"
-        return ""
+        return self._robots.refusal(url) if self._robots else ""
 
     async def _visit(self, url: str) -> Outcome:
         try:
@@ -170,12 +168,15 @@ class Crawler:
             return self._read(found)
         except Refused as error:
             return self._missed(url, error)
+        except Exception as error:  # noqa: BLE001 - the other pages must not be lost with one
+            return self._missed(url, Refused(f"{type(error).__name__}: {error}"))
 
     def _read(self, found: Fetched) -> Outcome:
         """Read one page. Raises Refused."""
-        if found.type not in _HTML:
-            return self._read_file(found)
-        read = read_html(found.body, found.url)
+        end = ENDS.get(found.type)
+        if end is None:
+            raise Refused(f"{found.type} is not read", "skipped")
+        read, remark = self._parsed(found, end)
         if not read.indexed:
             raise Refused("asks not to be indexed (noindex)", "skipped")
         for link in read.links:
@@ -184,17 +185,15 @@ class Crawler:
         if canonical and canonical != found.url and self._in_scope(canonical):
             self._enqueue(canonical)
             return Outcome(found.url, "skipped", f"is the same page as {canonical}")
-        _check_text(read)
-        if len(self._raw) < FEWEST:
-            self._raw[found.url] = found.body, found.url
-        return self._learnt(read.page, found)
+        if end == ".html":
+            _check_text(read)
+            if len(self._raw) < FEWEST:
+                self._raw[found.url] = found
+        return self._learnt(read.page, found)._replace(reason=remark)
 
-    def _read_file(self, found: Fetched) -> Outcome:
-        end = _READERS.get(found.type)
-        if end is None:
-            raise Refused(f"{found.type} is not read", "skipped")
+    def _parsed(self, found: Fetched, end: str, *, whole: bool = True) -> tuple[Html, str]:
         try:
-            return self._learnt(READERS[end](found.body, found.url), found)
+            return self._reader.page(found.body, end, found.url, charset=found.charset, whole=whole)
         except Unreadable as error:
             raise Refused(str(error)) from None
 
@@ -227,10 +226,11 @@ class Crawler:
     def _read_few(self) -> None:
         """Use only the main parts of the pages if there are too few to find a common frame."""
         count = sum(one.kind in {"learnt", "unchanged", "kept"} for one in self._outcomes.values())
-        for url, (body, address) in self._raw.items() if count < FEWEST else ():
+        for url, found in self._raw.items() if count < FEWEST else ():
             if (outcome := self._outcomes[url]).page:
-                page = read_html(body, address, whole=False).page
-                self._outcomes[url] = outcome._replace(page=page)
+                with suppress(Refused):  # it was read before: only a busy machine can be too slow
+                    read, _ = self._parsed(found, ".html", whole=False)
+                    self._outcomes[url] = outcome._replace(page=read.page)
 
 
 def _check_text(read: Html) -> None:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
+import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Literal, NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 
 from kefu.knowledge.learning import State
-from kefu.upstream.public_web import Address, is_public
+from kefu.upstream.public_web import Address, is_public, may_have_pages
 
 LARGEST = 5 << 20
 """Bytes of a page."""
@@ -25,6 +28,8 @@ TIMEOUT = 20.0
 """Seconds for a whole page."""
 
 REDIRECTS = 5
+
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 class Refused(Exception):
@@ -43,11 +48,21 @@ class Fetched(NamedTuple):
     """After redirects."""
     type: str
     """The media type, in lower case."""
+    charset: str
+    """The encoding that the header names, or ""."""
     body: bytes
     """Empty for a page that did not change."""
     unchanged: bool
     etag: str
     modified: str
+
+
+def checked(url: str) -> httpx.URL:
+    """The address, if its host and its port can be ones. Raises Refused."""
+    with suppress(httpx.InvalidURL, ValueError):  # `port` raises for 99999, which httpx takes
+        if urlsplit(url).hostname and urlsplit(url).port != 0:
+            return httpx.URL(url)
+    raise Refused("not a valid address", "skipped")
 
 
 class Fetcher:
@@ -56,14 +71,21 @@ class Fetcher:
         agent: str,
         allowed: Callable[[Address], bool] = is_public,
         timeout: float = TIMEOUT,
+        private: frozenset[str] = frozenset(),
     ) -> None:
+        """`private`: the hosts whose addresses need not be allowed ones."""
         self._allowed = allowed
+        self._private = private
         self._timeout = timeout
         self._client = httpx.AsyncClient(
             follow_redirects=False,
             timeout=timeout,
             trust_env=False,
-            headers={"User-Agent": agent, "Accept": "text/html, text/*, */*;q=0.1"},
+            headers={
+                "User-Agent": agent,
+                "Accept": "text/html, text/*, */*;q=0.1",
+                "Accept-Encoding": "gzip",
+            },
         )
         self.requests = 0
         self.bodies = 0
@@ -105,13 +127,11 @@ class Fetcher:
                 return await self._read(url, known, limit)
         except TimeoutError:
             raise Refused(f"not complete within {self._timeout:g} s") from None
-        except httpx.InvalidURL:
-            raise Refused("not a valid address", "skipped") from None
         except (httpx.HTTPError, OSError) as error:
             raise Refused(f"could not be fetched ({type(error).__name__})") from None
 
     async def _read(self, url: str, known: State, limit: int) -> Fetched | str:
-        target = httpx.URL(url)
+        target = checked(url)
         address = await self._address(target)
         headers = {"Host": target.netloc.decode()}
         if etag := known.get("etag"):
@@ -127,24 +147,36 @@ class Fetcher:
         ) as response:
             status = response.status_code
             if status in {301, 302, 303, 307, 308} and "location" in response.headers:
-                return urljoin(url, response.headers["location"]).partition("#")[0]
-            etag, modified = (response.headers.get(name, "") for name in ("etag", "last-modified"))
+                return _target(url, response.headers["location"])
+            etag, modified = (_plain(response, name) for name in ("etag", "last-modified"))
             if status == 304:
-                return Fetched(url, "", b"", unchanged=True, etag=etag, modified=modified)
+                return Fetched(url, "", "", b"", unchanged=True, etag=etag, modified=modified)
             if status != 200:
                 raise _refusal(status, response.reason_phrase)
             body = await self._body(response, limit)
-            type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            return Fetched(url, type, body, unchanged=False, etag=etag, modified=modified)
+            type, charset = _type(response.headers.get("content-type", ""))
+            return Fetched(url, type, charset, body, unchanged=False, etag=etag, modified=modified)
 
     async def _body(self, response: httpx.Response, limit: int) -> bytes:
+        """The body, unpacked. httpx would unpack a whole chunk before its size can be checked, once
+        for each coding that the response names.
+        """
         self.bodies += 1
+        too_large = Refused(f"larger than {limit >> 20} MB", "skipped")
+        coding = response.headers.get("content-encoding", "").strip().lower()
+        if coding not in {"", "identity", "gzip", "x-gzip"}:
+            raise Refused(f"compressed as {coding}, which was not asked for")
         body = bytearray()
-        async for part in response.aiter_bytes():
+        async for part in response.aiter_raw():
             body += part
             if len(body) > limit:
-                raise Refused(f"larger than {limit >> 20} MB", "skipped")
-        return bytes(body)
+                raise too_large
+        if not body or coding in {"", "identity"}:
+            return bytes(body)
+        unpacked = _unpacked(bytes(body), limit + 1)
+        if len(unpacked) > limit:
+            raise too_large
+        return unpacked
 
     async def _address(self, url: httpx.URL) -> str:
         """Resolve the host to an allowed address. Raises Refused."""
@@ -152,15 +184,50 @@ class Fetcher:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
             found = await loop.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
-        except OSError:
+        except (OSError, UnicodeError):
             raise Refused(f"the name {url.host} has no address") from None
         addresses = [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
         for address in addresses:
-            if self._allowed(address):
+            private = url.host in self._private and may_have_pages(address)
+            if private or self._allowed(address):
                 self.is_local = address.is_loopback
                 return str(address)
         private = f"{addresses[0]} is not a public address (see --allow-private)"
         raise Refused(private, "skipped")
+
+
+def _unpacked(body: bytes, most: int) -> bytes:
+    """At most so many bytes of what was compressed. Raises Refused for damaged bytes."""
+    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        unpacked = decoder.decompress(body, most)
+    except zlib.error:
+        raise Refused("its compression is damaged") from None
+    if not decoder.eof and len(unpacked) < most:
+        raise Refused("its compression is cut short")
+    return unpacked
+
+
+def _type(header: str) -> tuple[str, str]:
+    """The media type and the charset of a Content-Type."""
+    charset = _CHARSET.search(header)
+    return header.partition(";")[0].strip().lower(), charset[1] if charset else ""
+
+
+def _plain(response: httpx.Response, name: str) -> str:
+    """A header that the next run sends back, which it cannot unless it is ASCII."""
+    value = response.headers.get(name, "")
+    return value if value.isascii() else ""
+
+
+def _target(url: str, location: str) -> str:
+    """The address to which a response redirects. Raises Refused."""
+    try:
+        target = urljoin(url, location).partition("#")[0]
+        checked(target)
+    except (Refused, ValueError):
+        raise Refused("leads to an address that is not valid") from None
+    return target
 
 
 def _refusal(status: int, phrase: str) -> Refused:

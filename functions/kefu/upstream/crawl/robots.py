@@ -1,81 +1,79 @@
-"""Parses robots.txt (RFC 9309) and sitemaps (sitemaps.org)."""
+"""Reads robots.txt and the sitemaps of a host."""
 
 from __future__ import annotations
 
-import gzip
-import html
-import io
-import re
 from collections.abc import Awaitable, Callable
 from urllib.parse import urljoin
 
-from protego import Protego
-
-from kefu.upstream.crawl.fetch import LARGEST, Fetched, Refused
+from kefu.knowledge.extract.files import Unreadable
+from kefu.knowledge.learning import Outcome
+from kefu.upstream.crawl.fetch import Fetched, Refused
+from kefu.upstream.reader import Reader
 
 SITEMAPS = 50
 """Sitemaps that are read at most."""
-
-_LOCATION = re.compile(r"<loc>\s{0,99}(?:<!\[CDATA\[)?\s{0,99}([^<>\s\]]{1,2048})")
 
 Get = Callable[[str], Awaitable[Fetched]]
 """Reads an address. Raises Refused."""
 
 
 class Robots:
-    def __init__(self, text: str, agent: str) -> None:
-        self._rules = Protego.parse(text)
+    def __init__(self, body: bytes, agent: str, reader: Reader) -> None:
+        """Raises Unreadable."""
+        self._body = body
         self._agent = agent
+        self._reader = reader
+        self.delay, self.sitemaps = reader.rules(body, agent)
 
-    def allows(self, url: str) -> bool:
-        return bool(self._rules.can_fetch(url, self._agent))
-
-    @property
-    def delay(self) -> float:
-        """Seconds between two requests; 0 if robots.txt has no delay."""
-        return float(self._rules.crawl_delay(self._agent) or 0)
-
-    @property
-    def sitemaps(self) -> list[str]:
-        return list(self._rules.sitemaps)
+    def refusal(self, url: str) -> str:
+        """The reason why an address must not be read, or ""."""
+        try:
+            allowed = self._reader.allows(self._body, self._agent, url)
+        except Unreadable as error:
+            return f"robots.txt: {error}"
+        return "" if allowed else "robots.txt does not allow it"
 
 
-async def read_robots(start: str, agent: str, get: Get) -> Robots:
+async def read_robots(start: str, agent: str, get: Get, reader: Reader) -> Robots:
     """Read the rules of a host. Raises Refused if they cannot be read, because nothing is allowed
     then.
     """
     try:
-        text = (await get(urljoin(start, "/robots.txt"))).body.decode("utf-8", "replace")
+        body = (await get(urljoin(start, "/robots.txt"))).body
     except Refused as error:
         if not 400 <= error.status < 500:
             raise Refused(f"robots.txt: {error}", error.kind) from None
-        text = ""
-    return Robots(text, agent)
+        body = b""
+    try:
+        return Robots(body, agent, reader)
+    except Unreadable as error:
+        raise Refused(f"robots.txt: {error}") from None
 
 
-async def read_sitemaps(start: str, robots: Robots, get: Get) -> list[str]:
-    """The addresses in the sitemaps, in order. A sitemap that cannot be read is skipped."""
-    waiting = robots.sitemaps or [urljoin(start, "/sitemap.xml")]
-    seen, found = set[str](), dict[str, None]()
+async def read_sitemaps(
+    start: str, robots: Robots, get: Get, reader: Reader
+) -> tuple[list[str], list[Outcome]]:
+    """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing one
+    is none of these.
+    """
+    waiting = list(robots.sitemaps) or [urljoin(start, "/sitemap.xml")]
+    seen, found, failed = set[str](), dict[str, None](), list[Outcome]()
     while waiting and len(seen) < SITEMAPS:
         address = waiting.pop(0)
         if address in seen:
             continue
         seen.add(address)
         try:
-            text = _text((await get(address)).body)
-        except (Refused, OSError, EOFError):
+            sitemap = reader.sitemap((await get(address)).body)
+        except Refused as error:
+            if error.status not in {404, 410}:
+                failed.append(Outcome(address, "failed", str(error)))
             continue
-        locations = [html.unescape(one) for one in _LOCATION.findall(text)]
-        if "<sitemapindex" in text:
-            waiting += locations
+        except Unreadable as error:
+            failed.append(Outcome(address, "failed", str(error)))
+            continue
+        if sitemap.is_index:
+            waiting += sitemap.addresses
         else:
-            found |= dict.fromkeys(locations)
-    return list(found)
-
-
-def _text(body: bytes) -> str:
-    if body[:2] == b"\x1f\x8b":
-        with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
-            body = file.read(4 * LARGEST)
-    return body.decode("utf-8", "replace")
+            found |= dict.fromkeys(sitemap.addresses)
+    return list(found), failed

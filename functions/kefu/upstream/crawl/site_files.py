@@ -1,0 +1,43 @@
+"""Parses robots.txt (RFC 9309) and sitemaps (sitemaps.org). Only the reader's process calls it."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import io
+import re
+from functools import lru_cache
+
+from protego import Protego
+
+LARGEST_ROBOTS = 500 << 10
+"""Bytes that are read of a robots.txt: RFC 9309, section 2.5."""
+
+LARGEST_SITEMAP = 20 << 20
+"""Unpacked bytes that are read of a sitemap."""
+
+_LOCATION = re.compile(r"<loc>\s{0,99}(?:<!\[CDATA\[)?\s{0,99}([^<>\s\]]{1,2048})")
+
+
+@lru_cache(maxsize=1)
+def _parsed(data: bytes) -> Protego:
+    return Protego.parse(data[:LARGEST_ROBOTS].decode("utf-8", "replace"))
+
+
+def read_rules(data: bytes, agent: str) -> tuple[float, list[str]]:
+    """The delay between two requests, and the sitemaps."""
+    rules = _parsed(data)
+    return float(rules.crawl_delay(agent) or 0), list(rules.sitemaps)
+
+
+def allows(data: bytes, agent: str, url: str) -> bool:
+    return bool(_parsed(data).can_fetch(url, agent))
+
+
+def read_sitemap(data: bytes) -> tuple[bool, list[str]]:
+    """Whether it lists other sitemaps, and its addresses."""
+    if data[:2] == b"\x1f\x8b":
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            data = file.read(LARGEST_SITEMAP)
+    text = data.decode("utf-8", "replace")
+    return "<sitemapindex" in text, [html.unescape(one) for one in _LOCATION.findall(text)]

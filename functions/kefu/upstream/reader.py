@@ -1,0 +1,158 @@
+"""Reads foreign bytes in a child process, with limits of processor time, time and memory.
+
+A page of a few kilobytes can keep a parser busy for hours, fill the memory or crash a library in C.
+In a child process it ends that process alone, and becomes one line of the report.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from threading import Timer
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from kefu.knowledge.extract.files import Unreadable
+from kefu.knowledge.extract.html import Html
+from kefu.knowledge.pages import Block, Page
+from kefu.upstream.child_environment import child_environment
+
+CPU_SECONDS = 20
+"""Of the processor, for one page."""
+
+SECONDS = 60.0
+"""For one page, on a busy machine."""
+
+MEMORY = 1 << 30
+"""Bytes of address space, Python and the parsers included. Only Linux enforces this limit."""
+
+LARGEST_REPLY = 64 << 20
+"""Bytes of the text of one page, with its links."""
+
+
+class Rules(NamedTuple):
+    """What a robots.txt says to all addresses."""
+
+    delay: float
+    """Seconds between two requests; 0 if robots.txt has no delay."""
+    sitemaps: tuple[str, ...]
+
+
+class Sitemap(NamedTuple):
+    is_index: bool
+    """Whether the addresses are those of other sitemaps."""
+    addresses: tuple[str, ...]
+
+
+class Reader:
+    """One child process at a time. It starts with the first page, and anew after a failure.
+
+    The methods block, and raise Unreadable with the reason for the report.
+    """
+
+    def __init__(
+        self, cpu_seconds: int = CPU_SECONDS, seconds: float = SECONDS, memory: int = MEMORY
+    ) -> None:
+        self._cpu_seconds = cpu_seconds
+        self._seconds = seconds
+        self._memory = memory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the process. The next call starts another one."""
+        if self._process:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def page(
+        self, data: bytes, end: str, url: str, *, charset: str = "", whole: bool = True
+    ) -> tuple[Html, str]:
+        """Read a page or a file. `end`: the end of its name, such as `.html`. `charset`: as the
+        HTTP header names it. The second part of the result is a remark for the report.
+        """
+        more = {"charset": charset, "whole": whole}
+        reply, remark = self._ask("page", data, end=end, url=url, **more)
+        read = Html(*reply)
+        page = Page(*read.page)
+        page = page._replace(blocks=[Block(*one) for one in page.blocks])
+        return read._replace(page=page, links=tuple(read.links)), str(remark)
+
+    def rules(self, robots: bytes, agent: str) -> Rules:
+        delay, sitemaps = self._ask("rules", robots, agent=agent)
+        return Rules(delay, tuple(sitemaps))
+
+    def allows(self, robots: bytes, agent: str, url: str) -> bool:
+        """Whether robots.txt allows an address."""
+        return bool(self._ask("allows", robots, agent=agent, url=url))
+
+    def sitemap(self, data: bytes) -> Sitemap:
+        is_index, addresses = self._ask("sitemap", data)
+        return Sitemap(is_index, tuple(addresses))
+
+    def _ask(self, function: str, data: bytes, **arguments: object) -> Any:
+        process = self._process = self._process or self._started()
+        call = {"function": function, "size": len(data), "arguments": arguments}
+        timer = Timer(self._seconds, process.kill)
+        timer.start()
+        try:
+            line = _reply(process, json.dumps(call).encode() + b"\n" + data)
+            if not line.endswith(b"\n"):
+                raise Unreadable(self._how_ended(process, len(line)))
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+        kind, result = json.loads(line)
+        if kind == "memory":
+            self.close()  # a new process has all of the memory again
+        if kind != "result":
+            raise Unreadable(result)
+        return result
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        limits = (str(self._cpu_seconds), str(self._memory))
+        return subprocess.Popen(  # noqa: S603 - constant arguments
+            (sys.executable, "-P", "-m", "kefu.upstream.reader_process", *limits),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(),
+        )
+
+    def _how_ended(self, process: subprocess.Popen[bytes], size: int) -> str:
+        if size >= LARGEST_REPLY:
+            return f"has more than {LARGEST_REPLY >> 20} MB of text"
+        code = process.wait()
+        if code == -signal.SIGXCPU:
+            return f"cannot be read in {self._cpu_seconds} s"
+        if code == -signal.SIGKILL:
+            return f"cannot be read in {self._seconds:g} s, or in the memory of this machine"
+        ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"cannot be read: its parser ended with {ended}"
+
+
+def _reply(process: subprocess.Popen[bytes], call: bytes) -> bytes:
+    """The reply as one line. It has no line feed at its end if the process has ended."""
+    assert process.stdin
+    assert process.stdout
+    try:
+        process.stdin.write(call)
+        process.stdin.flush()
+    except BrokenPipeError:
+        return b""
+    return process.stdout.readline(LARGEST_REPLY)
