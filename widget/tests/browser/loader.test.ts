@@ -80,6 +80,28 @@ test("a click that comes before the chat opens it when it is there, a second one
   expect(await panel.isVisible()).toBe(true);
 });
 
+/** The chat arrives while the button of the mouse is down: between the press and the release. */
+test("a click during which the chat arrives opens it (W2)", async () => {
+  let release = (): void => {};
+  const arrival = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { page, launcher, panel, input, errors } = await glance({}, (page) =>
+    page.route(/widget-chat/, async (route) => {
+      await arrival;
+      await route.continue();
+    }),
+  );
+  await launcher.hover();
+  await page.mouse.down();
+  release();
+  await panel.waitFor({ state: "attached" });
+  await page.mouse.up();
+  await panel.waitFor();
+  expect(await input.evaluate((node) => node.matches(":focus"))).toBe(true);
+  expect(errors).toEqual([]);
+});
+
 test("a chat that cannot be fetched is one error, and a second click tries again (W2)", async () => {
   let fails = true;
   const { launcher, panel, asked } = await glance({}, (page) =>
