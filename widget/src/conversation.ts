@@ -151,6 +151,11 @@ export class Conversation {
     if (this.#deadline.slept()) this.leave();
   }
 
+  /** Whether a request has to wait for the network. Taking an answer up waits by itself. */
+  get #isOffline(): boolean {
+    return !this.#from && !this.#around.isOnline();
+  }
+
   #restart(turn: Turn): void {
     turn.ending = "open";
     this.#audience.restarted(turn);
@@ -164,7 +169,7 @@ export class Conversation {
     this.waitMs = 0;
     this.#apply("send");
     // The first attempt does not wait: a timer of 0 ms would fire after the page is drawn.
-    if (this.#state === "connecting" && this.#around.isOnline()) void this.#ask(turn);
+    if (this.#state === "connecting" && !this.#isOffline) void this.#ask(turn);
   }
 
   #apply(event: Event, waiting?: Waiting): void {
@@ -176,7 +181,7 @@ export class Conversation {
     const hasMoved = next.state !== this.#state;
     this.#state = next.state;
     if (event !== "byte" && event !== "open") this.#request.abort();
-    const isOffline = next.state === "connecting" && !this.#around.isOnline();
+    const isOffline = next.state === "connecting" && this.#isOffline;
     if (next.limit && !isOffline) this.#deadline.start(next.limit, this.#ms(next.limit));
     if (hasMoved) this.#audience.moved(next.state, turn, isOffline ? "offline" : waiting);
   }

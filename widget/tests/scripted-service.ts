@@ -87,7 +87,7 @@ const CORS = {
   "Access-Control-Allow-Headers": "content-type, x-session-token, x-user-token",
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
   "Access-Control-Expose-Headers":
-    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass",
+    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass, x-should-retry",
 };
 
 const WITH_FORM = { fields: ["message"], consent: "", link: "" };
@@ -106,7 +106,7 @@ export class ScriptedService {
   refusesPages = false;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
-  /** What the service plays when the widget takes up an answer of the stored chat; then 404. */
+  /** What the service plays when the widget takes up an answer of the stored chat; then it has none. */
   readonly answers: Play[] = [];
   /** The way to a person that the service describes. */
   contact: object = WITH_FORM;
@@ -152,6 +152,8 @@ export class ScriptedService {
     const isOthers = this.owner !== undefined && this.owner !== subOf(user);
     if (this.kept === undefined || this.kept === "gone" || isOthers) {
       response.writeHead(404, CORS).end("{}");
+    } else if (request.url?.endsWith("/answer")) {
+      response.writeHead(503, { ...CORS, "x-should-retry": "false" }).end("{}");
     } else if (request.method === "DELETE") response.writeHead(204, CORS).end();
     else if (request.url?.includes("/export?")) {
       response.writeHead(200, { ...CORS, "Content-Type": "text/markdown" }).end("# A chat");
