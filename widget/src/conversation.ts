@@ -8,9 +8,10 @@
 import { Deadline } from "./deadline.ts";
 import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
 import { nextTry } from "./retry.ts";
+import { sourcesOf } from "./sources.ts";
 import type { Arrival } from "./transport/sse.ts";
 import { ConnectionLost, type Reply, type Transport } from "./transport/transport.ts";
-import { isFinished, type Trouble, type Turn, type Waiting } from "./turn.ts";
+import { isFinished, type Sources, type Trouble, type Turn, type Waiting } from "./turn.ts";
 
 /** Observes a conversation. The methods are called after each change, in order. */
 export interface Audience {
@@ -52,6 +53,9 @@ export class Conversation {
   #timeouts = 0;
   /** Whether text of the current answer has arrived; until then an earlier answer is shown. */
   #hasBegun = false;
+  /** The pages that the service named for the current answer. */
+  #sources: Sources | undefined;
+  #isUnanswered = false;
   /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
@@ -164,6 +168,8 @@ export class Conversation {
 
   #begin(turn: Turn): void {
     this.#hasBegun = false;
+    this.#sources = undefined;
+    this.#isUnanswered = false;
     this.#made = 0;
     this.#timeouts = 0;
     this.waitMs = 0;
@@ -259,12 +265,25 @@ export class Conversation {
         this.#former = undefined;
         turn.answer = "";
         delete turn.rating;
-        delete turn.isUnanswered;
+        this.#note(turn);
       }
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
-    } else if (arrival.kind === "unanswered") turn.isUnanswered = true;
-    else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
+    } else if (arrival.kind === "sources") {
+      // A former answer is shown until the new one begins.
+      this.#sources = arrival.sources;
+    } else if (arrival.kind === "cited") {
+      const { pages, links } = this.#sources ?? {};
+      this.#sources = sourcesOf(pages, links, arrival.cited);
+      this.#isUnanswered = !arrival.isAnswered;
+      if (this.#hasBegun) this.#note(turn);
+    } else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
+  }
+
+  /** Adds what the service has said beside the text, which may come after it or before. */
+  #note(turn: Turn): void {
+    turn.sources = this.#sources;
+    turn.isUnanswered = this.#isUnanswered;
   }
 
   /** Handles a failed attempt: retries if no text was shown and the rules allow it. */

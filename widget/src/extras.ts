@@ -37,7 +37,7 @@ import { addJump } from "./view/jump.ts";
 import { showLogo } from "./view/logo.ts";
 import { lostLine } from "./view/lost-line.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
-import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
+import { citedOf, linkNumbers, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
 import { whenBack } from "./when-back.ts";
 
@@ -148,7 +148,7 @@ export default function extras(
       watch();
       const row = actions(words, speak, turn, { ...acts, rate });
       contact?.use((form) => form.answered(row, turn));
-      const sources = readSources(turn.answer, location.href);
+      const sources = citedOf(turn.sources, location.href);
       if (sources.length > 0) row.prepend(sourceList(words.sources, sources));
       queueMicrotask(() => {
         // By then the row has been added below its answer.

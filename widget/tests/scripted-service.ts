@@ -27,7 +27,7 @@ export interface Received {
   readonly body: {
     messages: { role: string; content: string }[];
     client_message_id: string;
-    sources?: string;
+    sources?: boolean;
     message?: string;
     session_id?: string;
     again?: string;
@@ -41,6 +41,7 @@ export interface Received {
 }
 
 export interface KeptMessage {
+  readonly sources?: readonly { number: number; title: string; url: string }[];
   readonly role: "user" | "assistant";
   readonly content: string;
   readonly status: "ok" | "pending" | "failed" | "partial" | "interrupted";
@@ -54,6 +55,21 @@ export function chunk(text: string): string {
 export function finish(reason = "stop"): string {
   const choices = [{ index: 0, delta: {}, finish_reason: reason }];
   return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices })}\n\n`;
+}
+
+/** The event before an answer: the pages that it may cite. */
+export function sources(
+  pages: readonly { number: number; title: string; url: string }[],
+  links: readonly string[] = [],
+): string {
+  const event = { object: "kefu.sources", choices: [], sources: pages, links };
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The event after an answer: the pages that it cites. */
+export function cited(used: readonly number[], answered = true): string {
+  const event = { object: "kefu.sources", choices: [], used, answered };
+  return `data: ${JSON.stringify(event)}\n\n`;
 }
 
 export const DONE = "data: [DONE]\n\n";

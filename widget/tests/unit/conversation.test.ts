@@ -132,7 +132,7 @@ test("an answer with finish_reason and [DONE] is complete, after one request", a
   expect(body).toEqual({
     messages: [{ role: "user", content: "hi" }],
     client_message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    sources: "text",
+    sources: true,
   });
   expect(headers["content-type"]).toBe("application/json");
 });

@@ -112,7 +112,7 @@ test("the answer is taken up by the ids of its message, in one request (W5)", as
     { kind: "finish", reason: "stop" },
     { kind: "done" },
   ]);
-  const body = { client_message_id: "second", again: "first", sources: "text" };
+  const body = { client_message_id: "second", again: "first", sources: true };
   expect(requests).toEqual([{ rest: "/answer", body }]);
 });
 
