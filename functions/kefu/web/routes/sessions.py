@@ -49,12 +49,14 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
     async def messages(request: Request) -> Response:
         limit = integer(request, "limit", PAGE, LONGEST_PAGE)
         before = integer(request, "before", 0, FAR) or None
+        with_sources = request.query_params.get("sources", "false")
+        if with_sources not in {"true", "false"}:
+            raise InvalidRequest("sources: must be true or false.", param="sources")
         session = await _owned(request, kept)
         page = await kept.turns.page(session, before, limit)
         shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
-        with_sources = request.query_params.get("sources") == "true"
-        links = kept.name_sources(shown) if with_sources else {}
+        links = kept.name_sources(shown) if with_sources == "true" else {}
         return JSONResponse({"messages": shown, "before": more, **links})
 
 
