@@ -302,7 +302,7 @@ export class Conversation {
       return;
     }
     this.waitMs = wait;
-    this.#apply("again", trouble === "rate_limit_exceeded" ? trouble : undefined);
+    this.#apply("again", trouble === "gateway_timeout" ? undefined : "rate_limit_exceeded");
   }
 
   #cancel(): void {
