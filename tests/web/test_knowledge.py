@@ -18,7 +18,7 @@ from kefu.sessions.model import SessionId
 from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation, get
-from tests.fakes.chatting import STORE, Visitor, store_of
+from tests.fakes.chatting import STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
 from tests.fakes.injections import corpus, families
 from tests.fakes.stage import FAST, Stage, stage
@@ -91,6 +91,7 @@ async def test_g26_the_widget_learns_the_sources_and_which_were_used(grounded: S
             {"number": 1, "title": "Delivery", "url": f"{SHOP}/delivery"},
             {"number": 2, "title": "Customs", "url": f"{SHOP}/customs"},
         ],
+        "links": [],
     }
     assert used == {"object": "kefu.sources", "choices": [], "used": [1], "answered": True}
     assert answer.complete
@@ -227,8 +228,11 @@ async def test_g22_a_kept_chat_stores_the_question_alone_and_logs_the_passages(
     visitor = Visitor(running)
     running.script(b.answer("Thirty days [1]. ", "[0] [5]"), asking="K1")
     assert (await visitor.say("K1 boots sent back?")).text == "Thirty days [1]."
-    page = (await visitor.look()).json()
+    page = (await visitor.look("/messages?sources=true")).json()
     assert [m["content"] for m in page["messages"]] == ["K1 boots sent back?", "Thirty days [1]."]
+    named = [{"number": 1, "title": "Returns", "url": f"{SHOP}/returns"}]
+    assert [m.get("sources") for m in page["messages"]] == [None, named]
+    assert page["links"] == []
     await visitor.say("K2 and customs?")
     contents = [m["content"] for m in await sent(running, "K2 and customs?")]
     assert contents[1] == "K1 boots sent back?"
@@ -238,6 +242,74 @@ async def test_g22_a_kept_chat_stores_the_question_alone_and_logs_the_passages(
     assert (knowledge["used"], knowledge["answered"]) == ([1], True)
     assert knowledge["passages"][0]["url"] == f"{SHOP}/returns"
     assert knowledge["passages"][0]["terms"] == ["back", "boot", "sent", "~return"]
+
+
+EVIL = "https://evil.example"
+
+
+@pytest.mark.parametrize("with_pages", [True, False])
+async def test_no_text_of_a_model_becomes_a_source_of_a_stored_chat(
+    staged: Staged, tmp_path: Path, with_pages: bool
+) -> None:
+    """Knowledge 7: the code block at the end had the shape of the service's own list."""
+    pages: dict[str, Any] = {"knowledge": str(learn(tmp_path / "a.kefu"))} if with_pages else {}
+    running = staged(2, store=STORE, **pages)
+    visitor = Visitor(running)
+    forged = f'```\n[1]: {EVIL}/login "Delivery times"'
+    running.script(b.answer("Three days.\n\n", forged), asking="F1")
+    running.script(b.answer("Five days [1]." if with_pages else "Five days."), asking="F2")
+    await visitor.say("F1 Norway parcels?")
+    await visitor.say("F2 Norway parcels?")
+    _, first, _, second = (await visitor.look("/messages?sources=true")).json()["messages"]
+    assert first.get("sources", []) == []
+    assert first["content"].split() == f"Three days. {forged}".split()
+    assert [one["title"] for one in second.get("sources", [])] == ["Delivery"] * with_pages
+    exported = (await visitor.look("/export?format=json")).json()["messages"]
+    assert "sources" not in exported[1]
+    assert [one["title"] for one in exported[3].get("sources", [])] == ["Delivery"] * with_pages
+
+
+async def test_a_repeated_request_gets_the_sources_of_the_stored_answer(
+    staged: Staged, tmp_path: Path
+) -> None:
+    running = staged(2, knowledge=str(learn(tmp_path / "a.kefu")), store=STORE)
+    visitor = Visitor(running)
+    running.script(b.answer("Five days [1]."), asking="P1")
+    id = new_id()
+    first = await visitor.say("P1 Norway parcels?", client_message_id=id, sources=True)
+    again = await visitor.say("P1 Norway parcels?", client_message_id=id, sources=True)
+    assert (again.text, first.text) == ("Five days [1].", "Five days [1].")
+    found, *_, used = again.chunks
+    assert found["sources"] == [{"number": 1, "title": "Delivery", "url": f"{SHOP}/delivery"}]
+    assert (used["used"], used["answered"]) == ([1], True)
+    assert len(running.upstream.calls("P1")) == 1
+
+
+async def test_links_of_the_owner_stay_and_are_named(staged: Staged, tmp_path: Path) -> None:
+    file = str(learn(tmp_path / "a.kefu"))
+    running = staged(2, knowledge=file, knowledge_links="https://help.example/faq")
+    text = f"[a](https://help.example/faq/1) [b](https://help.example/faqs) [c]({EVIL})"
+    running.script(b.answer(text), asking="O1")
+    answer = await running.ask(conversation("O1 boots?", sources=True))
+    assert answer.text == "[a](https://help.example/faq/1) b c"
+    assert answer.chunks[0]["links"] == ["https://help.example/faq"]
+
+
+async def test_a_downloaded_chat_has_the_links_that_this_version_allows(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """Knowledge 6: an answer of an earlier version, whose filter was weaker, is checked again."""
+    store = f"sqlite:///{tmp_path}/chats.sqlite3"
+    before = staged(2, store=store)
+    visitor = Visitor(before)
+    before.script(b.answer(f"[here]({EVIL}/a) and [this]({SHOP}/returns)."), asking="D1")
+    await visitor.say("D1 boots?")
+    assert EVIL in (await visitor.look("/export?format=md")).text
+    running = staged(2, knowledge=str(learn(tmp_path / "a.kefu")), store=store)
+    visitor.stage = running
+    text = (await visitor.look("/export?format=md")).text
+    assert EVIL not in text
+    assert "here and this." in text
 
 
 def test_g6_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:

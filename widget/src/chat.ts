@@ -26,8 +26,9 @@ export async function arrive(): Promise<void> {
   if (!host?.kefu) return;
   const seat = host.kefu;
   delete host.kefu;
-  // Removes the script element that loaded this file.
-  host.replaceChildren();
+  // The script elements that loaded this file. Each one alone: if an element loses all its children
+  // at once, Chromium drops the click of a button that is being pressed inside.
+  for (const script of [...host.children]) script.remove();
   const wanted = [seat.settings.lang, document.documentElement.lang, ...navigator.languages];
   const texts = await textsOf(languageOf(wanted), seat.script?.src);
   seat.launcher.setCustomValidity("");

@@ -8,9 +8,10 @@
 import { Deadline } from "./deadline.ts";
 import { type Event, isBusy, type Limit, type State, step } from "./machine.ts";
 import { nextTry } from "./retry.ts";
+import { sourcesOf } from "./sources.ts";
 import type { Arrival } from "./transport/sse.ts";
 import { ConnectionLost, type Reply, type Transport } from "./transport/transport.ts";
-import { isFinished, type Trouble, type Turn, type Waiting } from "./turn.ts";
+import { isFinished, type Sources, type Trouble, type Turn, type Waiting } from "./turn.ts";
 
 /** Observes a conversation. The methods are called after each change, in order. */
 export interface Audience {
@@ -52,6 +53,9 @@ export class Conversation {
   #timeouts = 0;
   /** Whether text of the current answer has arrived; until then an earlier answer is shown. */
   #hasBegun = false;
+  /** The pages that the service named for the current answer. */
+  #sources: Sources | undefined;
+  #isUnanswered = false;
   /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
@@ -151,6 +155,11 @@ export class Conversation {
     if (this.#deadline.slept()) this.leave();
   }
 
+  /** Whether a request has to wait for the network. Taking an answer up waits by itself. */
+  get #isOffline(): boolean {
+    return !this.#from && !this.#around.isOnline();
+  }
+
   #restart(turn: Turn): void {
     turn.ending = "open";
     this.#audience.restarted(turn);
@@ -159,12 +168,14 @@ export class Conversation {
 
   #begin(turn: Turn): void {
     this.#hasBegun = false;
+    this.#sources = undefined;
+    this.#isUnanswered = false;
     this.#made = 0;
     this.#timeouts = 0;
     this.waitMs = 0;
     this.#apply("send");
     // The first attempt does not wait: a timer of 0 ms would fire after the page is drawn.
-    if (this.#state === "connecting" && this.#around.isOnline()) void this.#ask(turn);
+    if (this.#state === "connecting" && !this.#isOffline) void this.#ask(turn);
   }
 
   #apply(event: Event, waiting?: Waiting): void {
@@ -176,7 +187,7 @@ export class Conversation {
     const hasMoved = next.state !== this.#state;
     this.#state = next.state;
     if (event !== "byte" && event !== "open") this.#request.abort();
-    const isOffline = next.state === "connecting" && !this.#around.isOnline();
+    const isOffline = next.state === "connecting" && this.#isOffline;
     if (next.limit && !isOffline) this.#deadline.start(next.limit, this.#ms(next.limit));
     if (hasMoved) this.#audience.moved(next.state, turn, isOffline ? "offline" : waiting);
   }
@@ -254,12 +265,25 @@ export class Conversation {
         this.#former = undefined;
         turn.answer = "";
         delete turn.rating;
-        delete turn.isUnanswered;
+        this.#note(turn);
       }
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
-    } else if (arrival.kind === "unanswered") turn.isUnanswered = true;
-    else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
+    } else if (arrival.kind === "sources") {
+      // A former answer is shown until the new one begins.
+      this.#sources = arrival.sources;
+    } else if (arrival.kind === "cited") {
+      const { pages, links } = this.#sources ?? {};
+      this.#sources = sourcesOf(pages, links, arrival.cited);
+      this.#isUnanswered = !arrival.isAnswered;
+      if (this.#hasBegun) this.#note(turn);
+    } else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
+  }
+
+  /** Adds what the service has said beside the text, which may come after it or before. */
+  #note(turn: Turn): void {
+    turn.sources = this.#sources;
+    turn.isUnanswered = this.#isUnanswered;
   }
 
   /** Handles a failed attempt: retries if no text was shown and the rules allow it. */
@@ -278,7 +302,7 @@ export class Conversation {
       return;
     }
     this.waitMs = wait;
-    this.#apply("again", trouble === "rate_limit_exceeded" ? trouble : undefined);
+    this.#apply("again", trouble === "gateway_timeout" ? undefined : "rate_limit_exceeded");
   }
 
   #cancel(): void {

@@ -37,8 +37,9 @@ import { addJump } from "./view/jump.ts";
 import { showLogo } from "./view/logo.ts";
 import { lostLine } from "./view/lost-line.ts";
 import { type MenuActs, menu } from "./view/menu.ts";
-import { linkNumbers, readSources, sourceList } from "./view/sources.ts";
+import { citedOf, linkNumbers, sourceList } from "./view/sources.ts";
 import { suggestionBar } from "./view/suggestion-bar.ts";
+import { whenBack } from "./when-back.ts";
 
 declare global {
   /** The expected hashes of the files; set by the build. */
@@ -99,7 +100,12 @@ export default function extras(
     const late = setTimeout(show, QUIET_MS);
     note.hidden = true;
     speak("");
-    resume.load().then((loaded) => loaded?.begin(false) || show());
+    resume.load().then((loaded) => {
+      const begun = loaded?.begin(false);
+      if (begun === "begun") return;
+      show();
+      if (begun !== "never") whenBack(() => note.isConnected && takeUp(note));
+    });
   };
   /** Only sites with a contact form have persons who answer. */
   const watch = (): void => {
@@ -142,7 +148,7 @@ export default function extras(
       watch();
       const row = actions(words, speak, turn, { ...acts, rate });
       contact?.use((form) => form.answered(row, turn));
-      const sources = readSources(turn.answer, location.href);
+      const sources = citedOf(turn.sources, location.href);
       if (sources.length > 0) row.prepend(sourceList(words.sources, sources));
       queueMicrotask(() => {
         // By then the row has been added below its answer.
@@ -176,7 +182,8 @@ export default function extras(
       else watch();
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
-      if (isPending) resume.use(({ begin }) => begin(true));
+      // Before the connection can be lost: afterwards the file cannot be fetched.
+      resume.use(({ begin }) => isPending && begin(true));
     },
     /** The panel is there. */
     drawn: () => {

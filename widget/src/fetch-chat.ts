@@ -16,15 +16,28 @@ declare global {
   }
 }
 
-/** Runs the script from the loader's folder, inside the host element; the chat removes it again. */
+/** Made once: a page may forbid a second policy of the same name. */
+let policy: { createScriptURL(url: string): string } | undefined;
+
+/**
+ * Runs the script from the loader's folder, inside the host element; the chat removes it again.
+ *
+ * A loader that a browser has cached may be of an earlier release, whose chat is no longer served. Then
+ * the widget in one file comes in its place, unless the page allows only files with a known hash.
+ */
 export const fetchChat: Bring = (host, loader, failed) => {
-  const script = document.createElement("script");
-  const url = new URL(CHAT_FILE, loader?.src).href;
-  const rules = { createScriptURL: () => url };
-  script.src = window.trustedTypes?.createPolicy("kefu-chat", rules).createScriptURL(url) ?? url;
-  script.integrity = CHAT_INTEGRITY;
-  script.crossOrigin = "";
-  script.nonce = loader?.nonce as string;
-  script.onerror = failed;
-  host.append(script);
+  const load = (name: string, integrity: string, otherwise: () => void): void => {
+    const script = document.createElement("script");
+    const url = new URL(name, loader?.src).href;
+    policy ??= window.trustedTypes?.createPolicy("kefu-chat", { createScriptURL: (url) => url });
+    script.src = policy?.createScriptURL(url) ?? url;
+    script.integrity = integrity;
+    script.crossOrigin = "";
+    script.nonce = loader?.nonce as string;
+    script.onerror = otherwise;
+    host.append(script);
+  };
+  load(CHAT_FILE, CHAT_INTEGRITY, () =>
+    loader?.integrity ? failed() : load("chat-widget.all.js", "", failed),
+  );
 };

@@ -1,6 +1,7 @@
 /** Modules that the chat fetches when it needs them. */
 
 import { LONGEST_WAIT_MS } from "./dictionaries.ts";
+import { renew } from "./transport/renew.ts";
 import { element } from "./view/dom.ts";
 
 /** Imports the module `name` of this build from the folder of `script`. Rejects on any failure. */
@@ -20,7 +21,10 @@ export function lazyModule<Module>(
   });
   return new Promise<Module>((resolve, reject) => {
     link.onload = () => resolve(import(href));
-    link.onerror = reject;
+    link.onerror = (event) => {
+      if (script) renew(script.src);
+      reject(event);
+    };
     setTimeout(reject, LONGEST_WAIT_MS);
     host.append(link);
   }).finally(() => link.remove());

@@ -4,6 +4,7 @@
  */
 
 import { QUIET_MS } from "./quiet.ts";
+import { LONGEST_WAIT_MS } from "./retry.ts";
 import { post, replyOf } from "./transport/http.ts";
 import type { Arrival } from "./transport/sse.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -15,10 +16,13 @@ import type { MenuActs } from "./view/menu.ts";
 const POLL_MS = 3_500;
 /** A page that is being left loses its connection, too, and shall not open another one. */
 const LEAVING_MS = 300;
-/** Requests without a response, one after the other, before the visitor sees the error. */
-const MAX_FAILURES = 3;
+/** Failed requests before the visitor sees the error: about a minute, longer than a deploy takes. */
+const MAX_FAILURES = 15;
 
 const LOST: Arrival = { kind: "error", code: "disconnected" };
+
+/** What became of an attempt to take an answer up. `later`: it is worth another one. */
+export type Begun = "begun" | "later" | "never";
 
 /** `isShown` returns false when the widget was removed from the page. `line` is shown if it takes long. */
 export default function resume(chat: MenuActs, isShown: () => boolean, line: LostLine) {
@@ -26,18 +30,38 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   let known = { id: "", length: 0 };
   /** Whether the last attempt brought no more of the answer. */
   let isFruitless = false;
+  /** Whether the service said that it cannot give the answer. */
+  let isRefused = false;
 
-  /** The response of the service, as soon as it has the answer or makes it; undefined: it does not. */
-  async function* responses(turn: Turn, signal: AbortSignal) {
-    const ask = post({ client_message_id: turn.id, again: turn.first, sources: "text" });
-    let failures = 0;
-    for (;;) {
+  /**
+   * The stream of the answer, as soon as the service has the answer or makes it; nothing if it does
+   * not. Undefined stands for a failed attempt, after which another one follows.
+   */
+  async function* streams(turn: Turn, signal: AbortSignal) {
+    const ask = post({ client_message_id: turn.id, again: turn.first, sources: true });
+    isRefused = false;
+    for (let failures = 0; failures < MAX_FAILURES; ) {
       // Shows the conversation that the attempt goes on.
       yield undefined;
+      if (!navigator.onLine) {
+        await changeOfLine(POLL_MS);
+        continue;
+      }
       const response = await chat.request("/answer", { ...ask, signal });
-      if (response?.ok) yield response;
-      if (response ? ![409, 429].includes(response.status) : ++failures === MAX_FAILURES) return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      const reply = response && (await replyOf(response));
+      if (reply?.ok) {
+        yield reply.batches;
+        return;
+      }
+      const isBusy = [408, 409, 429].includes(response?.status ?? 0);
+      isRefused = !!response && !isBusy && isFinal(response);
+      if (isRefused) return;
+      if (!isBusy) failures += 1;
+      const due = Date.now() + Math.min(reply?.retryAfterMs ?? 0, LONGEST_WAIT_MS);
+      do {
+        await changeOfLine(POLL_MS);
+        yield undefined;
+      } while (Date.now() < due);
     }
   }
 
@@ -48,25 +72,29 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   ): AsyncGenerator<readonly Arrival[]> {
     if (known.id !== turn.id) known = { id: turn.id, length: 0 };
     let length = 0;
+    let isLate = false;
+    // Without a network, the header says so.
+    const show = (): void => (navigator.onLine ? line.show() : line.remove());
+    const beLate = (): void => {
+      isLate = true;
+      show();
+    };
     // After a reload nothing was lost: the answer has only not arrived yet.
-    const late = isRestored ? undefined : setTimeout(line.show, QUIET_MS - LEAVING_MS);
+    const late = isRestored ? undefined : setTimeout(beLate, QUIET_MS - LEAVING_MS);
     const withdraw = (): void => {
+      isLate = false;
       clearTimeout(late);
       line.remove();
     };
     try {
-      for await (const response of responses(turn, signal)) {
-        const reply = response && (await replyOf(response));
-        if (!reply?.ok) {
-          yield [];
-          continue;
-        }
-        for await (const arrivals of reply.batches) {
+      for await (const stream of streams(turn, signal)) {
+        if (isLate) show();
+        for await (const arrivals of stream ?? [[]]) {
           for (const one of arrivals) if (one.kind === "text") length += one.text.length;
           if (length > 0) withdraw();
           yield arrivals;
         }
-        return;
+        if (stream) return;
       }
     } catch {
       // The connection is lost once more.
@@ -79,19 +107,37 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   }
 
   return {
-    /** Takes up the last answer. Returns false after an attempt that brought no more of it. */
-    begin: (isRestored: boolean): boolean => {
+    /** Takes up the last answer, unless the last attempt brought no more of it. */
+    begin: (isRestored: boolean): Begun => {
       const wasFruitless = isFruitless;
       isFruitless = false;
-      if (wasFruitless) return false;
+      if (wasFruitless) return isRefused ? "never" : "later";
       const send: Transport["send"] = async (turns, signal) => ({
         ok: true,
         batches: batches(turns.at(-1) as Turn, signal, isRestored),
       });
       setTimeout(() => isShown() && chat.resume({ send }), isRestored ? 0 : LEAVING_MS);
-      return true;
+      return "begun";
     },
   };
+}
+
+/** Whether the service says that there is no answer. A proxy's error, or a portal's page, does not. */
+function isFinal({ status, headers }: Response): boolean {
+  return headers.get("x-should-retry") === "false" || (status >= 400 && status < 500);
+}
+
+/** Resolves after `ms`, or when the network comes or goes. */
+function changeOfLine(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      for (const type of ["online", "offline"]) removeEventListener(type, done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    for (const type of ["online", "offline"]) addEventListener(type, done);
+  });
 }
 
 export type ResumeModule = { readonly default: typeof resume };

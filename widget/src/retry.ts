@@ -34,12 +34,15 @@ export function nextTry(
 ): number | undefined {
   if (attempts.made > attempts.retries) return undefined;
   if (code === "gateway_timeout") return attempts.timeouts > 1 ? undefined : 0;
-  if (code !== "rate_limit_exceeded") return undefined;
+  const isBusy = code === "upstream_service_unavailable" && retryAfterMs !== undefined;
+  if (code !== "rate_limit_exceeded" && !isBusy) return undefined;
   const backOff = FIRST_BACK_OFF_MS * 2 ** (attempts.made - 1);
   const jitter = (chance * backOff) / 2;
   if (retryAfterMs === undefined) return backOff / 2 + jitter;
-  // Never earlier than Retry-After, and with jitter, so that not all visitors retry at once.
-  return retryAfterMs > LONGEST_WAIT_MS ? undefined : retryAfterMs + jitter;
+  // Never earlier than Retry-After, and with jitter, so that not all visitors retry at once. A busy
+  // service says the same second to all of them, so each of their waits is longer than the last.
+  const wait = isBusy ? Math.max(retryAfterMs, backOff) : retryAfterMs;
+  return wait > LONGEST_WAIT_MS ? undefined : wait + jitter;
 }
 
 /** `Retry-After` in milliseconds, from seconds or an HTTP date; undefined if it is neither. */

@@ -15,7 +15,10 @@ export interface Seat {
   take(chat: Acts): void;
 }
 
-/** The element that both scripts know; `kefu` is set until the chat takes over. */
+/**
+ * The element that both scripts know. The loader may be of an earlier release than the chat, which
+ * must work with each `Seat` that was ever released. `kefu` is set until the chat takes over.
+ */
 export interface Host extends HTMLElement {
   kefu?: Seat | undefined;
 }

@@ -9,6 +9,7 @@
 import { type Identity, NOBODY } from "./identity.ts";
 import { KEY } from "./kept-open.ts";
 import { own } from "./own.ts";
+import { sourcesOf } from "./sources.ts";
 import { ENGLISH } from "./texts.ts";
 import { newest } from "./transport/history.ts";
 import type { Ending, Turn } from "./turn.ts";
@@ -143,6 +144,10 @@ function turnOf(value: unknown): Turn[] {
   const first = own(value, "first");
   const rating = own(value, "rating");
   const person = own(value, "person");
+  const [pages, links, cited] = ["pages", "links", "cited"].map((name) =>
+    own(own(value, "sources"), name),
+  );
+  const sources = sourcesOf(pages, links, cited);
   return [
     {
       id,
@@ -152,6 +157,7 @@ function turnOf(value: unknown): Turn[] {
       ...(typeof first === "string" && { first }),
       ...((rating === "up" || rating === "down") && { rating }),
       ...(typeof person === "string" && { person }),
+      ...(sources && { sources }),
     },
   ];
 }

@@ -30,6 +30,22 @@ export type Rating = "up" | "down" | "none";
 /** The reason why the next request has not been sent yet. */
 export type Waiting = "offline" | "rate_limit_exceeded";
 
+/** A page of the site that an answer may cite; `url` is empty if it has no address on the web. */
+export interface Source {
+  readonly number: number;
+  readonly title: string;
+  readonly url: string;
+}
+
+/** What the service says about the pages behind an answer. The answer's text has no part in it. */
+export interface Sources {
+  readonly pages: readonly Source[];
+  /** The addresses that the answer may link to, beside those of the pages and of this site. */
+  readonly links: readonly string[];
+  /** The numbers of the pages that it cites; known when it is complete. */
+  readonly cited: readonly number[];
+}
+
 export interface Turn {
   /** The `client_message_id`: the same in every attempt of a message; a new answer gets a new one. */
   id: string;
@@ -42,6 +58,8 @@ export interface Turn {
   rating?: Rating;
   /** For the line of a person, a turn without a question: their name. */
   readonly person?: string;
+  /** Undefined if the service has no pages of the site: then the answer may link to any address. */
+  sources?: Sources | undefined;
   /** Whether the service said that the site's pages do not answer the question. */
   isUnanswered?: boolean;
 }

@@ -27,7 +27,7 @@ export interface Received {
   readonly body: {
     messages: { role: string; content: string }[];
     client_message_id: string;
-    sources?: string;
+    sources?: boolean;
     message?: string;
     session_id?: string;
     again?: string;
@@ -41,6 +41,7 @@ export interface Received {
 }
 
 export interface KeptMessage {
+  readonly sources?: readonly { number: number; title: string; url: string }[];
   readonly role: "user" | "assistant";
   readonly content: string;
   readonly status: "ok" | "pending" | "failed" | "partial" | "interrupted";
@@ -54,6 +55,21 @@ export function chunk(text: string): string {
 export function finish(reason = "stop"): string {
   const choices = [{ index: 0, delta: {}, finish_reason: reason }];
   return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices })}\n\n`;
+}
+
+/** The event before an answer: the pages that it may cite. */
+export function sources(
+  pages: readonly { number: number; title: string; url: string }[],
+  links: readonly string[] = [],
+): string {
+  const event = { object: "kefu.sources", choices: [], sources: pages, links };
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The event after an answer: the pages that it cites. */
+export function cited(used: readonly number[], answered = true): string {
+  const event = { object: "kefu.sources", choices: [], used, answered };
+  return `data: ${JSON.stringify(event)}\n\n`;
 }
 
 export const DONE = "data: [DONE]\n\n";
@@ -87,7 +103,7 @@ const CORS = {
   "Access-Control-Allow-Headers": "content-type, x-session-token, x-user-token",
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
   "Access-Control-Expose-Headers":
-    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass",
+    "Retry-After, X-Session-Id, X-Session-Token, X-Verification-Pass, x-should-retry",
 };
 
 const WITH_FORM = { fields: ["message"], consent: "", link: "" };
@@ -106,7 +122,7 @@ export class ScriptedService {
   refusesPages = false;
   /** The requests for the stored chat, each with its tokens. */
   readonly looked: string[] = [];
-  /** What the service plays when the widget takes up an answer of the stored chat; then 404. */
+  /** What the service plays when the widget takes up an answer of the stored chat; then it has none. */
   readonly answers: Play[] = [];
   /** The way to a person that the service describes. */
   contact: object = WITH_FORM;
@@ -152,6 +168,8 @@ export class ScriptedService {
     const isOthers = this.owner !== undefined && this.owner !== subOf(user);
     if (this.kept === undefined || this.kept === "gone" || isOthers) {
       response.writeHead(404, CORS).end("{}");
+    } else if (request.url?.endsWith("/answer")) {
+      response.writeHead(503, { ...CORS, "x-should-retry": "false" }).end("{}");
     } else if (request.method === "DELETE") response.writeHead(204, CORS).end();
     else if (request.url?.includes("/export?")) {
       response.writeHead(200, { ...CORS, "Content-Type": "text/markdown" }).end("# A chat");

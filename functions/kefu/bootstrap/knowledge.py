@@ -55,7 +55,7 @@ def learnt_pages(
     # The small local model is slow, and its words are of no use.
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
         words = SearchWords(calls.relay, calls.admission, model.name, calls.clock)
-    return Pages(Grounder(file, room, words), file)
+    return Pages(Grounder(file, room, words, settings.knowledge_links), file)
 
 
 def _opened(

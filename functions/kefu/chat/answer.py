@@ -6,7 +6,7 @@ A stateless request and a message of a stored chat run the same steps. The ports
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,12 +17,12 @@ from kefu.chat.completion import Chat
 from kefu.chat.conversation import KnownAnswer, Report, RequestedConversation, Turn
 from kefu.chat.stop import Stop
 from kefu.errors import KefuError, UpstreamUnavailable
+from kefu.knowledge.sources import Source, parted
 from kefu.relay.chunks import Chunk, Usage
 from kefu.relay.collected import replayed
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder, Grounding
-    from kefu.knowledge.sources import Source
     from kefu.relay.completion_stream import Answer
 
 BYTES_PER_TOKEN = 4096
@@ -43,6 +43,8 @@ class SourcesFound:
     """The passages that the answer may cite. They come before its first chunk."""
 
     sources: Sequence[Source]
+    links: Sequence[str] = ()
+    """The addresses that it may link to, beside those of the sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,8 @@ async def answer(incoming: Incoming, services: Services) -> AsyncGenerator[Answe
         turn = await opened.save_question()
         report.is_saved = True
         if isinstance(turn, KnownAnswer):
-            answer_id = f"chatcmpl-{incoming.request_id}"
-            yield replayed(turn.text, answer_id, chat.model, int(turn.created_at))
-            yield Done(Usage(0, 0))
+            for event in known_events(turn, services, incoming.request_id, incoming.lists_sources):
+                yield event
             return
         async with turn.answering(report, incoming.stop):
             question = await turn.question()
@@ -146,6 +147,22 @@ async def answer(incoming: Incoming, services: Services) -> AsyncGenerator[Answe
             await turn.written(incoming.deadline)
 
 
+def known_events(
+    known: KnownAnswer, services: Services, request_id: str, lists_sources: bool
+) -> Iterator[AnswerEvent]:
+    """The events of an answer that was made before."""
+    text, cited = parted(known.text)
+    grounder = services.grounder
+    if cited or grounder:
+        yield SourcesFound(cited, grounder.links if grounder else ())
+    shown = known.text if lists_sources else text
+    id = f"chatcmpl-{request_id}"
+    yield replayed(shown, id, services.chat.model, int(known.created_at))
+    if cited or grounder:
+        yield SourcesUsed([one.number for one in cited], answered=True)
+    yield Done(Usage(0, 0))
+
+
 async def _shown(
     running: Answer, turn: Turn, grounding: Grounding | None, incoming: Incoming
 ) -> AsyncGenerator[AnswerEvent]:
@@ -155,7 +172,7 @@ async def _shown(
     # A model may ignore `max_tokens`.
     left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.max_tokens
     if grounding:
-        yield SourcesFound(grounding.sources)
+        yield SourcesFound(grounding.sources, grounding.links)
     try:
         async with aclosing(running.batches()) as batches:
             async for batch in batches:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.chat.prompt import (
     Memory,
@@ -24,6 +24,9 @@ from kefu.relay.chunks import Completion, Usage
 from kefu.relay.completion_stream import Answer, Call, Clock
 from kefu.relay.relay import Relay
 
+if TYPE_CHECKING:
+    from kefu.knowledge.sources import Source
+
 
 class Sources(Protocol):
     """Passages of the site's pages that a request contains besides the conversation."""
@@ -31,6 +34,11 @@ class Sources(Protocol):
     @property
     def answered(self) -> bool:
         """False when the model said that the passages do not answer the question."""
+        ...
+
+    @property
+    def cited(self) -> Sequence[Source]:
+        """The sources that the answer cites so far."""
         ...
 
     def fit(self, tokens: int) -> None:

@@ -19,7 +19,9 @@ from kefu.knowledge.sources import (
     RULES,
     Source,
     block,
+    joined,
     listed,
+    parted,
     size,
     sources,
     without_list,
@@ -44,8 +46,18 @@ class Room(NamedTuple):
 class Grounder:
     """Finds the passages for a question."""
 
-    def __init__(self, knowledge: Knowledge, room: Room, words: SearchWords | None = None) -> None:
-        """`words` writes other words for questions whose own fit badly."""
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        room: Room,
+        words: SearchWords | None = None,
+        links: Sequence[str] = (),
+    ) -> None:
+        """`words` writes other words for questions whose own fit badly.
+
+        `links`: the addresses that answers may link to, beside the pages.
+        """
+        self.links = links
         self._knowledge = knowledge
         self._room = room
         self._words = words
@@ -66,17 +78,31 @@ class Grounder:
             words = await self._words.write(last, before, languages, on_call)
             if words:
                 found = await self._knowledge.find(f"{last}\n{words}", before, PASSAGES)
-        return Grounding(found, last, self._room, words, lists=lists)
+        return Grounding(found, last, self._room, words, self.links, lists=lists)
+
+    def checked_text(self, stored: str) -> str:
+        """A stored answer with the links that this version allows."""
+        text, cited = parted(stored)
+        links = CitationFilter(cited, self.links)
+        return joined(links.feed(text) + links.close(), cited)
 
 
 class Grounding:
     """One answer's passages. Filters the chunks of the answer, and knows what it cited."""
 
     def __init__(
-        self, found: Sequence[Found], question: str, room: Room, words: str = "", *, lists: bool
+        self,
+        found: Sequence[Found],
+        question: str,
+        room: Room,
+        words: str = "",
+        links: Sequence[str] = (),
+        *,
+        lists: bool,
     ) -> None:
         """`words`: search words that the model wrote."""
         self.found = list(found)
+        self.links = links
         self._words = words
         self._room = room
         self._question = question
@@ -92,6 +118,11 @@ class Grounding:
     def used(self) -> Sequence[int]:
         """The numbers of the cited sources, in order. None of an answer that is none."""
         return list(self._filter.used) if self._filter and self._filter.answered else []
+
+    @property
+    def cited(self) -> Sequence[Source]:
+        """The sources that are cited, by number."""
+        return [one for one in self.sources if one.number in self.used]
 
     @property
     def answered(self) -> bool:
@@ -144,8 +175,7 @@ class Grounding:
         if not self.answered and not output.text.strip():
             return [*shown[:-1], _with_text(shown[-1], self._refusal())]
         if self._lists and self.used:
-            used = [one for one in self.sources if one.number in self.used]
-            return [*shown[:-1], _with_text(shown[-1], listed(used))]
+            return [*shown[:-1], _with_text(shown[-1], listed(self.cited))]
         return shown
 
     def facts(self) -> Mapping[str, object]:
@@ -159,7 +189,7 @@ class Grounding:
         return facts | ({"words": self._words} if self._words else {})
 
     def _filters(self, field: str) -> Sequence[Filter]:
-        made = CitationFilter(self.sources)
+        made = CitationFilter(self.sources, self.links)
         if field == "content":
             self._filter = made
         return (made,)

@@ -62,13 +62,15 @@ _AFTER = ".,;:!?)]*_'\"。，；：！？）】"
 class CitationFilter:
     """A filter of one answer's text. `used` and `answered` are final after `close`."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
+        """`links`: addresses that may be linked, too, with all below them."""
         self.used: dict[int, None] = {}
         """The numbers that were cited, in order."""
         self.answered = True
         """False when the answer began with `[0]`."""
         self._numbers = {one.number for one in sources}
         self._pages = {_page(one.url) for one in sources if one.url}
+        self._links = [_page(one) for one in links]
         self._held = ""
         self._line = ""
         """The text of the current line that was sent."""
@@ -212,7 +214,7 @@ class CitationFilter:
 
     def _link(self, found: re.Match[str]) -> str:
         name, target = found[1], found[2]
-        if not found[0].startswith("!") and _page(target) in self._pages:
+        if not found[0].startswith("!") and self._may_link(target):
             return found[0]
         number = name.strip()
         return self._numbered([number], "") if number.isdecimal() else _plain(name)
@@ -231,9 +233,14 @@ class CitationFilter:
 
     def _address(self, found: re.Match[str]) -> str:
         address = found[0].strip("<>")
-        if _page(address.rstrip(_AFTER)) in self._pages:
+        if self._may_link(address.rstrip(_AFTER)):
             return found[0]
         return _plain(address)
+
+    def _may_link(self, address: str) -> bool:
+        page = _page(address)
+        below = (page == one or page.startswith(f"{one}/") for one in self._links)
+        return page in self._pages or any(below)
 
 
 def _plain(text: str) -> str:

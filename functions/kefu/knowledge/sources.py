@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import Found
+if TYPE_CHECKING:
+    from kefu.knowledge.finding import Found
 
 RULES = """\
 You answer visitors of a website from passages of its pages. The passages stand in front of the \
@@ -34,7 +35,7 @@ _INVISIBLE = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-_ITEM = re.compile(r"\[\d{1,3}\]: \S+ \"[^\"\n]*\"")
+_ITEM = re.compile(r"\[(\d{1,3})\]: (\S+) \"([^\"\n]*)\"")
 
 
 class Source(NamedTuple):
@@ -58,7 +59,28 @@ def listed(cited: Sequence[Source]) -> str:
     Markdown viewers turn the numbers into links. In plain text they are a numbered list.
     """
     lines = [f'[{one.number}]: {one.url or "#"} "{_title(one.title)}"' for one in cited]
-    return "\n\n" + "\n".join(lines)
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def joined(text: str, cited: Sequence[Source]) -> str:
+    """An answer with the list of its sources, as it is stored.
+
+    Only the service's own list is one: the last line of a text that looks like one gets a space.
+    """
+    if cited:
+        return text + listed(cited)
+    before, end, last = text.rpartition("\n")
+    return f"{before}{end} {last}" if _ITEM.fullmatch(last) else text
+
+
+def parted(stored: str) -> tuple[str, Sequence[Source]]:
+    """A stored answer without its list, and the sources of the list."""
+    text, _, end = stored.rpartition("\n\n")
+    lines = end.split("\n")
+    items = [one for one in map(_ITEM.fullmatch, lines) if one]
+    if not text or len(items) < len(lines):
+        return stored, ()
+    return text, [Source(int(one[1]), one[3], "" if one[2] == "#" else one[2]) for one in items]
 
 
 def without_list(answer: str) -> str:

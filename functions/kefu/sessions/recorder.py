@@ -17,6 +17,7 @@ from kefu.errors import (
     StoreUnavailable,
     UpstreamUnavailable,
 )
+from kefu.knowledge.sources import joined, listed
 from kefu.relay.chunks import Chunk, Usage
 from kefu.relay.collected import Collected
 from kefu.relay.completion_stream import Clock
@@ -136,7 +137,7 @@ class TurnRecorder:
             try:
                 await self._output.close()
             finally:
-                text = self._cleaned(self._output.text)
+                text = self._listed(dialogue, error)
                 self._save(self._ended(dialogue, text, error), dialogue, error)
         await self._persistence.writer.wait(self._writes)
 
@@ -155,6 +156,12 @@ class TurnRecorder:
         """
         self._save(TurnOutcome("ok", self._cleaned(reply)), None, None)
         await self._persistence.writer.wait(self._saving)
+
+    def _listed(self, dialogue: Dialogue | None, error: BaseException | None) -> str:
+        """The answer with the list of its sources, also if its client gets them as events."""
+        sources = dialogue.sources if dialogue and error is None else None
+        cited = sources.cited if sources else ()
+        return joined(self._cleaned(self._output.text.removesuffix(listed(cited))), cited)
 
     def _cleaned(self, text: str) -> str:
         persistence = self._persistence

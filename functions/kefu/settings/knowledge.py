@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import re
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator
 
 from kefu.settings.fields import Names, Section, setting
+
+_LINK = re.compile(r"https?://[^\s/#?]+(/[^\s#?]*)?")
+
+
+def _addresses(links: tuple[str, ...]) -> tuple[str, ...]:
+    for link in links:
+        if not _LINK.fullmatch(link):
+            raise ValueError(f"{link!r} is not an address such as https://shop.example.com/help")
+    return links
 
 
 class KnowledgeSettings(Section):
@@ -24,6 +36,15 @@ class KnowledgeSettings(Section):
         "KEFU_KNOWLEDGE",
         "The file of learnt pages that answers come from, or its place in S3, such as "
         "`s3://BUCKET/site.kefu`: docs/knowledge.md. The default is used only if it is there.",
+    )
+    knowledge_links: Annotated[Names, AfterValidator(_addresses)] = setting(
+        (),
+        "knowledge.links",
+        "KEFU_KNOWLEDGE_LINKS",
+        "Addresses that answers may link to, each with all below it, comma separated. The pages "
+        "that an answer cites and the site of the widget need no entry. All other links are shown "
+        "as text.",
+        examples=[["https://shop.example.com"]],
     )
     knowledge_rewrite: Literal["auto", "off"] = setting(
         "off",

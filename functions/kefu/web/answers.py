@@ -6,11 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from kefu.chat.answer import AnswerEvent, Done, Incoming, answer
+from kefu.chat.answer import AnswerEvent, Incoming, answer, known_events
 from kefu.chat.conversation import RequestedConversation
 from kefu.errors import SessionBusy
-from kefu.relay.chunks import Usage
-from kefu.relay.collected import replayed
 from kefu.web.caller import Caller
 from kefu.web.request_record import Record
 from kefu.web.runtime import ChatRuntime
@@ -82,6 +80,6 @@ class ResumedAnswer(StreamedAnswer):
                     yield event
             return
         known = await self._sessions.answer_to(session, self._body.again or message)
-        id, model = f"chatcmpl-{record.request_id}", self._runtime.chat.model
-        yield replayed(known.text, id, model, int(known.created_at))
-        yield Done(Usage(0, 0))
+        lists = self._caller.sources == "text"
+        for event in known_events(known, self._runtime.services, record.request_id, lists):
+            yield event

@@ -34,7 +34,7 @@ def encoded_sources(
         if wanted is True:
             for one in found:
                 del one["text"]
-        body: dict[str, object] = {"sources": found}
+        body: dict[str, object] = {"sources": found, "links": list(event.links)}
     else:
         body = {"used": list(event.numbers), "answered": event.answered}
     return _event(body)

@@ -70,6 +70,7 @@ _QUERY: Mapping[str, Spec] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
     "after": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "before": {"type": "integer", "minimum": 1, "maximum": 2**53},
+    "sources": {"type": "boolean", "default": False},
     "format": {"type": "string", "enum": ["json", "md", "txt"], "default": "json"},
 }
 

@@ -253,6 +253,13 @@ class LineBody(StrictBody):
 # Responses are TypedDicts and not models: they are not validated, only described in OpenAPI.
 
 
+class ShownSource(TypedDict):
+    number: int
+    title: str
+    url: str
+    """Empty for a page without an address on the web."""
+
+
 class ShownMessage(TypedDict):
     id: int
     role: Literal["user", "assistant"]
@@ -261,6 +268,8 @@ class ShownMessage(TypedDict):
     status: Literal["pending", "ok", "failed", "partial", "interrupted"]
     operator: NotRequired[str]
     """The name of the person who wrote the message; absent for the model's answers."""
+    sources: NotRequired[list[ShownSource]]
+    """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
 
 
 class ShownAttendance(TypedDict):
@@ -275,6 +284,8 @@ class ShownMessages(TypedDict):
     messages: list[ShownMessage]
     before: int | None
     """The `before` parameter for the previous page. None: there are no older messages."""
+    links: NotRequired[list[str]]
+    """With `sources=true`: the addresses that answers may link to beside those of their sources."""
 
 
 FormField = Literal["name", "email", "message"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
-from kefu.sessions.model import Session
+from kefu.knowledge.sources import parted
+from kefu.sessions.model import Session, StoredMessage
 from kefu.sessions.service import IncomingMessage, SessionService
 from kefu.sessions.turn import KeptConversation
 from kefu.web.answers import ChatResponse, ResumedAnswer
@@ -64,6 +67,30 @@ class KeptChats:
         session = await self.turns.owned(name, _token(request), await self._owner(request))
         await self._runtime.admission.admit_poll(session.id)
         return session
+
+    def name_sources(self, shown: list[dict[str, object]]) -> dict[str, object]:
+        """Part the model's answers from the lists of their sources, which become a field.
+
+        Returns the fields of the response; none on a server without learnt pages.
+        """
+        grounder = self._runtime.services.grounder
+        for message in shown:
+            if message["role"] == "assistant" and "operator" not in message:
+                text, cited = parted(str(message["content"]))
+                named = [{"number": n, "title": title, "url": url} for n, title, url, _ in cited]
+                if cited or grounder:
+                    message |= {"content": text, "sources": named}
+        return {"links": list(grounder.links)} if grounder else {}
+
+    def checked(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
+        """The messages for a file of Markdown: answers of earlier versions may have other links."""
+        grounder = self._runtime.services.grounder
+        return [
+            one._replace(content=grounder.checked_text(one.content))
+            if grounder and one.role == "assistant" and not one.operator
+            else one
+            for one in messages
+        ]
 
     async def delete(self, request: Request, name: str) -> None:
         """Delete the visitor's session of this id, and stop an answer that is being sent.

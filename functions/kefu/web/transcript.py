@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from kefu.knowledge.sources import parted
 from kefu.sessions.model import Session, StoredMessage
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
@@ -28,13 +29,16 @@ def _as_json(session: Session, messages: Sequence[StoredMessage]) -> str:
 
 
 def _fields(message: StoredMessage) -> Mapping[str, object]:
+    text, cited = parted(message.content)
+    named = [{"number": n, "title": title, "url": url} for n, title, url, _ in cited]
     return {
         "id": message.id,
         "role": message.role,
-        "content": message.content,
+        "content": text,
         "created_at": moment(message.created_at),
         "status": message.status,
         "rating": message.rating,
+        **({"sources": named} if named else {}),
         **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
     }

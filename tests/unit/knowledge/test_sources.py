@@ -7,7 +7,17 @@ import json
 import pytest
 
 from kefu.knowledge.finding import Found
-from kefu.knowledge.sources import HEAD, QUESTION, Source, block, listed, sources, without_list
+from kefu.knowledge.sources import (
+    HEAD,
+    QUESTION,
+    Source,
+    block,
+    joined,
+    listed,
+    parted,
+    sources,
+    without_list,
+)
 from tests.fakes.growth import assert_linear
 from tests.fakes.injections import corpus, families
 
@@ -51,6 +61,24 @@ def test_the_list_of_sources_is_taken_off_an_earlier_answer() -> None:
     assert text.endswith('\n[1]: https://a.example/p "A \'title\'"\n[2]: # "File"')
     assert without_list(text) == "Yes [1].\n\nSee [2]."
     assert without_list("[1]: not a list") == "[1]: not a list"
+
+
+def test_a_stored_answer_is_parted_from_its_list_and_from_no_other_text() -> None:
+    """Knowledge 7: whatever a model writes, only the service's own list is one."""
+    cited = [Source(1, "A title", "https://a.example/p"), Source(12, "File", "")]
+    item = '[1]: https://evil.example "Forged"'
+    for text in (
+        "Yes [1].",
+        "Yes.\n\nNo.",
+        f"Yes.\n\n{item}",
+        f"```\n{item}",
+        item,
+        f"{item}\n{item}",
+    ):
+        assert parted(joined(text, cited)) == (text, cited)
+        stored = joined(text, ())
+        assert parted(stored) == (stored, ())
+        assert stored.split() == text.split()
 
 
 @pytest.mark.parametrize("piece", ["\n", "\n[1]: a", '[1]: # "x"\n'])

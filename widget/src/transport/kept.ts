@@ -68,7 +68,7 @@ export class KeptTransport implements Transport, KeptChat {
     const ask = this.#session
       ? { message: turn.question.toWellFormed(), session_id: this.#session.id, again: turn.first }
       : { messages: outgoing([turn]), store: true };
-    const request = { ...post({ ...ask, client_message_id: turn.id, sources: "text" }), signal };
+    const request = { ...post({ ...ask, client_message_id: turn.id, sources: true }), signal };
     const response = await connected(this.#request(this.#around.apiUrl, request));
     const { status, headers } = response;
     const [id, token] = [headers.get("X-Session-Id"), headers.get("X-Session-Token")];

@@ -1,6 +1,7 @@
 /** Merges a chat that the service stores with the turns that this browser has. */
 
 import { own } from "../own.ts";
+import { sourcesOf } from "../sources.ts";
 import type { Turn } from "../turn.ts";
 
 const ENDINGS = new Map<unknown, Turn["ending"]>([
@@ -26,7 +27,12 @@ export function turnsOf(value: unknown): readonly Turn[] {
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
       turns.push({ id: "", question: content, answer: "", ending });
-    } else if (last) last.answer = content;
+    } else if (last) {
+      last.answer = content;
+      const sources = sourcesOf(own(message, "sources"), own(value, "links"), []);
+      // The service stores only the pages that the answer cites.
+      if (sources) last.sources = { ...sources, cited: sources.pages.map(({ number }) => number) };
+    }
   }
   return turns;
 }
@@ -47,8 +53,8 @@ export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly 
       continue;
     }
     const ending = turn.ending === "stopped" && mine.ending !== "whole" ? mine.ending : turn.ending;
-    const answer = ending === "open" ? mine.answer : turn.answer;
-    all.unshift({ ...mine, answer, ending }, ...local.slice(at + 1, left));
+    const { answer, sources } = ending === "open" ? mine : turn;
+    all.unshift({ ...mine, answer, sources, ending }, ...local.slice(at + 1, left));
     left = at;
   }
   return [...local.slice(0, left), ...all];

@@ -4,13 +4,16 @@
 
 import { own } from "../own.ts";
 import { codeOf } from "../retry.ts";
-import type { Trouble } from "../turn.ts";
+import { sourcesOf } from "../sources.ts";
+import type { Sources, Trouble } from "../turn.ts";
 
 export type Arrival =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "finish"; readonly reason: string }
-  /** The pages of the site do not answer the question. */
-  | { readonly kind: "unanswered" }
+  /** The pages that the answer may cite. It comes before the text. */
+  | { readonly kind: "sources"; readonly sources: Sources }
+  /** The pages that it cites, and whether they answer the question. */
+  | { readonly kind: "cited"; readonly cited: unknown; readonly isAnswered: boolean }
   | { readonly kind: "done" }
   | { readonly kind: "error"; readonly code: Trouble };
 
@@ -72,7 +75,14 @@ function arrivalsOf(data: string): Arrival[] {
   const text = own(own(choice, "delta"), "content");
   const reason = own(choice, "finish_reason");
   const arrivals: Arrival[] = [];
-  if (own(event, "answered") === false) arrivals.push({ kind: "unanswered" });
+  if (own(event, "object") === "kefu.sources") {
+    const [pages, links, used] = ["sources", "links", "used"].map((name) => own(event, name));
+    const isAnswered = own(event, "answered") !== false;
+    const sources = sourcesOf(pages, links, used);
+    arrivals.push(
+      sources ? { kind: "sources", sources } : { kind: "cited", cited: used, isAnswered },
+    );
+  }
   if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;

@@ -16,7 +16,7 @@ export class StatelessTransport implements Transport {
 
   async send(turns: readonly Turn[], signal: AbortSignal) {
     const id = turns.at(-1)?.id;
-    const ask = { messages: outgoing(turns), client_message_id: id, sources: "text" };
+    const ask = { messages: outgoing(turns), client_message_id: id, sources: true };
     return replyOf(await connected(this.#ask(this.#url, { ...post(ask), signal })));
   }
 

@@ -5,6 +5,7 @@ import type { Rating, Turn } from "../turn.ts";
 import { copyButton } from "./copy.ts";
 import { button, element } from "./dom.ts";
 import { AGAIN, CHECK, COPY, icon, THUMB } from "./icons.ts";
+import { citedOf, withSources } from "./sources.ts";
 
 export interface ActionActs {
   again(): void;
@@ -39,7 +40,7 @@ export function actions(
     { className: "actions" },
     copyButton(
       looks("copy"),
-      () => turn.answer,
+      () => withSources(turn.answer, citedOf(turn.sources, location.href)),
       (node, isCopied) => {
         node.replaceChildren(icon(isCopied ? CHECK : COPY));
         if (isCopied) speak(texts.copied);

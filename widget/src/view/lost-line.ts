@@ -17,6 +17,7 @@ export function lostLine(
   const line = element("p", { className: "trouble" }, reconnecting);
   return {
     show: () => {
+      if (line.isConnected) return;
       const log = root?.querySelector(".log");
       atEnd(log, () => log?.querySelector(".turn:last-child")?.append(line));
       speak(reconnecting);

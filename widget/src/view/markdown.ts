@@ -29,12 +29,20 @@ const PAGE_BITS = 4;
 
 export class Prose {
   readonly #texts: ProseTexts;
+  readonly #mayLink: (address: string) => boolean;
   readonly #useExtras: UseExtras;
   readonly #markdown = new Markdown();
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  constructor(into: Element, texts: ProseTexts, useExtras: UseExtras) {
+  /** `mayLink`: whether an address becomes a link; others are shown as text. */
+  constructor(
+    into: Element,
+    texts: ProseTexts,
+    useExtras: UseExtras,
+    mayLink: (address: string) => boolean,
+  ) {
+    this.#mayLink = mayLink;
     this.#texts = texts;
     this.#useExtras = useExtras;
     this.#shown = { parsed: this.#markdown.root, node: into, inner: into, kids: [], source: "" };
@@ -94,7 +102,8 @@ export class Prose {
     const text = document.createTextNode("");
     if (kind === "text" || kind === "mark") return { node: text, inner: text };
     if (kind === "pre") return codeCard(this.#texts, info, this.#useExtras);
-    const node = element(kind);
+    const isText = kind === "a" && !this.#mayLink(info);
+    const node = element(isText ? "span" : kind);
     if (kind === "table") {
       // The direction is the scroller's, too: otherwise it would show the last column first.
       const name = { className: "wide", dir: "auto", tabIndex: 0, role: "group" };
@@ -106,7 +115,7 @@ export class Prose {
       node.append(text);
       return { node, inner: text };
     }
-    if (kind === "a") {
+    if (kind === "a" && !isText) {
       const rel = "noopener noreferrer nofollow";
       Object.assign(node, { href: info, target: "_blank", rel });
     } else if (kind === "ol") Object.assign(node, { start: size });

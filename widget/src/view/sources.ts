@@ -1,27 +1,35 @@
 /**
- * The pages that an answer cites. The service appends them to the answer as Markdown's link
- * definitions, `[1]: https://… "Title"`. Here they become links below the answer, and each `[1]` in
- * its text becomes a link, too.
+ * The pages that an answer cites, as the service names them beside the text. They are links below the
+ * answer, and each `[1]` in its text becomes a link, too.
  */
 
+import type { Sources } from "../turn.ts";
 import { element } from "./dom.ts";
 
-export interface Source {
-  readonly number: string;
+/** A source as it is shown: only http(s) addresses become links. */
+export interface Shown {
+  readonly number: number;
   readonly url: URL | undefined;
   readonly title: string;
 }
 
-const LIST = /(?:(?:^|\n)\[\d{1,3}\]: \S+ "[^"\n]*")+$/;
-const ITEM = /\[(\d{1,3})\]: (\S+) "([^"\n]*)"/g;
 const REL = "noopener noreferrer nofollow";
 
-/** The sources of an answer, in order. Only http(s) addresses become links. */
-export function readSources(answer: string, base: string): readonly Source[] {
-  const [list = ""] = LIST.exec(answer.trimEnd()) ?? [];
-  return [...list.matchAll(ITEM)].map(([, number = "", address = "", title = ""]) => {
-    return { number, url: address === "#" ? undefined : pageUrl(address, base), title };
-  });
+/** The sources that an answer cites, in order. */
+export function citedOf(sources: Sources | undefined, base: string): readonly Shown[] {
+  return (sources?.pages ?? [])
+    .filter(({ number }) => sources?.cited.includes(number))
+    .map(({ number, title, url }) => ({
+      number,
+      title,
+      url: url ? pageUrl(url, base) : undefined,
+    }));
+}
+
+/** The text of an answer to copy, with its sources as Markdown's link definitions. */
+export function withSources(answer: string, sources: readonly Shown[]): string {
+  const lines = sources.map(({ number, url, title }) => `[${number}]: ${url ?? "#"} "${title}"`);
+  return [answer, lines.join("\n")].filter(Boolean).join("\n\n");
 }
 
 function pageUrl(address: string, base: string): URL | undefined {
@@ -34,10 +42,10 @@ function pageUrl(address: string, base: string): URL | undefined {
 }
 
 /** The list below an answer. */
-export function sourceList(name: string, sources: readonly Source[]): HTMLElement {
+export function sourceList(name: string, sources: readonly Shown[]): HTMLElement {
   const items = sources.map(({ number, url, title }) => {
     const children = [
-      element("b", { className: "cite", ariaHidden: "true" }, number),
+      element("b", { className: "cite", ariaHidden: "true" }, `${number}`),
       element("span", { dir: "auto" }, title, element("small", { dir: "ltr" }, placeOf(url))),
     ];
     const link = url
@@ -48,12 +56,8 @@ export function sourceList(name: string, sources: readonly Source[]): HTMLElemen
   return element("ul", { className: "sources", ariaLabel: name }, ...items);
 }
 
-/** Removes the list from the text of an answer, and makes links of the numbers in it. */
-export function linkNumbers(answer: Element, sources: readonly Source[]): void {
-  for (const last of [...answer.querySelectorAll("p")].reverse()) {
-    if (!/^\[\d{1,3}\]: /.test(last.textContent ?? "")) break;
-    last.remove();
-  }
+/** Makes links of the numbers in the text of an answer. */
+export function linkNumbers(answer: Element, sources: readonly Shown[]): void {
   const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
   const texts: Text[] = [];
   while (walker.nextNode()) texts.push(walker.currentNode as Text);
@@ -63,11 +67,11 @@ export function linkNumbers(answer: Element, sources: readonly Source[]): void {
   }
 }
 
-function linked(text: string, sources: readonly Source[]): (string | Node)[] {
+function linked(text: string, sources: readonly Shown[]): (string | Node)[] {
   // With a group in the pattern, every second part is a number with its brackets.
   return text.split(/( ?\[\d{1,3}\])/).map((part, at) => {
     const number = part.replace(/\D/g, "");
-    const source = at % 2 ? sources.find((one) => one.number === number) : undefined;
+    const source = at % 2 ? sources.find((one) => `${one.number}` === number) : undefined;
     if (!source) return part;
     const { url, title } = source;
     if (!url) return element("sup", { className: "cite", title }, number);

@@ -4,6 +4,7 @@
  */
 
 import type { UseExtras } from "../extras.ts";
+import { mayLink } from "../sources.ts";
 import { endingText, type Texts } from "../texts.ts";
 import { isFinished, type Turn } from "../turn.ts";
 import type { ActionActs } from "./actions.ts";
@@ -196,7 +197,10 @@ export class Transcript {
     this.#drop();
     const last = this.#last;
     if (text === "" || !last) return;
-    last.prose ??= new Prose(last.answer, this.#texts, this.#useExtras);
+    const { sources } = last.turn;
+    last.prose ??= new Prose(last.answer, this.#texts, this.#useExtras, (address) =>
+      mayLink(address, sources),
+    );
     last.prose.feed(text);
     this.follow();
   }

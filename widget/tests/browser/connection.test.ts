@@ -99,7 +99,8 @@ for (const [status, code, text, requests] of TEXTS) {
     `${status}: the visitor reads its text after ${requests} request(s) (W4)`,
     daily(status === 429),
     async () => {
-      it.service.script(...Array(9).fill(refusal(status, code, { "Retry-After": "0" })));
+      const headers = { ...(status !== 503 && { "Retry-After": "0" }) };
+      it.service.script(...Array(9).fill(refusal(status, code, headers)));
       const { send, trouble, act } = await it.visit({ "data-lang": "zh-CN" });
       await send("你好");
       await expect.poll(() => act.getAttribute("aria-label"), { timeout: 30_000 }).toBe("发送");
@@ -127,19 +128,23 @@ for (const [written, requests] of Object.entries({ 0: 1, 1: 2, 3: 4, abc: 4, "-1
   );
 }
 
-test("429: Retry-After is readable across origins and honoured, the wait is explained (W4)", async () => {
-  it.service.script(refusal(429, "rate_limit_exceeded", { "Retry-After": "2" }), answer(["Now"]));
-  const { send, answers, trouble } = await it.visit();
-  await send("hello");
-  await eventually(
-    async () => (await trouble.innerText()).replace(/\d/, "N"),
-    "Many people are asking right now. Please wait a moment.\nTrying again in N s",
-  );
-  await eventually(() => answers.innerText(), "Now");
-  expect(await trouble.count()).toBe(0);
-  const [first, second] = it.service.received;
-  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_990);
-});
+for (const [status, code] of [
+  [429, "rate_limit_exceeded"],
+  [503, "upstream_service_unavailable"],
+] as const)
+  test(`${status}: Retry-After is readable across origins and honoured, the wait is explained (W4, aws M3)`, async () => {
+    it.service.script(refusal(status, code, { "Retry-After": "2" }), answer(["Now"]));
+    const { send, answers, trouble } = await it.visit();
+    await send("hello");
+    await eventually(
+      async () => (await trouble.innerText()).replace(/\d/, "N"),
+      "Many people are asking right now. Please wait a moment.\nTrying again in N s",
+    );
+    await eventually(() => answers.innerText(), "Now");
+    expect(await trouble.count()).toBe(0);
+    const [first, second] = it.service.received;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_990);
+  });
 
 test("a wait counts down to the next attempt; screen readers hear one number (D13)", async () => {
   const wait = refusal(429, "rate_limit_exceeded", { "Retry-After": "3" });
@@ -186,7 +191,7 @@ test("the first question's wait counts down, too: its file is fetched for it (D1
   expect(await act.getAttribute("aria-label")).not.toBe("发送");
 });
 
-test("503: nothing happens by itself; the Retry button asks again (W4)", async () => {
+test("503 without Retry-After: nothing happens by itself; the Retry button asks again (W4)", async () => {
   it.service.script(refusal(503, "upstream_service_unavailable"), answer(["Better"]));
   const { send, retry, answers } = await it.visit();
   await send("hello");

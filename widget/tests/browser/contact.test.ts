@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, chunk, DONE, finish, inSession } from "../scripted-service.ts";
+import { answer, chunk, cited, DONE, finish, inSession } from "../scripted-service.ts";
 import { daily, eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -156,7 +156,7 @@ test("where chats are not stored the form is sent alone (H2)", async () => {
 });
 
 test("a person is offered below an answer that the pages do not give (H1)", async () => {
-  const unanswered = `data: ${JSON.stringify({ choices: [], answered: false })}\n\n`;
+  const unanswered = cited([], false);
   const play = { acts: [{ send: chunk("I do not know.") + finish() + unanswered + DONE }] };
   it.service.script(inSession(answer(["It is."]), "s1", "t1"), inSession(play, "s1", "t1"));
   it.service.kept = [];

@@ -1,5 +1,6 @@
 /** The cost of the loader for a page, and how the chat is fetched when it is needed. */
 
+import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
@@ -33,6 +34,8 @@ async function glance(
 
 const LOADER = "/chat-widget.js";
 const CHAT = "/chat-widget-chat.*.js";
+/** In place of a chat that is no longer served. */
+const ALL = "/chat-widget.all.js";
 /** With the first text of the first answer. */
 const EXTRAS = "/chat-widget-extras.*.js";
 
@@ -80,15 +83,37 @@ test("a click that comes before the chat opens it when it is there, a second one
   expect(await panel.isVisible()).toBe(true);
 });
 
+/** The chat arrives while the button of the mouse is down: between the press and the release. */
+test("a click during which the chat arrives opens it (W2)", async () => {
+  let release = (): void => {};
+  const arrival = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { page, launcher, panel, input, errors } = await glance({}, (page) =>
+    page.route(/widget-chat/, async (route) => {
+      await arrival;
+      await route.continue();
+    }),
+  );
+  await launcher.hover();
+  await page.mouse.down();
+  release();
+  await panel.waitFor({ state: "attached" });
+  await page.mouse.up();
+  await panel.waitFor();
+  expect(await input.evaluate((node) => node.matches(":focus"))).toBe(true);
+  expect(errors).toEqual([]);
+});
+
 test("a chat that cannot be fetched is one error, and a second click tries again (W2)", async () => {
   let fails = true;
   const { launcher, panel, asked } = await glance({}, (page) =>
-    page.route(/widget-chat/, (route) => (fails ? route.abort() : route.continue())),
+    page.route(/widget[-.](chat|all)/, (route) => (fails ? route.abort() : route.continue())),
   );
   const complaint = (): Promise<string> =>
     launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);
   await launcher.hover();
-  await eventually(() => asked.length, 2);
+  await eventually(() => asked, [LOADER, CHAT, ALL]);
   await pause(100);
   expect(await complaint()).toBe("");
   await launcher.click();
@@ -109,8 +134,63 @@ test("a chat that is not, byte for byte, the one of this build is not run (W2, T
   );
   await launcher.click();
   await eventually(() => errors.some((error) => error.includes("integrity")), true);
-  expect(await panel.count()).toBe(0);
+  // The genuine one in one file comes in its place.
+  await panel.waitFor();
   expect(await launcher.page().title()).toBe("A shop");
+});
+
+/** Serves the loader of an earlier release, whose chat is gone. Returns its tag's attributes. */
+async function withOldLoader(page: Page): Promise<{ readonly integrity: string }> {
+  const response = await page.request.get(`${it.site.origin}/chat-widget.js`);
+  const old = (await response.text()).replace(/-chat\.[0-9a-f]{12}\./, "-chat.000000000000.");
+  await page.route("**/chat-widget.js", (route) => route.fulfill({ response, body: old }));
+  return { integrity: `sha384-${createHash("sha384").update(old).digest("base64")}` };
+}
+
+test("a cached launcher of an earlier release opens the chat of this one (aws M4)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { launcher, panel, asked, send, answers } = await glance({}, withOldLoader);
+  await launcher.click();
+  await panel.waitFor();
+  expect(asked).toEqual([LOADER, CHAT, ALL]);
+  await send("Do you ship?");
+  await eventually(() => answers.innerText(), "Yes.");
+});
+
+test("also where the page's policy allows the widget one trusted-types policy (aws M4, T28)", async () => {
+  const blank = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
+  await withOldLoader(blank.page);
+  const html = pageWith({ "data-api-url": it.service.url, "data-lang": "en" });
+  await blank.page.goto(it.site.page("/strict", html, "; trusted-types kefu-chat"));
+  await blank.launcher.click();
+  await blank.panel.waitFor();
+});
+
+test("a pinned launcher runs no file of another hash: the visitor reads that it failed (aws M4, T28)", async () => {
+  const blank = await it.glance(it.site.page("/blank", "<!doctype html><title>A</title>"));
+  const { integrity } = await withOldLoader(blank.page);
+  const pin = { integrity, crossorigin: "anonymous" };
+  const html = pageWith({ "data-api-url": it.service.url, "data-lang": "en", ...pin });
+  await blank.page.goto(it.site.page("/pinned", html));
+  await blank.launcher.click();
+  await eventually(
+    () => blank.launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage),
+    "The chat did not load",
+  );
+  expect(await blank.panel.count()).toBe(0);
+});
+
+test("where a part of an earlier release is gone, the browser fetches the new launcher (aws M4)", async () => {
+  it.service.script(answer(["Yes."]));
+  const { page, launcher, asked, send, answers } = await glance({}, (page) =>
+    page.route(/widget-extras/, (route) => route.fulfill({ status: 404 })),
+  );
+  await launcher.click();
+  const renewed = page.waitForRequest((request) => request.url().endsWith(LOADER));
+  await send("Do you ship?");
+  await eventually(() => answers.innerText(), "Yes.");
+  await renewed;
+  expect(asked.filter((path) => path === LOADER)).toHaveLength(2);
 });
 
 test("ChatWidget works at once: calls wait for the chat, in their order (W12)", async () => {
@@ -175,7 +255,8 @@ test("up to the first text of a first answer there are three requests (W16)", as
   release();
   await eventually(() => answers.innerText(), "Yes.");
   await page.locator("kefu-chat .actions").waitFor();
-  expect(asked.slice(3)).toEqual([`GET ${EXTRAS}`]);
+  // The last file takes up an answer whose connection is lost; by then it could not be fetched.
+  await eventually(() => asked.slice(3), [`GET ${EXTRAS}`, "GET /chat-widget-resume.*.js"]);
 });
 
 test("suggestions come with the chat; where their file cannot be fetched, the chat comes without (W2)", async () => {
@@ -188,7 +269,8 @@ test("suggestions come with the chat; where their file cannot be fetched, the ch
     );
     await launcher.click();
     await panel.waitFor();
-    expect(asked).toEqual([LOADER, CHAT, EXTRAS]);
+    // Where a part is gone, the browser gets the loader of the new release.
+    await eventually(() => asked, [LOADER, CHAT, EXTRAS, ...(isAway ? [LOADER] : [])]);
     expect(await page.locator("kefu-chat .pill").count()).toBe(isAway ? 0 : 1);
     await send("Do you?");
     await idle();

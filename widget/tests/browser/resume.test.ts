@@ -142,3 +142,109 @@ test("a first answer that is cut shows the note if the extras do not come", asyn
   await retry.click();
   await eventually(() => answers.last().innerText(), "Whole.");
 });
+
+/** Fails all requests for the answer while it returns a way. */
+async function failing(page: Page, way: () => "refused" | "portal" | undefined): Promise<void> {
+  await page.route("**/answer", (route) => {
+    const now = way();
+    if (now === "refused") return route.abort("connectionrefused");
+    if (now === "portal") return route.fulfill({ contentType: "text/html", body: "Sign in" });
+    return route.continue();
+  });
+}
+
+for (const way of ["refused", "portal"] as const) {
+  test(`an answer goes on by itself after 20 seconds of ${way} requests, with one text at a time (M3)`, async () => {
+    it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+    it.service.kept = [];
+    it.service.answers.push(answer(["Half an answer is whole."]));
+    const visit = await it.visit();
+    const { page, answers, idle, trouble } = visit;
+    await visit.send("Hello?");
+    await visit.idle();
+    await page.locator("kefu-chat .actions").waitFor();
+    let isDown = true;
+    let requests = 0;
+    await failing(page, () => {
+      requests += 1;
+      return isDown ? way : undefined;
+    });
+    await page.clock.install();
+    await watched(page);
+    await visit.send("Tell me");
+    await eventually(() => answers.last().innerText(), "Half an");
+    await eventually(async () => {
+      await page.clock.runFor(1_000);
+      return requests > 5;
+    }, true);
+    expect(await trouble.allInnerTexts()).toEqual(["The connection was lost. Reconnecting…"]);
+    isDown = false;
+    await eventually(async () => {
+      await page.clock.runFor(1_000);
+      return answers.last().innerText();
+    }, "Half an answer is whole.");
+    await idle();
+    expect(it.service.received).toHaveLength(2);
+    expect((await seenBy(page)).filter((text) => text.includes("lost"))).toEqual([
+      "The connection was lost. Reconnecting…",
+      "said: The connection was lost. Reconnecting…",
+    ]);
+  });
+}
+
+test("an answer that is cut offline goes on by itself when the network is back (M3)", async () => {
+  let cut = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    cut = resolve;
+  });
+  const first = inSession({ acts: [{ send: chunk("Half an ") }, { until }, "reset"] }, "s1", "t");
+  it.service.script(first);
+  it.service.kept = [];
+  it.service.answers.push(answer(["Half an answer is whole."]));
+  const visit = await it.visit();
+  const { page, answers, idle, trouble } = visit;
+  await visit.send("Tell me");
+  await eventually(() => answers.last().innerText(), "Half an");
+  await page.waitForFunction(() =>
+    performance.getEntriesByType("resource").some(({ name }) => name.includes("widget-resume")),
+  );
+  await watched(page);
+  await page.context().setOffline(true);
+  cut();
+  await page.locator("kefu-chat .line", { hasText: "You are offline" }).waitFor();
+  await pause(4_000);
+  expect(await trouble.filter({ visible: true }).count()).toBe(0);
+  await page.context().setOffline(false);
+  await eventually(() => answers.last().innerText(), "Half an answer is whole.");
+  await idle();
+  expect(it.service.received).toHaveLength(1);
+  expect((await seenBy(page)).join()).not.toContain("Please try again");
+});
+
+test("an answer that was given up is taken up when the visitor comes back to the tab (M3)", async () => {
+  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
+  it.service.kept = [];
+  it.service.answers.push(answer(["Half an answer is whole."]));
+  const visit = await it.visit();
+  const { page, answers, idle, trouble } = visit;
+  await visit.send("Hello?");
+  await visit.idle();
+  await page.locator("kefu-chat .actions").waitFor();
+  let isDown = true;
+  await failing(page, () => (isDown ? "refused" : undefined));
+  await page.clock.install();
+  await visit.send("Tell me");
+  await eventually(() => answers.last().innerText(), "Half an");
+  await eventually(async () => {
+    await page.clock.runFor(4_000);
+    return trouble.allInnerTexts();
+  }, ["The connection was lost. Please try again.\nRetry"]);
+  isDown = false;
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await eventually(async () => {
+    await page.clock.runFor(1_000);
+    return answers.last().innerText();
+  }, "Half an answer is whole.");
+  await idle();
+  expect(it.service.received).toHaveLength(2);
+});

@@ -1,7 +1,7 @@
 /** Pictures of a shop with styles of its own that keeps chats: `SHOTS=folder npm run shots`. */
 
 import { test } from "vitest";
-import { answer, chunk, DONE, finish, inSession } from "../scripted-service.ts";
+import { answer, chunk, cited, DONE, finish, inSession } from "../scripted-service.ts";
 import { tagWith } from "../site.ts";
 import { stage } from "./harness.ts";
 import { DESKTOP, openPage, PHONE, shoot } from "./picture.ts";
@@ -52,7 +52,7 @@ for (const [lang, colorScheme, viewport] of [
 ] as const) {
   test.runIf(OUT !== undefined)(`a shop that keeps chats, ${lang}, ${colorScheme}`, async () => {
     const words = SHOP_WORDS[lang];
-    const unanswered = `data: ${JSON.stringify({ choices: [], answered: false })}\n\n`;
+    const unanswered = cited([], false);
     const unknown = { acts: [{ send: chunk(words.unknown) + finish() + unanswered + DONE }] };
     it.service.script(inSession(unknown, "s1", "t1"), inSession(answer([]), "s1", "t1"));
     it.service.kept = [];

@@ -30,11 +30,13 @@ test("only the transports send requests, and dictionaries.ts fetches files", () 
     "transport/contact.ts",
     "transport/http.ts",
     "transport/probe.ts",
+    "transport/renew.ts",
   ]);
 });
 
 test("only the loader and the chat that follows it read the page's globals and elements", () => {
   expect(filesWith(/\bwindow\.|globalThis|currentScript|document\.querySelector/)).toEqual([
+    "all.ts",
     "chat.ts",
     "fetch-chat.ts",
     "loader.ts",

@@ -119,6 +119,7 @@ function trial(settings: Settings = {}): Trial {
 }
 
 const SILENT: Play = { acts: ["silence"] };
+const FULL = refusal(503, "upstream_service_unavailable", { "Retry-After": "0" });
 const TOO_BUSY = refusal(429, "rate_limit_exceeded", { "Retry-After": "0" });
 
 test("an answer with finish_reason and [DONE] is complete, after one request", async () => {
@@ -132,7 +133,7 @@ test("an answer with finish_reason and [DONE] is complete, after one request", a
   expect(body).toEqual({
     messages: [{ role: "user", content: "hi" }],
     client_message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    sources: "text",
+    sources: true,
   });
   expect(headers["content-type"]).toBe("application/json");
 });
@@ -159,6 +160,8 @@ const ENDINGS: readonly (readonly [string, readonly Play[], number, number, stri
   ["504 twice", Array(2).fill(refusal(504, "gateway_timeout")), 5, 2, "gateway_timeout", ""],
   ["400", [refusal(400, "invalid_request")], 5, 1, "invalid_request", ""],
   ["503", [refusal(503, "upstream_service_unavailable")], 5, 1, "upstream_service_unavailable", ""],
+  ["503 with Retry-After once", [FULL, answer(["ok"])], 3, 2, "whole", "ok"],
+  ["503 with Retry-After, 1", [FULL, FULL], 1, 2, "upstream_service_unavailable", ""],
   ["429 for ever, 3", Array(9).fill(TOO_BUSY), 3, 4, "rate_limit_exceeded", ""],
   ["429 for ever, 0", Array(9).fill(TOO_BUSY), 0, 1, "rate_limit_exceeded", ""],
   ["429 once", [TOO_BUSY, answer(["ok"])], 3, 2, "whole", "ok"],

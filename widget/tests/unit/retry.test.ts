@@ -16,7 +16,14 @@ const POLICY: readonly (readonly [
 ])[] = [
   ["invalid_request", NO, 1, 0, 5, 0, NO],
   ["upstream_service_unavailable", NO, 1, 0, 5, 0, NO],
-  ["upstream_service_unavailable", 1_000, 1, 0, 5, 0, NO],
+  // 503 with Retry-After: the service is busy and has room soon (aws M3).
+  ["upstream_service_unavailable", 1_000, 1, 0, 3, 0, 1_000],
+  ["upstream_service_unavailable", 1_000, 2, 0, 3, 1, 3_000],
+  ["upstream_service_unavailable", 1_000, 3, 0, 3, 0, 4_000],
+  ["upstream_service_unavailable", 9_000, 2, 0, 3, 0, 9_000],
+  ["upstream_service_unavailable", 1_000, 4, 0, 3, 0, NO],
+  ["upstream_service_unavailable", 1_000, 1, 0, 0, 0, NO],
+  ["upstream_service_unavailable", 60_001, 1, 0, 5, 0, NO],
   ["unreachable", NO, 1, 0, 5, 0, NO],
   ["cut", NO, 1, 0, 5, 0, NO],
   ["disconnected", NO, 1, 0, 5, 0, NO],

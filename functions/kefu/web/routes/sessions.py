@@ -44,16 +44,20 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
         summary="The messages of a chat, page by page",
         responses={200: json_response(ShownMessages), **errors(400, 403, 404, 429, 503)},
         response_model=None,
-        openapi_extra=session_parameters("limit", "before"),
+        openapi_extra=session_parameters("limit", "before", "sources"),
     )
     async def messages(request: Request) -> Response:
         limit = integer(request, "limit", PAGE, LONGEST_PAGE)
         before = integer(request, "before", 0, FAR) or None
+        with_sources = request.query_params.get("sources", "false")
+        if with_sources not in {"true", "false"}:
+            raise InvalidRequest("sources: must be true or false.", param="sources")
         session = await _owned(request, kept)
         page = await kept.turns.page(session, before, limit)
         shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
-        return JSONResponse({"messages": shown, "before": more})
+        links = kept.name_sources(shown) if with_sources == "true" else {}
+        return JSONResponse({"messages": shown, "before": more, **links})
 
 
 def _add_answer(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
@@ -88,7 +92,7 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
         ):
             messages[:0] = page
             await asyncio.sleep(0)  # a store may read without a pause
-        file_format = FORMATS[name]
+        file_format, messages = FORMATS[name], kept.checked(messages) if name == "md" else messages
         headers = {"Content-Disposition": f'attachment; filename="chat-{session.id[:8]}.{name}"'}
         # In a thread: a long chat takes longer to write than other chats should wait.
         body = await asyncio.to_thread(lambda: file_format.write(session, messages).encode())
