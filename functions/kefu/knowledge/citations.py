@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from io import IncrementalNewlineDecoder
 
 from kefu.knowledge.markdown_place import Place
 from kefu.knowledge.references import (
@@ -44,6 +45,7 @@ class CitationFilter:
         """False when the answer began with `[0]`."""
         self._numbers = {one.number for one in sources}
         self._pages = {_page(one.url) for one in sources if one.url}
+        self._newlines = IncrementalNewlineDecoder(None, translate=True)
         self._held = ""
         self._place = Place()
         self._recent = ""
@@ -63,11 +65,11 @@ class CitationFilter:
         }
 
     def feed(self, text: str) -> str:
-        return self._checked(text.replace("\r", " "), at_end=False)
+        return self._checked(self._newlines.decode(text), at_end=False)
 
     def close(self) -> str:
         """The rest of the text. A block of code gets its end, so that no list is a part of it."""
-        text = self._checked("", at_end=True)
+        text = self._checked(self._newlines.decode("", final=True), at_end=True)
         if not self._place.fence:
             return text
         end = "\n" if self._place.line else ""
@@ -133,7 +135,7 @@ class CitationFilter:
             return True
         if last == "<" and (first in "/!?" or (first.isascii() and first.isalpha())):
             return True
-        if self._ends_address and first in "`[]\\":
+        if self._ends_address and not first.isspace():
             return True
         return self._seam and _join(last, first)
 

@@ -131,9 +131,10 @@ PIECES = st.lists(
 @example(["`", EVIL, "\\", "`"])
 @example(["h", EVIL, "ttps://evil.example"])
 @example([EVIL, "[", EVIL])
+@example(["https://shop.example/customs.", f"<{EVIL}>"])
 @example(["<", "!", "`", ">"])
 @example(["[````](https://shop.example/customs) ```` ", f"[t]({EVIL})", " ````"])
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 def test_an_answer_of_any_pieces_has_no_foreign_link_for_a_markdown_parser(
     pieces: list[str],
 ) -> None:
@@ -149,7 +150,7 @@ def test_an_answer_of_any_pieces_has_no_foreign_link_for_a_markdown_parser(
 @example(["    a[i](x)"])
 @example(["[a `](x)` b"])
 @example(["\\[a](x)"])
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_the_words_of_a_text_without_links_come_out_as_they_went_in(pieces: list[str]) -> None:
     text = re.sub(r"\[\s*[\d,\s]*\]|【", "", "".join(pieces))
     assume(links(text, every=True) == [])
@@ -159,7 +160,7 @@ def test_the_words_of_a_text_without_links_come_out_as_they_went_in(pieces: list
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @example("a \\frac{1}{2} C:\\temp\\new")
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_a_text_without_brackets_ticks_and_tags_is_not_changed(text: str) -> None:
     text = re.sub(r"[\[\]【`<\r]|https?:|ftp:|www", "", text)
     assert filtered(text)[0] == text
@@ -206,7 +207,7 @@ def links(text: str, *, every: bool = False) -> list[str]:
 
 
 def _is_ours(url: str) -> bool:
-    return re.match(r"https://shop\.example/(customs|delivery)[/_]*(?![\w-])", url) is not None
+    return re.match(r"https://shop\.example/(customs|delivery)[/_.]*(?![\w-])", url) is not None
 
 
 @pytest.mark.parametrize(
