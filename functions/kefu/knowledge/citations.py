@@ -3,60 +3,36 @@
 Two kinds of references leave this filter: the number of a source, as `[2]`, and a link to a page of
 the sources. Other links become their text, images their description, and addresses lose their
 scheme, so that no client makes a link of them. Code is not changed.
+
+No foreign link leaves it, however a parser reads the text before: outside of what is code for each
+parser, the characters of a link never stand beside each other. Words are removed only with a link,
+a tag, or a number of no source, and only where the text cannot be code.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from io import IncrementalNewlineDecoder
 
+from kefu.knowledge.markdown_place import Place
+from kefu.knowledge.references import (
+    AFTER,
+    FRAGMENT,
+    INDEXED,
+    LONGEST,
+    LONGEST_NUMBER,
+    NUMBER,
+    RECENT,
+    SCHEME,
+    TAGS,
+    TICKS,
+    TOKENS,
+    TRIGGER,
+    UNFINISHED,
+    plain,
+)
 from kefu.knowledge.sources import Source
-
-LONGEST = 2000
-"""Characters of a link or an address at most. A longer one is not waited for."""
-
-_TRIGGER = re.compile(r"[`!\[\]【<\\]| (?=[\[【 ]|$)|h(?=t|$)|w(?=w|$)|f(?=tp|t?$)", re.IGNORECASE)
-_TICKS = re.compile("`+")
-_TARGET = (
-    r"\(\s{0,4}<?([^()\s<>]*(?:\([^()\s<>]*\)[^()\s<>]*)*)>?"
-    r"(?:\s{1,4}(?:\"[^\"]*\"|'[^']*'))?\s{0,4}\)"
-)
-_TAGS = (
-    "a|img|iframe|script|style|link|svg|video|audio|source|object|embed|form|input|button|base"
-    "|meta|body|html|image"
-)
-_TOKENS: Sequence[tuple[str, re.Pattern[str]]] = (
-    ("escape", re.compile(r"\\[^\n]")),
-    ("link", re.compile(r"!?\[([^\[\]]*)\]" + _TARGET)),
-    ("reference", re.compile(r"!\[([^\[\]]*)\](?!\()")),
-    (
-        "cite",
-        re.compile(
-            r"( {0,2})(?:\[\s*(\^?\d+(?:\s*[,，、;-]\s*\d+)*)\s*\]|【\s*(\d+[^】]{0,40})】)"
-        ),
-    ),
-    ("close", re.compile(r"\](?=[(:\[])")),
-    ("address", re.compile(r"<?(?:https?|ftp)://[^\s<>`\[\]\\]*>?", re.IGNORECASE)),
-    ("address", re.compile(r"www\.[^\s<>`\[\]\\]*", re.IGNORECASE)),
-    ("tag", re.compile(rf"</?(?:{_TAGS})\b[^<>]*>|</?[a-z!?][^<>`]*`[^<>]*>", re.IGNORECASE)),
-)
-_PARTS = (
-    r"\\",
-    r"!?\[[^\[\]]{0,LEN}|!",
-    r"!?\[[^\[\]]*\]",
-    r"!?\[[^\[\]]*\]\([^()]{0,LEN}(?:\([^()]*\)?[^()]{0,LEN})?",
-    r" +| *\[[\s\d,，、;^-]*\]?| *【[^】]{0,44}|\]",
-    r"</?|</?[a-z!?][^<>]{0,LEN}",
-    r"<?[a-z]{1,5}:?/?/?|<?(?:https?|ftp)://[^\s<>`\[\]\\]{0,LEN}|w{1,3}|www\.[^\s<>`\[\]\\]{0,LEN}",
-)
-_UNFINISHED = re.compile("|".join(_PARTS).replace("LEN", str(LONGEST)), re.IGNORECASE)
-"""What may become one of these with the next piece of text."""
-_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
-_NUMBER = re.compile(r"\d+")
-_SCHEME = re.compile(r"(?:https?|ftp)://(?:www\.)?|www\.", re.IGNORECASE)
-_SPECIAL = dict.fromkeys(map(ord, "`\\<>"), " ")
-_AFTER = ".,;:!?)]*_'\"。，；：！？）】"
-"""Characters that end a sentence, and not an address."""
 
 
 class CitationFilter:
@@ -71,192 +47,206 @@ class CitationFilter:
         self._numbers = {one.number for one in sources}
         self._pages = {_page(one.url) for one in sources if one.url}
         self._links = [_page(one) for one in links]
+        self._newlines = IncrementalNewlineDecoder(None, translate=True)
         self._held = ""
-        self._line = ""
-        """The text of the current line that was sent."""
+        self._place = Place()
         self._recent = ""
         """The last characters that were sent."""
-        self._has_open_ticks = False
-        """Whether ticks without an end stand in the current paragraph."""
         self._seam = False
-        """Whether something was removed behind it."""
+        """Whether something was removed behind them."""
+        self._ends_address = False
+        """Whether an address ends with them."""
         self._started = False
         """Whether more than white space was sent."""
-        self._fence = ""
-        """What closes the block of code that is open."""
-        self._handlers: Mapping[str, Callable[[re.Match[str]], str]] = {
+        self._handlers: Mapping[str, Callable[[re.Match[str]], str | None]] = {
             "escape": lambda found: found[0],
             "link": self._link,
-            "reference": lambda found: _plain(found[1]),
             "cite": self._cite,
-            "close": lambda _: "] ",
             "address": self._address,
-            "tag": lambda _: "",
+            "tag": self._tag,
         }
 
     def feed(self, text: str) -> str:
-        return self._checked(text, at_end=False)
+        return self._checked(self._newlines.decode(text), at_end=False)
 
     def close(self) -> str:
-        return self._checked("", at_end=True)
+        """The rest of the text. A block of code gets its end, so that no list is a part of it."""
+        text = self._checked(self._newlines.decode("", final=True), at_end=True)
+        if not self._place.fence:
+            return text
+        end = "\n" if self._place.line else ""
+        return f"{text}{end}{self._place.fence}\n"
 
     def _checked(self, text: str, *, at_end: bool) -> str:
         text, self._held = self._held + text, ""
         shown, at = list[str](), 0
         while at < len(text):
-            if self._fence:
-                stop = self._in_block(text, at, shown, at_end=at_end)
-            else:
-                stop = self._next(text, at, shown, at_end=at_end)
+            waits = not at_end and len(text) - at <= LONGEST
+            read = self._in_block if self._place.fence else self._next
+            stop = read(text, at, shown, waits=waits)
             if stop is None:
                 break
             at = stop
         self._held = text[at:]
         return "".join(shown)
 
-    def _next(self, text: str, at: int, shown: list[str], *, at_end: bool) -> int | None:
+    def _next(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
         """Handle the text up to the next special character, or the construct at that character.
 
         Returns the position after it; None if more text is needed.
         """
-        trigger = _TRIGGER.search(text, at)
+        trigger = TRIGGER.search(text, at)
         if trigger is None or trigger.start() > at:
             stop = trigger.start() if trigger else len(text)
             self._show(text[at:stop], shown)
             return stop
-        waits = not at_end and len(text) - at <= LONGEST
         if text[at] == "`":
             return self._code(text, at, shown, waits=waits)
-        if waits and _UNFINISHED.fullmatch(text, at):
+        if waits and UNFINISHED.fullmatch(text, at):
             return None
-        for name, pattern in _TOKENS:
-            if found := pattern.match(text, at):
-                self._seam = True
-                self._show(self._handlers[name](found), shown)
-                self._seam = True
+        for name, pattern in TOKENS:
+            found = pattern.match(text, at)
+            if found and (kept := self._handlers[name](found)) is not None:
+                self._seam = self._seam or kept != found[0]
+                self._show(kept, shown)
+                self._seam = kept != found[0]
+                self._ends_address = name == "address" and not self._seam
                 return found.end()
         self._show(text[at], shown)
         return at + 1
 
     def _show(self, text: str, shown: list[str]) -> None:
-        """Append a text to the output.
-
-        If something was removed, the texts around it must not form a link together.
-        """
+        """Append a text to the output, behind a space if it could make a link with the last."""
         if not self._started and not self.answered:
             text = text.lstrip()
         if not text:
             return
-        defines = text[0] == ":" and self._line.lstrip().startswith("[")
-        if (self._seam and _join(self._recent[-1:], text[0])) or (
-            defines and self._recent[-1:] == "]"
-        ):
+        if not self._place.fence and self._makes_link(text[0]):
             text = f" {text}"
-        self._seam = False
+        self._seam = self._ends_address = False
         self._started = self._started or bool(text.strip())
-        self._line = (self._line + text).rpartition("\n")[2][:8]
-        if _EMPTY_LINE.search(self._recent + text):
-            self._has_open_ticks = False
-        self._recent = (self._recent + text)[-16:]
+        self._place.advance(text)
+        self._recent = (self._recent + text)[-RECENT:]
         shown.append(text)
 
+    def _makes_link(self, first: str) -> bool:
+        """Whether the last character and the next may be a part of a link, an image or a tag."""
+        last = self._recent[-1:]
+        both = last + first
+        if both in {"](", "!["} or (both == "]:" and self._place.may_define):
+            return True
+        if last == "<" and (first in "/!?" or (first.isascii() and first.isalpha())):
+            return True
+        if self._ends_address and not first.isspace():
+            return True
+        return self._seam and _join(last, first)
+
     def _code(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
-        """Code is shown as it is, once its end is known: without one, it is no code."""
-        run = _TICKS.match(text, at)
+        """Code is shown as it is, once its end is known. Without one, ticks are text."""
+        run = TICKS.match(text, at)
         assert run
         ticks, start = run[0], run.end()
         if waits and start == len(text):
             return None
         line = text.find("\n", start)
-        if len(ticks) > 2 and re.fullmatch(" {0,3}", self._line):
-            if line < 0 and waits:
-                return None
-            if line > 0 and "`" not in text[start:line]:
-                self._fence = ticks
+        stop = line if line >= 0 else len(text)
+        end = None
+        if self._place.may_hold_code:
+            end = re.compile(rf"(?<!`){ticks}(?!`)").search(text, start, stop)
+        decides = self._place.may_hold_code or (len(ticks) > 2 and self._place.is_before_text)
+        if waits and line < 0 and decides and (end is None or end.end() == len(text)):
+            return None
+        if end and "|" not in text[start : end.start()]:
+            stop = end.end()
+        elif len(ticks) > 2 and self._place.is_before_text:
+            if line >= 0 and "`" not in text[start:line] and self._place.opens(ticks):
                 self._show(text[at : line + 1], shown)
                 return line + 1
-        return self._inline_code(text, at, shown, waits=waits)
+            self._place.is_lost, stop = True, start
+        else:
+            self._place.has_open_ticks, stop = True, start
+        self._show(text[at:stop], shown)
+        return stop
 
-    def _inline_code(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
-        """Inline code. Backticks that other parsers may interpret differently do not count
-        as code.
-        """
-        run = _TICKS.match(text, at)
-        assert run
-        ticks, start = run[0], run.end()
-        line = text.find("\n", start)
-        if not self._has_open_ticks:
-            end = re.compile(rf"(?<!`){ticks}(?!`)").search(text, start)
-            if end and (line < 0 or end.start() < line) and "|" not in text[start : end.start()]:
-                if waits and end.end() == len(text):
-                    return None
-                self._show(text[at : end.end()], shown)
-                return end.end()
-            if waits and line < 0:
+    def _in_block(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
+        """Show code up to the end of its line. A line is held while it may close the block."""
+        stop = text.find("\n", at) + 1 or len(text)
+        line = text[at:stop].removesuffix("\n")
+        belongs: bool | None = True
+        if not self._place.line:
+            is_open = stop == len(text) and not line.strip(" \t`") and text[-1:] != "\n"
+            if is_open and waits:
                 return None
-        self._has_open_ticks = True
-        self._show(ticks, shown)
-        return start
+            belongs = self._place.in_block(line)
+        if belongs is False:
+            return at
+        self._show(text[at:stop], shown)
+        if belongs is None:
+            self._place.fence = ""
+        return stop
 
-    def _in_block(self, text: str, at: int, shown: list[str], *, at_end: bool) -> int | None:
-        """Show a line of a block of code; a line of as many ticks closes the block."""
-        end = text.find("\n", at) + 1
-        if not end:
-            if not at_end and len(text) - at <= LONGEST:
-                return None
-            end = len(text)
-        line = text[at:end].rstrip()
-        if line.strip("`").strip(" ") == "" and line.lstrip(" ").startswith(self._fence):
-            self._fence = ""
-            self._has_open_ticks = False
-        self._show(text[at:end], shown)
-        return end
-
-    def _link(self, found: re.Match[str]) -> str:
-        name, target = found[1], found[2]
-        if not found[0].startswith("!") and self._may_link(target):
-            return found[0]
+    def _link(self, found: re.Match[str]) -> str | None:
+        name, target = found[1], found[2] or found[3] or ""
+        is_safe = not SCHEME.search(name) or self._is_ours(name)
+        if not found[0].startswith("!") and self._is_ours(target) and is_safe:
+            return f"[{name}]({target})"
+        if self._place.may_be_code:
+            return None
         number = name.strip()
-        return self._numbered([number], "") if number.isdecimal() else _plain(name)
+        return self._numbered([number], "") if number.isdecimal() else plain(name)
 
-    def _cite(self, found: re.Match[str]) -> str:
-        numbers = _NUMBER.findall((found[2] or found[3]).partition("†")[0])
-        if not self._started and [int(one) for one in numbers[:1]] == [0]:
+    def _cite(self, found: re.Match[str]) -> str | None:
+        numbers = NUMBER.findall((found[2] or found[3]).partition("†")[0])
+        if not self._started and numbers[0].strip("0") == "":
             self.answered = False
             return ""
+        if all(map(self._is_known, numbers)):
+            shown = self._numbered(numbers, found[1])
+            return None if self._place.may_be_code else shown
+        is_indexed = not found[1] and INDEXED.search(self._recent)
+        is_large = any(len(one) > LONGEST_NUMBER for one in numbers)
+        is_text = bool(found[2]) and (is_indexed or is_large)
+        if is_text or self._place.may_be_code:
+            return None
         return self._numbered(numbers, found[1])
 
     def _numbered(self, numbers: Sequence[str], before: str) -> str:
-        known = [int(one) for one in numbers if len(one) < 4 and int(one) in self._numbers]
+        known = [int(one) for one in numbers if self._is_known(one)]
         self.used |= dict.fromkeys(known)
         return before + "".join(f"[{one}]" for one in known) if known else ""
 
+    def _is_known(self, number: str) -> bool:
+        return len(number) < 4 and int(number) in self._numbers
+
     def _address(self, found: re.Match[str]) -> str:
         address = found[0].strip("<>")
-        if self._may_link(address.rstrip(_AFTER)):
-            return found[0]
-        return _plain(address)
+        if not self._is_ours(address.rstrip(AFTER)):
+            return plain(address)
+        return found[0] if found[0] == f"<{address}>" else address
 
-    def _may_link(self, address: str) -> bool:
-        page = _page(address)
+    def _tag(self, found: re.Match[str]) -> str | None:
+        """Tags that lead to other pages vanish. A tag with attributes may be no tag."""
+        if found[1].lower() in TAGS:
+            return None if self._place.may_be_code else ""
+        if found[2]:
+            return None
+        self._place.has_tags = True
+        return found[0]
+
+    def _is_ours(self, url: str) -> bool:
+        """Whether an address leads to a page of the sources, or to or below one of `links`."""
+        page = _page(url)
         below = (page == one or page.startswith(f"{one}/") for one in self._links)
-        return page in self._pages or any(below)
-
-
-def _plain(text: str) -> str:
-    """A text that can be no link and no tag, and changes no code around it."""
-    text = text.translate(_SPECIAL)
-    while (plain := _SCHEME.sub(" ", text)) != text:
-        text = plain
-    return plain.strip()
+        is_known = page in self._pages or any(below)
+        return is_known and bool(FRAGMENT.fullmatch(url.partition("#")[2]))
 
 
 def _join(before: str, after: str) -> bool:
-    """Whether two characters may make a scheme, a target or a run of ticks together."""
-    parts = before + after
-    if parts.isascii() and all(one.isalnum() or one in ":/" for one in parts) and before:
+    """Whether two characters may make a scheme, an escape or a run of ticks together."""
+    both = before + after
+    if before and both.isascii() and all(one.isalnum() or one in ":/" for one in both):
         return True
-    return parts.lower() in {"w.", "``", "](", "]:"}
+    return both.lower() in {"w.", "``"} or before == "\\"
 
 
 def _page(url: str) -> str:

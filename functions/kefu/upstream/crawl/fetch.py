@@ -192,8 +192,8 @@ class Fetcher:
             if private or self._allowed(address):
                 self.is_local = address.is_loopback
                 return str(address)
-        private = f"{addresses[0]} is not a public address (see --allow-private)"
-        raise Refused(private, "skipped")
+        reason = f"{addresses[0]} is not a public address (see --allow-private)"
+        raise Refused(reason, "skipped")
 
 
 def _unpacked(body: bytes, most: int) -> bytes:
