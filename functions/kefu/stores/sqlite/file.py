@@ -7,9 +7,11 @@ busy loop, because it waits for the interpreter's lock at every statement.
 A call that finds a lock held is tried again on the event loop, for about 0.3 s.
 
 Calls that may block run in one worker thread with its own connection: opening the file, waiting
-longer for another process's lock, long queries and checkpoints. Long work is split into short
-transactions, so that other writers can run between them. After a power failure the last changes
-may be lost, but the file is not corrupted. Deleted data is overwritten (`secure_delete`).
+longer for another process's lock, and checkpoints. Long work is split into short transactions, so
+that other writers can run between them. Queries of operators run beside it: see `reader`.
+
+After a power failure the last changes may be lost, but the file is not corrupted. Deleted data is
+overwritten (`secure_delete`).
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from kefu.stores.sqlite.connection import (
     writing,
 )
 from kefu.stores.sqlite.migrations import migrate
+from kefu.stores.sqlite.reader import Reader
 
 T = TypeVar("T")
 
@@ -71,6 +74,7 @@ class SqliteFile:
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
+        self._reader = Reader(self.path, busy_timeout)
         self._db: sqlite3.Connection | None = None
         """The connection of the worker thread; it waits for locks."""
         self._quick: sqlite3.Connection | None = None
@@ -109,6 +113,7 @@ class SqliteFile:
         self._close_quick()
         self._claim.release()
         self._thread.shutdown(wait=False)
+        self._reader.close()
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the event loop, or in the worker thread after an error.
@@ -133,7 +138,7 @@ class SqliteFile:
         return await self.run_in_thread(work)
 
     async def run_in_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in the worker thread. Use it for long queries."""
+        """Run `work` in the worker thread. Use it for long work in short transactions."""
         try:
             result = await asyncio.wrap_future(self._submit(work))
         except StoreUnavailable:
@@ -141,6 +146,12 @@ class SqliteFile:
             raise
         self._look_after()
         return result
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a query of an operator, which may take long and delays no other call."""
+        if self._quick is None:  # the worker thread opens and converts the file
+            await self.run_in_thread(size_in_use)
+        return await self._reader.run(work)
 
     async def used(self) -> int:
         """Bytes of the pages in use and of the write-ahead log, at least the log's usual length."""
