@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from kefu.sessions.overview import Overview, Wanted
 from kefu.stores.sqlite import words
-from kefu.stores.sqlite.migrations import bucket_of
 from kefu.stores.sqlite.turns import session_in
-from kefu.stores.turns import seen
+from kefu.stores.turns import bucket_of, seen
 
 _OVERVIEW = (
     "SELECT id, title, config, created, updated, state, operator, since, '', user,"

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from zlib import crc32
 
 from kefu.errors import StoreUnavailable
+from kefu.stores.turns import bucket_of
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: cooldowns and limits. A row may be deleted after `expires`, as in DynamoDB.
@@ -211,9 +211,6 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 
-BUCKETS = 65_521
-"""The greatest number of a user. Several users may share a number, so it identifies nobody."""
-
 PAGE_SIZE = 1024
 """Bytes per page of a new file. Small, because every text occupies whole overflow pages."""
 
@@ -224,11 +221,6 @@ def most_in_tree(page_size: int) -> int:
     The rest is stored on overflow pages: https://www.sqlite.org/fileformat2.html#cell_payload.
     """
     return (page_size - 12) * 64 // 255 - 23
-
-
-def bucket_of(user: str) -> int:
-    """The number by which the chats of a user are found. It is stored, so it must never change."""
-    return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:

@@ -16,9 +16,8 @@ from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.migrations import bucket_of
 from kefu.stores.sqlite.turns import AT_ONCE, NEWEST, TURN, purge_part
-from kefu.stores.turns import FAR, StoredTurn, cursor_after, position
+from kefu.stores.turns import FAR, START, StoredTurn, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -41,8 +40,6 @@ _OF_USER = (
 )
 INDEXED_AT_ONCE, INDEXED_FOR = 25, 3.0
 """Parts of the index that one request of an operator may wait for, and the seconds."""
-_START = f"{FAR - 1}~z"
-"""The cursor of the first page."""
 
 
 class SqliteSessions(SqliteAttendance):
@@ -94,7 +91,7 @@ class SqliteSessions(SqliteAttendance):
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         if wanted.text and (left := await self._indexed()):
-            return Page([], cursor or _START, waiting=left)
+            return Page([], cursor or START, waiting=left)
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))

@@ -23,11 +23,11 @@ from kefu.sessions.people import Attendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.migrations import bucket_of
 from kefu.stores.sqlite.words import FAR_ID, remove, remove_some
 from kefu.stores.turns import (
     DayChange,
     StoredTurn,
+    bucket_of,
     date_of,
     ended_turn,
     is_error,
