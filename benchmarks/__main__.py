@@ -26,6 +26,7 @@ from benchmarks.imports import imports
 from benchmarks.insights import panel
 from benchmarks.knowledge import knowledge
 from benchmarks.processes import ROOT, Load, Server, raise_file_limit
+from benchmarks.queues import queues
 from benchmarks.report import save, table
 from benchmarks.soak import soak
 from benchmarks.terminal import PEER as TERMINAL_PEER
@@ -46,6 +47,7 @@ NAMES = {
     "context": "the context engine beside langchain-core and llama-index (after make peers)",
     "tokens": "token counters: time, and how far estimates are off, by kind of text",
     "insights": "the panel's insights and search over 100,000 chats in SQLite",
+    "queues": "the filters of the panel's list over a million chats in SQLite",
     "knowledge": "learning and finding pages, beside FTS5's tokenizer and bm25s (make peers)",
     "widget": "the widget in Chromium, beside deep-chat after make peers (needs Chromium)",
     "soak": "kept chats under load: nothing lost, memory and descriptors flat (not by default)",
@@ -58,6 +60,7 @@ APART = {
     "imports",
     "insights",
     "knowledge",
+    "queues",
     "soak",
     "terminal",
     "tokens",
@@ -184,6 +187,7 @@ def measured(names: Sequence[str], effort: Effort) -> tuple[dict[str, relay.Row]
         "units": units,
         "chats": lambda: chats(100 if effort is FULL else 20),
         "insights": lambda: panel(100_000 if effort is FULL else 2_000),
+        "queues": lambda: queues(1_000_000 if effort is FULL else 20_000),
         "tokens": lambda: tokens(effort.rounds),
         "knowledge": lambda: knowledge(50_000 if effort is FULL else 1_000),
     }

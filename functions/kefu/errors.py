@@ -23,6 +23,7 @@ KefuError
 ├── UpstreamUnavailable     503  no answer can be given now
 ├── StoreFull               503  no space to keep the chat; `messages` are still answered
 ├── StoreFailed             503  the store of chats fails; `messages` are still answered
+├── QueryTimeout            503  a list of the panel takes too long
 └── GatewayTimeout          504  the model did not respond in time
 
 UpstreamFault               raised by an `Upstream`; the relay maps it to a KefuError
@@ -238,6 +239,13 @@ class StoreFailed(KefuError):
     status = 503
     code = "store_failed"
     retryable = True
+
+
+class QueryTimeout(KefuError):
+    """The store works. The same query takes as long again, so it must be narrower."""
+
+    status = 503
+    code = "query_timeout"
 
 
 class GatewayTimeout(KefuError):

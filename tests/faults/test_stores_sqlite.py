@@ -23,6 +23,7 @@ from kefu.stores.memory.store import MemoryStore
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.store import SqliteStore
+from kefu.stores.sqlite.turn_taking import LONGEST, Turn
 from tests.contract.child import Child
 from tests.contract.engines import settled
 
@@ -221,3 +222,48 @@ async def test_drained_buckets_and_old_budgets_are_forgotten(file: Path) -> None
         old = "SELECT count(*) FROM rates WHERE bucket LIKE 'visitor %'"
         assert db.execute(old).fetchone() == (0,)
         assert db.execute("SELECT budget FROM budgets").fetchall() == [("thursday",)]
+
+
+async def test_m10_a_clean_up_pauses_as_long_as_each_part_took(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And longer while a chat waits for the lock."""
+    pauses = list[float]()
+    parts = iter((True, True, False))
+
+    def part(_db: sqlite3.Connection) -> bool:
+        time.sleep(0.05)
+        return next(parts)
+
+    monkeypatch.setattr(store._file._turn, "give", pauses.append)
+    store._file.tidying.append(part)
+    await store.cooldowns()
+    await settled(store._file)
+    assert len(pauses) == 2
+    assert min(pauses) >= 0.05
+
+
+def test_m10_a_clean_up_lets_calls_go_first() -> None:
+    """It goes on when no call waits for the lock, or after a second."""
+    turn, went_on = Turn(), threading.Event()
+
+    def clean_up() -> None:
+        turn.give(0.0)
+        went_on.set()
+
+    with turn.waiting():
+        thread = threading.Thread(target=clean_up)
+        thread.start()
+        assert not went_on.wait(0.1)
+    assert went_on.wait(30)
+    thread.join()
+    with turn.waiting():
+        turn.give(0.0)
+
+
+def test_m10_a_pause_of_a_clean_up_ends_for_another_call() -> None:
+    turn = Turn()
+    turn.ask()
+    began = time.monotonic()
+    turn.give(LONGEST)
+    assert time.monotonic() - began < LONGEST

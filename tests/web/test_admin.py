@@ -317,3 +317,20 @@ def test_p28_a_call_knows_its_prompt_by_kefus_own_count_and_the_models_window(
     local = shown["calls"][0]["meta"]["local"]
     assert (local["window"], local["strategy"]) == (8192, "v1")
     assert 20 < local["prompt"] < 100
+
+
+def test_m1_a_store_that_fails_is_503_in_the_panel_with_a_sentence(
+    staged: Staged, tmp_path: Path
+) -> None:
+    """It was 500, with a traceback in the log."""
+    file = tmp_path / "kefu.sqlite3"
+    environment = {"ADMIN_TOKEN": TOKEN}
+    stage = staged(1, environment=environment, sessions="true", store=f"sqlite:///{file}")
+    said(stage, "question")
+    file.write_bytes(b"no database" * 999)
+    answer = httpx.get(
+        f"{stage.url}/admin/api/sessions", headers={"Authorization": f"Bearer {TOKEN}"}
+    )
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (503, "upstream_service_unavailable")
+    assert error["message"] == "The store of chats does not answer. Try again."

@@ -11,7 +11,7 @@ import type { Row, SessionPage } from "./types.ts";
 
 /** Pause between two refreshes while the page is visible. */
 const REFRESH_MS = 10_000;
-/** A search without an index reads this many chats before it asks the operator whether to go on. */
+/** A search for words without an index reads this many chats before it asks whether to go on. */
 const READ_FIRST = 2_000;
 
 export class List {
@@ -25,7 +25,7 @@ export class List {
   #query = new URLSearchParams();
   #cursor: string | null = null;
   #current = "";
-  /** Of a search without an index: chats whose texts were read. */
+  /** Of a search or a filter without an index: chats that were read. */
   #read = 0;
   /** Counts the loads: the answers of earlier ones are dropped. */
   #turn = 0;
@@ -77,11 +77,12 @@ export class List {
     }
   }
 
-  /** Loads the next page. A search goes on until it has rows, and has read enough. */
+  /** Loads the next page. It goes on until it has rows; a search, until it has read enough. */
   async #load(): Promise<void> {
     this.#turn += 1;
+    const rowsBefore = this.#rows.childElementCount;
     const turn = this.#turn;
-    const enough = this.#read + READ_FIRST;
+    const readBefore = this.#read;
     this.#more.hidden = true;
     this.#note.textContent = t.loading;
     try {
@@ -90,9 +91,12 @@ export class List {
         if (turn !== this.#turn) return;
         this.#rows.append(...page.rows.map(rowOf));
         this.#cursor = page.cursor;
-        this.#read += page.read ?? 0;
+        // Without a number: the chats that were read before were only added to an index.
+        this.#read = page.read === null ? 0 : this.#read + page.read;
         this.mark(this.#current);
-        if (!this.#goesOn(page, enough)) break;
+        const read = this.#read - readBefore;
+        const rows = this.#rows.childElementCount - rowsBefore;
+        if (!goesOn(page, this.search !== "", read, rows)) break;
         this.#note.textContent = page.waiting
           ? it.indexing(whole(page.waiting))
           : it.reading(whole(this.#read));
@@ -105,11 +109,6 @@ export class List {
       this.#note.textContent = "";
       this.#fail(error);
     }
-  }
-
-  #goesOn(page: SessionPage, enough: number): boolean {
-    if (page.cursor === null) return false;
-    return page.waiting > 0 || (page.read !== null && page.read > 0 && this.#read < enough);
   }
 
   #state(): string {
@@ -128,14 +127,14 @@ export class List {
     return query;
   }
 
-  /** Shows new and changed sessions. A search is not repeated: it may read many chats. */
+  /** Shows new and changed sessions. What has no index is not repeated: it may read many chats. */
   async #refresh(): Promise<void> {
     const isSeen = document.visibilityState === "visible" && this.node.isConnected;
-    if (!isSeen || this.#query.has("text") || this.#note.textContent === t.loading) return;
+    if (!isSeen || this.search || this.#read || this.#note.textContent === t.loading) return;
     const turn = this.#turn;
     try {
-      const { rows, cursor } = await this.#api.sessions(this.#asked(null));
-      if (turn === this.#turn) this.#merge(rows, cursor === null);
+      const { rows, cursor, read } = await this.#api.sessions(this.#asked(null));
+      if (turn === this.#turn && read === null) this.#merge(rows, cursor === null);
     } catch {
       // The next refresh tries again. An expired pass shows with the operator's next click.
     }
@@ -170,6 +169,13 @@ export class List {
       return !found.has(node.id) && known.updated_at > last;
     });
   }
+}
+
+/** Whether to load the next page at once. `read`, `rows`: those that were loaded in one go. */
+export function goesOn(page: SessionPage, isSearch: boolean, read: number, rows: number): boolean {
+  if (page.cursor === null) return false;
+  if (page.waiting > 0) return true;
+  return page.read !== null && page.read > 0 && (isSearch ? read < READ_FIRST : rows === 0);
 }
 
 function rowOf(row: Row): HTMLElement {

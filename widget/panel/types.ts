@@ -25,7 +25,7 @@ export interface Row {
 export interface SessionPage {
   readonly rows: readonly Row[];
   readonly cursor: string | null;
-  /** Of a search without an index: the chats whose texts were read. */
+  /** Where no index has the chats alone: those that were read. */
   readonly read: number | null;
   /** Of a search with an index: the messages to be indexed before it. */
   readonly waiting: number;

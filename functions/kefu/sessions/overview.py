@@ -56,7 +56,8 @@ class Page(NamedTuple):
     cursor: str | None
     """Cursor of the next page; None on the last page."""
     read: int | None = None
-    """Of a search without an index: the sessions whose texts were read for this page."""
+    """The sessions that were read for this page, where no index has those of the filter alone.
+    A page without rows but with a cursor may have added them to an index."""
     waiting: int = 0
     """Of a search with an index: the turns to be indexed before it can be searched. The page has no
     rows then, and its cursor repeats the search."""

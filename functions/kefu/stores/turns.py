@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from typing import NamedTuple
+from zlib import crc32
 
 from kefu.sessions.model import (
     LEASE,
@@ -27,8 +28,14 @@ from kefu.sessions.people import BEFORE, Attendance, Line
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
 
+START = f"{FAR - 1}~z"
+"""The cursor of the first page."""
+
 READ_AT_ONCE = 200
 """Sessions whose texts are read for one page of a search, in a store without an index."""
+
+BUCKETS = 65_521
+"""The greatest number of a user. Several users may share a number, so it identifies nobody."""
 
 ERRORS: tuple[Status, ...] = ("failed", "partial")
 
@@ -229,6 +236,11 @@ def wants(wanted: Wanted, row: Overview) -> bool:
         and wanted.config_id in ("", row.session.config_id)
         and wanted.user in ("", row.session.user)
     )
+
+
+def bucket_of(user: str) -> int:
+    """The number by which the chats of a user are found. It is stored, so it must never change."""
+    return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 
 class DayChange(NamedTuple):

@@ -15,7 +15,14 @@ from starlette.responses import Response
 from kefu import __version__
 from kefu.auth.client_keys import ClientKeys
 from kefu.auth.identity import Identities
-from kefu.errors import InvalidRequest, KefuError, MethodNotAllowed, NotFound
+from kefu.errors import (
+    InvalidRequest,
+    KefuError,
+    MethodNotAllowed,
+    NotFound,
+    StoreUnavailable,
+    UpstreamUnavailable,
+)
 from kefu.relay.completion_stream import Clock
 from kefu.web.caller import Gateway
 from kefu.web.edge import Edge
@@ -88,6 +95,7 @@ def create_app(parts: AppParts) -> FastAPI:
         lifespan=lifespan,
     )
     app.add_exception_handler(KefuError, _kefu_error)
+    app.add_exception_handler(StoreUnavailable, _store_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(
         Edge,
@@ -153,6 +161,12 @@ async def _kefu_error(request: Request, error: Exception) -> Response:
         raise error
     record_of(request.scope).failed(error)
     return error_response(error)
+
+
+async def _store_error(request: Request, _error: Exception) -> Response:
+    """A failure of the store in the panel. Its guard has logged the reason."""
+    said = UpstreamUnavailable("The store of chats does not answer. Try again.", retry_after=5)
+    return await _kefu_error(request, said)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -7,7 +7,9 @@ import { readLog } from "../../panel/log.ts";
 import type { Call, Message } from "../../panel/types.ts";
 
 type Why = typeof import("../../panel/why.ts");
+type List = typeof import("../../panel/list.ts");
 let why: Why;
+let list: List;
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
@@ -15,6 +17,7 @@ beforeAll(async () => {
     vi.unstubAllGlobals();
   });
   why = await import("../../panel/why.ts");
+  list = await import("../../panel/list.ts");
 });
 
 const CALL: Call = {
@@ -181,4 +184,15 @@ test("only api.ts makes requests and keeps anything; nothing makes markup of tex
     );
     expect(code, name).not.toMatch(/\bfetch\(|XMLHttpRequest|sessionStorage|localStorage|cookie/);
   }
+});
+
+test("a filter goes on until it has rows, a search until it has read 2,000 chats (M2)", () => {
+  const page = { rows: [], cursor: "next", read: 1000, waiting: 0 };
+  expect(list.goesOn(page, false, 5000, 0)).toBe(true);
+  expect(list.goesOn(page, false, 1000, 1)).toBe(false);
+  expect(list.goesOn(page, true, 1000, 1)).toBe(true);
+  expect(list.goesOn(page, true, 2000, 0)).toBe(false);
+  expect(list.goesOn({ ...page, read: null }, false, 0, 0)).toBe(false);
+  expect(list.goesOn({ ...page, read: null, waiting: 9 }, true, 0, 0)).toBe(true);
+  expect(list.goesOn({ ...page, cursor: null }, false, 1000, 0)).toBe(false);
 });

@@ -10,15 +10,24 @@ import uuid
 from kefu.sessions.model import SessionId
 from kefu.sessions.people import BEFORE, Attendance, Line
 from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.queues import of_state
 from kefu.stores.dynamodb.table import change as changing
 from kefu.stores.dynamodb.turns import DynamoTurns
-from kefu.stores.turns import StoredTurn
+from kefu.stores.turns import StoredTurn, may_change
 
 
 class DynamoAttendance(DynamoTurns):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+        session = await self._session(SessionId(session_id), self._clock())
+        if not session:
+            return None
+        before = items.attendance_in(session)
+        if not may_change(before, change):
+            return before
+        # First, because a chat that waits must be found also if this process is killed now.
+        await self._requeue(session, of_state(change.state))
         # A chat that never changed its state has no attribute for it.
         allowed = [f"#state = :from_{state}" for state in BEFORE[change.state]]
         if "bot" in BEFORE[change.state]:
@@ -32,8 +41,11 @@ class DynamoAttendance(DynamoTurns):
             oldest=self._clock() - self._retention.session,
             **{f"from_{state}": state for state in BEFORE[change.state]},
         )
-        changed, _ = await self._update(items.session_row(session_id), update)
+        changed, now = await self._update(items.session_row(session_id), update)
         if changed:
+            moved = items.text_in(now, "active") != items.text_in(session, "active")
+            entered = of_state(change.state) if moved else ()
+            await self._requeue(now, entered, of_state(before.state))
             return change
         session = await self._session(SessionId(session_id), self._clock())
         return items.attendance_in(session) if session else None

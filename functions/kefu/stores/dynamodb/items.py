@@ -8,6 +8,7 @@
     calls#ID             call#0000000007#0001#00  a part of an upstream call
     calls#ID             text#DIGEST#00           a part of a text that several calls refer to
     active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
+    queue#…                                       see `queues`
     days                 2026-01-31               the totals of a day
     secret               sessions                 the key that signs session tokens
 
@@ -34,7 +35,7 @@ from kefu.stores.turns import StoredTurn, date_of, seen
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from kefu.stores.dynamodb.table import Item, Table
+    from kefu.stores.dynamodb.table import Item, Table, Values
 
 SESSION: Final = "~"
 TRIM_STATE: Final = "~trim"
@@ -84,6 +85,23 @@ def active_at(at: float) -> str:
 def active_row(active: str, session_id: str) -> Row:
     date, _, minutes = active.partition("#")
     return Row(f"active#{date}", f"{minutes}#{session_id}")
+
+
+def began_at(active: str) -> float:
+    """The Unix time at which a ten-minute interval began."""
+    return datetime.strptime(f"{active}0+0000", "%Y-%m-%d#%H%M%z").timestamp()
+
+
+def listed_in(item: Item) -> tuple[str, str]:
+    """Return `(ten-minute interval, session id)` of an `active#` item or an item of a queue."""
+    row = row_of(item)
+    kind, _, date = row.pk.partition("#")
+    when, _, session_id = row.sk.rpartition("#")
+    return (when if kind == "queue" else f"{date}#{when}"), session_id
+
+
+def active_in(item: Item) -> str:
+    return listed_in(item)[0]
 
 
 def row_of(item: Item) -> Row:
@@ -164,6 +182,16 @@ def delete_partition(
     rows = [row for row in found if row != keep]
     for start in range(0, len(rows), 25):
         delete_rows(table, client, rows[start : start + 25])
+
+
+def put_rows(table: Table, client: DynamoDBClient, rows: list[tuple[Row, Values]]) -> None:
+    """Write whole items, 25 in a call, the limit of BatchWriteItem."""
+    puts = [{"PutRequest": {"Item": {**row.key(), **values}}} for row, values in rows]
+    for start in range(0, len(puts), 25):
+        table.batch(
+            lambda requests: client.batch_write_item(RequestItems=requests)["UnprocessedItems"],
+            {table.name: puts[start : start + 25]},
+        )
 
 
 def delete_rows(table: Table, client: DynamoDBClient, rows: list[Row]) -> None:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import SessionId
+from kefu.sessions.model import Retention, SessionId
 from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
 from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DAY, DynamoCalls
 from kefu.stores.dynamodb.days import days_between
-from kefu.stores.dynamodb.table import Row
+from kefu.stores.dynamodb.queues import (
+    CONVERTED,
+    entries,
+    queue_for,
+    queues_of,
+    read_converted,
+)
+from kefu.stores.dynamodb.table import Row, Table, change
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
     FAR,
     READ_AT_ONCE,
+    START,
     StoredTurn,
     cursor_after,
     date_of,
@@ -34,8 +43,14 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1000
 """The number of sessions that are read for one page of the list, with or without a filter."""
 
+BATCH: Final = 100
+"""The most items that BatchGetItem reads."""
+
 NEWEST: Final = 200
 """The number of sessions whose questions are read."""
+
+READERS: Final = 8
+"""Sessions whose turns are read at the same time. Chats have the other threads."""
 
 AHEAD: Final = 3600.0
 """Seconds by which the clock of another instance may be ahead of this instance's clock."""
@@ -47,6 +62,11 @@ Position = tuple[float, str]
 class DynamoSessions(DynamoCalls):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
+    def __init__(self, table: Table, clock: Callable[[], float], retention: Retention) -> None:
+        super().__init__(table, clock, retention)
+        self._is_converted = False
+        """Whether all chats are in their queues."""
+
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
@@ -54,16 +74,26 @@ class DynamoSessions(DynamoCalls):
         read = self._search if wanted.text else self._page
 
         def work(client: DynamoDBClient) -> Page:
-            page = read(client, wanted, last, limit, now)
-            return page._replace(rows=[self._with_comment(client, row) for row in page.rows])
+            if queue_for(wanted) and (converted := self._convert(client, now)):
+                return Page([], cursor or START, read=converted)
+            return read(client, wanted, last, limit, now)
 
-        return await self._table.run(work)
+        page = await self._table.run(work)
+        # Only chats with a rating down can have a comment.
+        names = [row.session.id for row in page.rows if row.downs]
+        comments = dict(zip(names, map(newest_comment, await self._turns_of(names)), strict=True))
+        rows = [row._replace(comment=comments.get(row.session.id, "")) for row in page.rows]
+        return page._replace(rows=rows)
 
-    def _with_comment(self, client: DynamoDBClient, row: Overview) -> Overview:
-        """The row with its comment, which only chats with a rating down can have."""
-        if not row.downs:
-            return row
-        return row._replace(comment=newest_comment(list(self._turns(client, row.session.id))))
+    async def _turns_of(self, names: Sequence[SessionId]) -> Sequence[Sequence[StoredTurn]]:
+        """The turns of each session. Several are read at the same time."""
+        gate = asyncio.Semaphore(READERS)
+
+        async def turns(name: SessionId) -> list[StoredTurn]:
+            async with gate:
+                return await self._table.run(lambda client: list(self._turns(client, name)))
+
+        return await asyncio.gather(*map(turns, names))
 
     def _page(
         self,
@@ -73,21 +103,27 @@ class DynamoSessions(DynamoCalls):
         limit: int,
         now: float,
     ) -> Page:
+        """A page of the rows that match. `read` is their number where no queue has them alone."""
         rows: list[Overview] = []
-        scanned = 0
-        oldest = max(now - self._retention.session, wanted.since or 0.0)
-        for group in self._groups(client, min(last[0], now + AHEAD), oldest):
-            overviews = self._overviews(client, group, now)
+        queue, scanned, read = queue_for(wanted), 0, 0
+        is_scan = queue is None and wanted != Wanted(since=wanted.since, until=wanted.until)
+        period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
+        for listed in self._listed(client, queue, period, BATCH if is_scan else limit + 1):
+            overviews = self._overviews(client, listed, now)
             overviews.sort(key=_position, reverse=True)
-            for row in overviews:
-                if _position(row) < last and wants(wanted, row):
-                    rows.append(row)
-                if len(rows) > limit:
-                    return Page(rows[:limit], cursor_after(rows[limit - 1]))
-            scanned += len(group)
+            new = [row for row in overviews if _position(row) < last]
+            rows += [row for row in new if wants(wanted, row)]
+            scanned, read = scanned + len(listed), read + len(new)
+            if len(rows) > limit:
+                end = rows[limit - 1]
+                read -= sum(_position(row) < _position(end) for row in new)
+                return Page(rows[:limit], cursor_after(end), read if is_scan else None)
+            if overviews:
+                # An item of a queue may be outdated: its session was in an earlier part then.
+                last = min(last, _position(overviews[-1]))
             if overviews and scanned >= AT_ONCE:
-                return Page(rows, cursor_after(overviews[-1]))
-        return Page(rows, None)
+                return Page(rows, cursor_after(overviews[-1]), read)
+        return Page(rows, None, read if is_scan else None)
 
     def _search(
         self, client: DynamoDBClient, wanted: Wanted, last: Position, limit: int, now: float
@@ -98,7 +134,8 @@ class DynamoSessions(DynamoCalls):
             return Page([], None, read=0)
         page = self._page(client, wanted, last, READ_AT_ONCE, now)
         found = page_of_matches(page.rows, lambda name: self._turns(client, name), searched, limit)
-        return found if found.cursor else found._replace(cursor=page.cursor)
+        read = max(found.read or 0, page.read or 0)
+        return found if found.cursor else found._replace(cursor=page.cursor, read=read)
 
     def _turns(self, client: DynamoDBClient, session_id: SessionId) -> Iterator[StoredTurn]:
         bounds = (items.FIRST_TURN, items.LAST_TURN)
@@ -108,35 +145,77 @@ class DynamoSessions(DynamoCalls):
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
     ) -> AskedQuestions:
-        def work(client: DynamoDBClient) -> AskedQuestions:
-            wanted = Wanted(since=since)
-            page = self._page(client, wanted, (FAR, ""), AT_ONCE if gaps else NEWEST, now)
-            rows = [row for row in page.rows if row.unanswered or row.downs or not gaps]
-            turns = (turn for row in rows[:NEWEST] for turn in self._turns(client, row.session.id))
-            asked = [turn for turn in turns if turn.is_asked(since, until, gaps=gaps)]
-            is_whole = page.cursor is None and len(rows) <= NEWEST
-            return asked_most(asked, limit, is_whole=is_whole)
+        look = self._newest_gaps if gaps else self._newest
+        rows, is_whole = await self._table.run(lambda client: look(client, since, now))
+        found = await self._turns_of([row.session.id for row in rows])
+        asked = [one for some in found for one in some if one.is_asked(since, until, gaps=gaps)]
+        # In a thread: the stems of many questions take longer than chats should wait.
+        return await asyncio.to_thread(asked_most, asked, limit, is_whole=is_whole)
 
-        return await self._table.run(work)
+    def _newest(
+        self, client: DynamoDBClient, since: float, now: float
+    ) -> tuple[Sequence[Overview], bool]:
+        """The newest sessions, and whether there are no others."""
+        page = self._page(client, Wanted(since=since), (FAR, ""), NEWEST, now)
+        return page.rows, page.cursor is None
 
-    def _groups(self, client: DynamoDBClient, latest: float, oldest: float) -> Iterator[list[Item]]:
-        """Yield the `active#` items of each ten-minute interval, the newest interval first."""
-        day, minutes = latest, items.active_at(latest).partition("#")[2]
+    def _newest_gaps(
+        self, client: DynamoDBClient, since: float, now: float
+    ) -> tuple[Sequence[Overview], bool]:
+        """The newest sessions with a question that was not answered, or an answer rated down."""
+        left = self._convert(client, now)
+        gaps = Wanted(since=since, unanswered=True), Wanted(since=since, rating="down")
+        pages = [self._page(client, wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
+        rows = {row.session.id: row for page in pages for row in page.rows}
+        is_whole = not left and len(rows) <= NEWEST and all(page.cursor is None for page in pages)
+        return sorted(rows.values(), key=_position, reverse=True)[:NEWEST], is_whole
+
+    def _listed(
+        self, client: DynamoDBClient, queue: str | None, period: tuple[float, float], size: int
+    ) -> Iterator[list[Item]]:
+        """Yield the items of the list or of a queue, the newest first.
+
+        Each part has all items of some ten-minute intervals, and at least `size` items.
+        `period`: the last moment and the first.
+        """
+        part: list[Item] = []
+        found = self._in_queue if queue else self._active
+        for _, group in groupby(found(client, queue or "", period, size), items.active_in):
+            part += group
+            if len(part) >= size:
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def _in_queue(
+        self, client: DynamoDBClient, queue: str, period: tuple[float, float], size: int
+    ) -> Iterator[Item]:
+        latest, oldest = map(items.active_at, period)
+        bounds = (oldest, f"{latest}#~")
+        return self._table.query(client, f"queue#{queue}", bounds, newest=min(2 * size, AT_ONCE))
+
+    def _active(
+        self, client: DynamoDBClient, _queue: str, period: tuple[float, float], size: int
+    ) -> Iterator[Item]:
+        day, oldest = period
+        minutes = items.active_at(day).partition("#")[2]
+        page = min(2 * size, AT_ONCE)
         while date_of(day) >= date_of(oldest):
             pk = items.active_row(items.active_at(day), "").pk
-            listed = self._table.query(client, pk, (" ", f"{minutes}#~"), newest=AT_ONCE)
-            for _, group in groupby(
-                listed, lambda item: items.text_in(item, "sk").partition("#")[0]
-            ):
-                yield list(group)
+            yield from self._table.query(client, pk, (" ", f"{minutes}#~"), newest=page)
             day, minutes = day - DAY, "~"
 
     def _overviews(
         self, client: DynamoDBClient, listed: Sequence[Item], now: float
     ) -> list[Overview]:
-        """Read the sessions of `active#` items.
+        return [items.overview_in(one, now) for one in self._sessions(client, listed, now)]
 
-        A session that was used again may briefly have two items. The outdated item is skipped.
+    def _sessions(self, client: DynamoDBClient, listed: Sequence[Item], now: float) -> list[Item]:
+        """Read the sessions of items of the list or of a queue.
+
+        A session that was used again may briefly have two items in the list. The outdated one is
+        skipped.
         """
         sessions: list[Item] = []
 
@@ -145,13 +224,35 @@ class DynamoSessions(DynamoCalls):
             sessions.extend(answer["Responses"].get(self._table.name, []))
             return answer["UnprocessedKeys"]
 
-        rows = {_listed_as(item)[1]: items.row_of(item) for item in listed}
+        rows = {items.listed_in(item)[1]: items.row_of(item) for item in listed}
         ids = list(rows)
-        for start in range(0, len(ids), 100):
-            keys = [items.session_row(one).key() for one in ids[start : start + 100]]
+        for start in range(0, len(ids), BATCH):
+            keys = [items.session_row(one).key() for one in ids[start : start + BATCH]]
             self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
-        current = (one for one in sessions if self._is_kept(one, now) and _is_current(one, rows))
-        return [items.overview_in(one, now) for one in current]
+        return [one for one in sessions if self._is_kept(one, now) and _is_current(one, rows)]
+
+    def _convert(self, client: DynamoDBClient, now: float) -> int:
+        """Add some chats of an older version to their queues.
+
+        Returns the number of chats that were read if there are more of them, otherwise 0.
+        """
+        oldest, read = now - self._retention.session, 0
+        if self._is_converted:
+            return 0
+        until = read_converted(self._table, client, now + AHEAD)
+        for listed in self._listed(client, None, (until, oldest), BATCH) if until > oldest else ():
+            sessions = self._sessions(client, listed, now)
+            new = [one for session in sessions for one in entries(session, queues_of(session))]
+            items.put_rows(self._table, client, new)
+            read += len(listed)
+            until = items.began_at(items.active_in(listed[-1])) - 1
+            if read >= AT_ONCE:
+                self._table.update(client, CONVERTED, change("SET #until = :until", until=until))
+                return read
+        if read:
+            self._table.update(client, CONVERTED, change("SET #until = :until", until=0))
+        self._is_converted = True
+        return 0
 
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
         return await self._table.run(lambda client: sessions_of(self._table, client, user, cursor))
@@ -163,16 +264,12 @@ class DynamoSessions(DynamoCalls):
         """Returns None: a table has no maximum size. Rate limits and TTL bound its growth."""
 
 
-def _listed_as(item: Item) -> tuple[str, str]:
-    """Return `(ten-minute interval of the day, session id)` of an `active#` item."""
-    minutes, _, session_id = items.text_in(item, "sk").partition("#")
-    return minutes, session_id
-
-
 def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:
-    """Whether the session is still listed under the `active#` item in `rows`."""
-    session_id = items.session_in(session).id
-    return items.active_row(items.text_in(session, "active"), session_id) == rows[session_id]
+    """Whether the session is listed under its `active#` item in `rows`, or is in a queue."""
+    row = rows[items.session_in(session).id]
+    return row.pk.startswith("queue#") or row == items.active_row(
+        items.text_in(session, "active"), items.session_in(session).id
+    )
 
 
 def _position(row: Overview) -> Position:

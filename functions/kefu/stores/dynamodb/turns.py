@@ -27,6 +27,7 @@ from kefu.sessions.model import (
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.contacts import DynamoContacts
 from kefu.stores.dynamodb.days import count
+from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
 from kefu.stores.dynamodb.upkeep import again_value, runs_for
 from kefu.stores.turns import DayChange, StoredTurn, date_of, newest_messages, rated
@@ -73,7 +74,7 @@ class DynamoTurns(DynamoContacts):
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
         old = await self._use(session, now)
         number = items.whole_in(old, "seq") + 1
-        moving = asyncio.create_task(self._list(session.id, items.text_in(old, "active"), now))
+        moving = asyncio.create_task(self._list(session, old, now))
         try:
             return await self._begin(session.id, asked, number, old, now)
         finally:
@@ -291,7 +292,9 @@ class DynamoTurns(DynamoContacts):
         sums = ", ".join(f"#{name} :{name}" for name in by)
         add = change(f"ADD {sums}", "attribute_exists(pk)", **by)
         day = DayChange(date_of(turn.answered_at), by)
-        await self._update(items.session_row(turn.session_id), add)
+        counted, session = await self._update(items.session_row(turn.session_id), add)
+        queues = {name for name in by if counted}
+        await self._requeue(session, queues & queues_of(session), queues - queues_of(session))
         await self._table.run(lambda client: count(self._table, client, day))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
@@ -313,8 +316,9 @@ class DynamoTurns(DynamoContacts):
             mark = change("SET #updated = :never REMOVE #title", "attribute_exists(pk)", never=0)
             _, marked = self._table.update(client, row, mark)
             if active := items.text_in(marked, "active"):
-                listed = items.active_row(active, session_id)
-                items.delete_rows(self._table, client, [listed])
+                queued = rows_of(session_id, queues_of(marked), active)
+                listed = [items.active_row(active, session_id), *queued]
+                items.delete_rows(self._table, client, listed)
             items.delete_partition(self._table, client, items.calls_pk(session_id))
             items.delete_partition(self._table, client, row.pk, keep=row)
             items.delete_rows(self._table, client, [row])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention, SessionId, TurnOutcome
+from kefu.sessions.model import LEASE, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
+from kefu.stores.dynamodb.queues import enter, leave, of_user, queues_of, rows_of
 from kefu.stores.dynamodb.table import Change, Row, Table, change, text, value_of
 from kefu.stores.turns import StoredTurn, ended_turn, is_error
 
@@ -79,10 +80,26 @@ class DynamoUpkeep:
         day = ended_turn(turn, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
+            counted = {"errors": is_error(ended), "unanswered": ended.unanswered}
+            await self._requeue(item, {name for name, is_new in counted.items() if is_new})
             await self._table.run(lambda client: count(self._table, client, day))
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda client: self._renew(client, session_id, now))
         return exists
+
+    async def _requeue(
+        self, session: Item, queues: Collection[str], former: Collection[str] = ()
+    ) -> None:
+        """Add a session to queues, and remove it from former ones."""
+
+        def work(client: DynamoDBClient) -> None:
+            if queues:
+                enter(self._table, client, session, queues)
+            if former:
+                leave(self._table, client, session, former)
+
+        if queues or former:
+            await self._table.run(work)
 
     async def _put_turn(self, turn: StoredTurn, *, replace: bool = True) -> bool:
         values: Values = {
@@ -140,17 +157,25 @@ class DynamoUpkeep:
         renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
         self._table.update(client, items.session_row(session_id), renewed)
 
-    async def _list(self, session_id: SessionId, old: str, now: float) -> None:
-        """Move a session to the current ten minutes of the list. Errors do not fail the chat."""
-        new = items.active_at(now)
-        if new == old:
+    async def _list(self, session: Session, old: Item, now: float) -> None:
+        """Move a session to the current ten minutes of the list and of its queues.
+
+        `old`: its item as it was. Errors do not fail the chat.
+        """
+        before, after = items.text_in(old, "active"), items.active_at(now)
+        if before == after:
             return
+        queues = queues_of(old) | of_user(session.user)
         values = {"expires": value_of(int(now + self._retention.session) + 1)}
 
+        def rows(active: str) -> list[Row]:
+            listed = items.active_row(active, session.id)
+            return [listed, *rows_of(session.id, queues, active)]
+
         def work(client: DynamoDBClient) -> None:
-            self._table.put(client, items.active_row(new, session_id), values)
-            if old:
-                items.delete_rows(self._table, client, [items.active_row(old, session_id)])
+            items.put_rows(self._table, client, [(row, values) for row in rows(after)])
+            if before:
+                items.delete_rows(self._table, client, rows(before))
 
         with contextlib.suppress(StoreUnavailable):
             await self._table.run(work)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from kefu.errors import StoreUnavailable
+from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import (
     BeginResult,
@@ -31,6 +31,10 @@ from kefu.stores.guarded.circuit import Circuit
 
 T = TypeVar("T")
 
+LONGEST_QUERY = 8.0
+"""Seconds for a list of the operator's panel. Less than `PATIENCE`, after which the store has
+failed."""
+
 
 class GuardedSessions:
     """Wraps a session store. Every method raises StoreUnavailable within its time limit.
@@ -46,6 +50,7 @@ class GuardedSessions:
         first_answer: float = 3.0,
         on_degraded: Callable[[str], None],
         pause: float = 3.0,
+        longest_query: float = LONGEST_QUERY,
     ) -> None:
         """`timeout`: seconds for one call, which may send several requests to the database.
 
@@ -57,6 +62,7 @@ class GuardedSessions:
             lambda: store.session(probe), timeout=timeout, on_degraded=on_degraded, pause=pause
         )
         self._store = store
+        self._longest_query = longest_query
         self._first_answer = first_answer
         self._starting = True
         self._background = Background()
@@ -129,7 +135,7 @@ class GuardedSessions:
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         page = self._store.newest(wanted, cursor, limit, now)
-        return await self._patiently("listing sessions", page)
+        return await self._patiently("listing sessions", self._in_time(page))
 
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
         found = self._store.of_user(user, cursor)
@@ -142,7 +148,7 @@ class GuardedSessions:
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
     ) -> AskedQuestions:
         found = self._store.questions(since, until, limit, now, gaps=gaps)
-        return await self._patiently("reading questions", found)
+        return await self._patiently("reading questions", self._in_time(found))
 
     async def add_contact(self, request: ContactRequest) -> None:
         await self._patiently("saving a contact request", self._store.add_contact(request))
@@ -200,6 +206,20 @@ class GuardedSessions:
         """Await a call that no chat waits for, also while the circuit is open."""
         with self._starts():
             return await self.circuit.call_patiently(what, call)
+
+    async def _in_time(self, query: Coroutine[object, object, T]) -> T:
+        """Await a query whose length depends on what an operator asks for.
+
+        Raises QueryTimeout, which the circuit breaker does not count: the store may work for chats.
+        """
+        try:
+            async with asyncio.timeout(self._longest_query):
+                return await query
+        except TimeoutError:
+            raise QueryTimeout(
+                f"This takes longer than {self._longest_query:g} seconds. Narrow the dates, or add"
+                " another filter.",
+            ) from None
 
     @property
     def _limit(self) -> float | None:

@@ -7,9 +7,11 @@ busy loop, because it waits for the interpreter's lock at every statement.
 A call that finds a lock held is tried again on the event loop, for about 0.3 s.
 
 Calls that may block run in one worker thread with its own connection: opening the file, waiting
-longer for another process's lock, long queries and checkpoints. Long work is split into short
-transactions, so that other writers can run between them. After a power failure the last changes
-may be lost, but the file is not corrupted. Deleted data is overwritten (`secure_delete`).
+longer for another process's lock, and checkpoints. Long work is split into short transactions, so
+that other writers can run between them. Queries of operators run beside it: see `reader`.
+
+After a power failure the last changes may be lost, but the file is not corrupted. Deleted data is
+overwritten (`secure_delete`).
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from kefu.stores.sqlite.connection import (
     writing,
 )
 from kefu.stores.sqlite.migrations import migrate
+from kefu.stores.sqlite.reader import Reader
+from kefu.stores.sqlite.turn_taking import Turn
 
 T = TypeVar("T")
 
@@ -71,6 +75,8 @@ class SqliteFile:
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
+        self._turn = Turn()
+        self._reader = Reader(self.path, busy_timeout)
         self._db: sqlite3.Connection | None = None
         """The connection of the worker thread; it waits for locks."""
         self._quick: sqlite3.Connection | None = None
@@ -100,6 +106,7 @@ class SqliteFile:
     async def aclose(self) -> None:
         """Close the file after the running call ends. Later calls raise StoreUnavailable."""
         self._closing = True
+        self._turn.ask()
         if self._retry is not None:
             self._retry.cancel()
         try:
@@ -109,6 +116,7 @@ class SqliteFile:
         self._close_quick()
         self._claim.release()
         self._thread.shutdown(wait=False)
+        self._reader.close()
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the event loop, or in the worker thread after an error.
@@ -129,11 +137,13 @@ class SqliteFile:
                 else:
                     self._look_after()
                     return result
-            await asyncio.sleep(pause)
+            with self._turn.waiting():
+                await asyncio.sleep(pause)
         return await self.run_in_thread(work)
 
     async def run_in_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in the worker thread. Use it for long queries."""
+        """Run `work` in the worker thread. Use it for long work in short transactions."""
+        self._turn.ask()
         try:
             result = await asyncio.wrap_future(self._submit(work))
         except StoreUnavailable:
@@ -141,6 +151,12 @@ class SqliteFile:
             raise
         self._look_after()
         return result
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a query of an operator, which may take long and delays no other call."""
+        if self._quick is None:  # the worker thread opens and converts the file
+            await self.run_in_thread(size_in_use)
+        return await self._reader.run(work)
 
     async def used(self) -> int:
         """Bytes of the pages in use and of the write-ahead log, at least the log's usual length."""
@@ -152,6 +168,7 @@ class SqliteFile:
         Concurrent calls share one checkpoint. If a reader blocks it, it is retried later.
         """
         if self._emptying is None or self._emptying.done():
+            self._turn.ask()
             self._emptying = self._submit(self._empty_log)
         # `shield`, so that a cancelled caller does not cancel the checkpoint for the others.
         await asyncio.shield(asyncio.wrap_future(self._emptying))
@@ -189,7 +206,7 @@ class SqliteFile:
 
     def _tidy(self, db: sqlite3.Connection) -> None:
         """Delete some expired rows of every store, and schedule the next part if there are more."""
-        self._tidied_at = self._clock()
+        began = self._tidied_at = self._clock()
         more = False
         for forget in self.tidying:
             with writing(db):
@@ -197,6 +214,7 @@ class SqliteFile:
         if not more or self._log_size() > LONGEST_LOG:
             self._empty_log(db)
         if more and not self._closing:
+            self._turn.give(self._clock() - began)
             self._upkeep = self._submit(self._tidy)
 
     def _tidy_and_index(self, db: sqlite3.Connection) -> None:

@@ -10,8 +10,10 @@ docs/decisions/0024-texts-on-overflow-pages.md.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from kefu.errors import StoreUnavailable
+from kefu.stores.turns import bucket_of
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: cooldowns and limits. A row may be deleted after `expires`, as in DynamoDB.
@@ -192,6 +194,21 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE asked SET indexed = 0 WHERE indexed;
     INSERT INTO word_index (word_index) VALUES ('delete-all');
     """,
+    # 11: an index for each filter of the operator's list, in its order. `bucket` is the number of
+    # a user, and not the user, whose copies could stay in b-tree pages: docs/decisions/0086.
+    """
+    ALTER TABLE sessions ADD COLUMN bucket INTEGER NOT NULL DEFAULT 0;
+    UPDATE sessions SET bucket = bucket_of((SELECT user FROM titles WHERE session = id))
+      WHERE id IN (SELECT session FROM titles WHERE user <> '');
+    CREATE INDEX sessions_user ON sessions (bucket, updated, id) WHERE bucket > 0;
+    CREATE INDEX sessions_state ON sessions (state, updated, id) WHERE state <> 'bot';
+    CREATE INDEX sessions_downs ON sessions (updated, id) WHERE downs > 0;
+    CREATE INDEX sessions_ups ON sessions (updated, id) WHERE ups > 0;
+    CREATE INDEX sessions_unanswered ON sessions (updated, id) WHERE unanswered > 0;
+    CREATE INDEX sessions_errors ON sessions (updated, id) WHERE errors > 0;
+    CREATE INDEX sessions_status ON sessions (status, updated, id) WHERE status <> 'ok';
+    CREATE INDEX sessions_config ON sessions (config, updated, id)
+    """,
 )
 
 PAGE_SIZE = 1024
@@ -206,20 +223,21 @@ def most_in_tree(page_size: int) -> int:
     return (page_size - 12) * 64 // 255 - 23
 
 
-def migrate(db: sqlite3.Connection) -> None:
+def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
     """Apply the missing migrations in one transaction. Several processes may call it at once.
 
     Raises StoreUnavailable if a newer version of Kefu has migrated the file.
     """
-    if _version(db) == len(MIGRATIONS):
+    if _version(db) == len(migrations):
         return
     db.execute("BEGIN IMMEDIATE")
     version = _version(db)  # read again: another process may have migrated the file meanwhile
-    if version > len(MIGRATIONS):
+    if version > len(migrations):
         raise StoreUnavailable(f"SQLite: the file has schema {version}, from a newer Kefu")
     [page_size] = db.execute("PRAGMA page_size").fetchone()
     fill = str(most_in_tree(page_size))
-    for number, step in enumerate(MIGRATIONS[version:], version + 1):
+    db.create_function("bucket_of", 1, bucket_of, deterministic=True)
+    for number, step in enumerate(migrations[version:], version + 1):
         for statement in step.split(";"):  # `executescript` would commit the transaction
             db.execute(statement.replace("{fill}", fill))
         db.execute(f"PRAGMA user_version = {number}")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from itertools import islice
-from typing import Any
 
 from kefu.sessions.model import CallRecord, Retention, SessionId, StoredMessage
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
+from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
 from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most
@@ -18,24 +15,10 @@ from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.turns import (
-    AT_ONCE,
-    NEWEST,
-    TURN,
-    purge_part,
-    session_in,
-)
-from kefu.stores.turns import FAR, StoredTurn, cursor_after, position, seen, wants
+from kefu.stores.sqlite.listing import listed
+from kefu.stores.sqlite.turns import AT_ONCE, NEWEST, TURN, purge_part
+from kefu.stores.turns import FAR, START, StoredTurn, bucket_of, cursor_after, position
 
-_OVERVIEW = (
-    "SELECT id, title, config, created, updated, state, operator, since, '', user,"
-    " turns, tokens, errors, unanswered, ups, downs,"
-    " CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
-    " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END, status, lease"
-    " FROM sessions JOIN titles ON session = id"
-    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?"
-)
-_NEWEST_FIRST = " ORDER BY updated DESC, id DESC"
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
     " SELECT id, ?2, ?3, ?4, ?5 FROM sessions WHERE id = ?1 AND updated > ?6"
@@ -51,10 +34,12 @@ _DELETE_CALL = "DELETE FROM calls WHERE session = ? AND message = ? AND number =
 _DELETE_TEXTS = (
     "DELETE FROM texts WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM calls WHERE session = ?1)"
 )
+_OF_USER = (
+    "SELECT id FROM sessions INDEXED BY sessions_user JOIN titles ON session = id"
+    " WHERE bucket = ? AND bucket > 0 AND user = ?"
+)
 INDEXED_AT_ONCE, INDEXED_FOR = 25, 3.0
 """Parts of the index that one request of an operator may wait for, and the seconds."""
-_START = f"{FAR - 1}~z"
-"""The cursor of the first page."""
 
 
 class SqliteSessions(SqliteAttendance):
@@ -106,30 +91,22 @@ class SqliteSessions(SqliteAttendance):
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         if wanted.text and (left := await self._indexed()):
-            return Page([], cursor or _START, waiting=left)
+            return Page([], cursor or START, waiting=left)
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
         since = 0.0 if wanted.since is None else wanted.since
-        filters, values = _filters(wanted)
-        bounds = (*last, since, now - self._retention.session, *values)
-
-        def work(db: sqlite3.Connection) -> list[Overview]:
-            with closing(db.execute(_OVERVIEW + filters + _NEWEST_FIRST, bounds)) as rows:
-                found = (_overview(row, now) for row in rows)
-                return list(islice((row for row in found if wants(wanted, row)), limit + 1))
-
-        rows = await self._file.run_in_thread(work)
+        bounds = (*last, since, now - self._retention.session)
+        rows = await self._file.read(lambda db: listed(db, wanted, bounds, limit + 1, now))
         more = len(rows) > limit
         return Page(rows[:limit], cursor_after(rows[limit - 1]) if more else None)
 
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
         def work(db: sqlite3.Connection) -> UserSessions:
-            [(read,)] = db.execute("SELECT count(*) FROM titles").fetchall()
-            found = db.execute("SELECT session FROM titles WHERE user = ?", (user,)).fetchall()
-            return UserSessions([SessionId(name) for (name,) in found], None, read)
+            found = db.execute(_OF_USER, (bucket_of(user), user)).fetchall()
+            return UserSessions([SessionId(name) for (name,) in found], None, len(found))
 
-        return await self._file.run_in_thread(work)
+        return await self._file.read(work)
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._file.run(lambda db: days_between(db, since, until))
@@ -143,7 +120,7 @@ class SqliteSessions(SqliteAttendance):
         def work(db: sqlite3.Connection) -> AskedQuestions:
             return asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
 
-        return await self._file.run_in_thread(work)
+        return await self._file.read(work)
 
     async def _indexed(self) -> int:
         """Index the turns that wait for it, for a while. Returns the number of those left."""
@@ -171,29 +148,3 @@ class SqliteSessions(SqliteAttendance):
         if session:
             purge_part(db, session[0], oldest)
         return len(calls) == AT_ONCE or session is not None
-
-
-def _overview(row: tuple[Any, ...], now: float) -> Overview:
-    session, (turns, tokens, errors, *marks, status, lease) = session_in(row[:10]), row[10:]
-    return Overview(session, turns, tokens, errors, seen(status, lease, now), *marks)
-
-
-def _filters(wanted: Wanted) -> tuple[str, list[str]]:
-    """The conditions that skip rows before their titles are read, and their parameters.
-
-    `wants` checks all but the text again.
-    """
-    conditions = [
-        ("errors > 0", wanted.has_error, None),
-        ("unanswered > 0", wanted.unanswered, None),
-        ("ups > 0", wanted.rating == "up", None),
-        ("downs > 0", wanted.rating == "down", None),
-        ("config = ?", wanted.config_id, wanted.config_id),
-        ("user = ?", wanted.user, wanted.user),
-        (words.FOUND, wanted.text, words.match(wanted.text) if wanted.text else None),
-    ]
-    chosen = [(sql, value) for sql, is_wanted, value in conditions if is_wanted]
-    if any(value == "" for _, value in chosen):  # a search without words
-        return " AND false", []
-    values = [value for _, value in chosen if value is not None]
-    return "".join(f" AND {sql}" for sql, _ in chosen), values

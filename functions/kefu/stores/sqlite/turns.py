@@ -27,6 +27,7 @@ from kefu.stores.sqlite.words import FAR_ID, remove, remove_some
 from kefu.stores.turns import (
     DayChange,
     StoredTurn,
+    bucket_of,
     date_of,
     ended_turn,
     is_error,
@@ -73,8 +74,9 @@ _BY_NUMBER = f"{TURN} AND question_id = ?"
 _BY_CLIENT = f"{TURN} AND client = ?"
 NEWEST = f"{TURN} AND question_id < ? ORDER BY question_id DESC LIMIT ?"
 _BEGIN = (
-    "INSERT INTO sessions (id, config, created, updated, turns, tokens, errors, status, lease)"
-    " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5)"
+    "INSERT INTO sessions"
+    " (id, config, created, updated, turns, tokens, errors, status, lease, bucket)"
+    " VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 'pending', ?5, ?6)"
     " ON CONFLICT (id) DO UPDATE SET updated = ?4, turns = turns + 1, status = 'pending',"
     " lease = ?5 RETURNING turns"
 )
@@ -168,7 +170,8 @@ class SqliteTurns:
             db.execute(_REOPEN, (lease, asked.attempt, session.id, turn.question_id))
             turn = turn.begun_again(asked, now)
             return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
-        first = (session.id, session.config_id, session.created_at, now, lease)
+        bucket = bucket_of(session.user)
+        first = (session.id, session.config_id, session.created_at, now, lease, bucket)
         [(turns,)] = db.execute(_BEGIN, first).fetchall()
         if turns == 1:
             db.execute(_ADD_TITLE, (session.id, session.title, session.user))

@@ -1,0 +1,117 @@
+"""What the filters of the operator's list take with a million chats in SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.overview import Wanted
+from kefu.sessions.ports import Sessions
+from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
+from kefu.stores.sqlite.store import SqliteStore
+from tests.contract.engines import HandClock
+
+BEFORE = 10
+"""The version of the schema in which the chats are written. Their conversion is measured."""
+
+DAYS = 30
+_NUMBERS = "WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ? - 1)"
+_SESSIONS = (
+    f"{_NUMBERS} INSERT INTO sessions (id, config, created, updated, turns, tokens, errors, status,"
+    " lease, state, unanswered, ups, downs)"
+    " SELECT printf('%032x', n), iif(n % 5003 = 9, 'shop', 'default'), ?2 + n * ?3, ?2 + n * ?3,"
+    " 4, 900, n % 20011 = 3, iif(n % 20011 = 3, 'failed', iif(n % 100003 = 5, 'pending', 'ok')), 0,"
+    # The chats that wait are the oldest ones.
+    " CASE WHEN n < 5 THEN 'waiting' WHEN n % 300007 = 7 THEN 'person' WHEN n % 50 = 1 THEN"
+    " 'closed' ELSE 'bot' END, n % 10007 = 11, n % 30 = 2, n % 20021 = 13 FROM n"
+)
+_TITLES = (
+    f"{_NUMBERS} INSERT INTO titles (session, title, user) SELECT printf('%032x', n),"
+    " 'How do I get a refund for order ' || n, iif(n % 4 = 0, 'user ' || (n % 250000), '') FROM n"
+)
+FILTERS = {
+    "the newest chats": Wanted(),
+    "waiting": Wanted(state="waiting"),
+    "with a person": Wanted(state="person"),
+    "closed": Wanted(state="closed"),
+    "the bot answers": Wanted(state="bot"),
+    "rated down": Wanted(rating="down"),
+    "rated up": Wanted(rating="up"),
+    "not answered": Wanted(unanswered=True),
+    "with errors": Wanted(has_error=True),
+    "without errors": Wanted(has_error=False),
+    "status failed": Wanted(status="failed"),
+    "status interrupted": Wanted(status="interrupted"),
+    "status pending": Wanted(status="pending"),
+    "a preset of few chats": Wanted(config_id="shop"),
+    "one user": Wanted(user="user 40"),
+    "rated down, with errors": Wanted(rating="down", has_error=True),
+    "closed, of one preset": Wanted(state="closed", config_id="shop"),
+}
+
+
+def seed(path: Path, chats: int, clock: HandClock) -> None:
+    """Write the chats of thirty days as an older version left them."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for pragma in ("page_size = 1024", "journal_mode = OFF", "synchronous = OFF"):
+            db.execute(f"PRAGMA {pragma}").fetchall()
+        migrate(db, MIGRATIONS[:BEFORE])
+        db.execute("BEGIN")
+        began = clock.now - DAYS * 86400
+        db.execute(_SESSIONS, (chats, began, DAYS * 86400 / chats))
+        db.execute(_TITLES, (chats,))
+        db.execute("COMMIT")
+
+
+def cost(path: Path) -> tuple[float, float]:
+    """The seconds of the conversion, and the megabytes of the indexes."""
+    before, began = path.stat().st_size, time.perf_counter()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL").fetchall()
+        migrate(db)
+        seconds = time.perf_counter() - began
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return seconds, (path.stat().st_size - before) / 1e6
+
+
+async def turn(store: Sessions, clock: HandClock, number: int) -> None:
+    """One turn of a new chat, without errors."""
+    clock.now += 1
+    name, now = SessionId(f"f{number:031x}"), clock.now
+    asked = NewMessage("Where is my parcel?", "client")
+    begun = await store.begin(Session(name, "title", "default", now, now), asked, now)
+    await store.finish(name, begun.message.id, TurnOutcome("ok", "On its way."), now)
+
+
+async def measured(chats: int, folder: Path) -> str:
+    clock, path = HandClock(), folder / "chats.sqlite3"
+    seed(path, chats, clock)
+    seconds, megabytes = cost(path)
+    lines = [
+        f"{chats:,} chats in SQLite; the processor's milliseconds for a page of 50",
+        f"  {'to convert an older file':40} {seconds:8.1f} s, {megabytes:.0f} MB more",
+    ]
+    store = SqliteStore(path, clock)
+    sessions = store.sessions(Retention(session=60 * 86400, raw=86400))
+    await sessions.newest(Wanted(), None, 50, clock.now)
+    for name, wanted in FILTERS.items():
+        began = time.process_time()
+        page = await sessions.newest(wanted, None, 50, clock.now)
+        used = 1000 * (time.process_time() - began)
+        lines.append(f"  {name:40} {used:8.1f} ms, {len(page.rows)} rows")
+    began = time.process_time()
+    for number in range(1000):
+        await turn(sessions, clock, number)
+    lines.append(f"  {'to store a turn':40} {time.process_time() - began:8.2f} ms")
+    await store.aclose()
+    return "\n".join(lines)
+
+
+def queues(chats: int) -> str:
+    with tempfile.TemporaryDirectory(prefix="kefu-bench-") as folder:
+        return asyncio.run(measured(chats, Path(folder)))

@@ -1,0 +1,96 @@
+"""Keeps an item for each chat that a filter of the operator's list finds, besides `active#`.
+
+    pk                sk
+    queue#waiting     2026-01-31#141#ID    a chat that waits, by the ten minutes of its last use
+    queue#user#4711   2026-01-31#141#ID    a chat of a user with this number
+    queue             converted            how far the chats of an older version have such items
+
+A filter reads the items of one queue, and then their sessions, of which it shows those that match.
+So an item may be outdated. It must not be missing: it is written before a chat begins to wait, and
+in new ten minutes before the former one is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from kefu.sessions.overview import Wanted
+from kefu.stores.dynamodb import items
+from kefu.stores.dynamodb.table import Row, Table, value_of
+from kefu.stores.turns import ERRORS, bucket_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from kefu.stores.dynamodb.table import Item, Values
+
+CONVERTED: Final = Row("queue", "converted")
+
+COUNTED: Final = ("downs", "ups", "unanswered", "errors")
+"""Attributes of a session that are also queues, for sessions with at least one."""
+
+
+def queues_of(session: Item) -> set[str]:
+    """The queues to which a session belongs."""
+    names = {name for name in COUNTED if items.whole_in(session, name) > 0}
+    if state := items.text_in(session, "state"):
+        names |= of_state(state)
+    return names | of_user(items.text_in(session, "user"))
+
+
+def of_state(state: str) -> set[str]:
+    return set() if state == "bot" else {state}
+
+
+def of_user(user: str) -> set[str]:
+    return {f"user#{bucket_of(user)}"} if user else set()
+
+
+def queue_for(wanted: Wanted) -> str | None:
+    """The queue that has all sessions of a filter, the shortest first; None if there is none."""
+    queues = (
+        *of_user(wanted.user),
+        *of_state(wanted.state or "bot"),
+        *([f"{wanted.rating}s"] if wanted.rating else ()),
+        *(["unanswered"] if wanted.unanswered else ()),
+        *(["errors"] if wanted.has_error or wanted.status in ERRORS else ()),
+    )
+    return next(iter(queues), None)
+
+
+def rows_of(session_id: str, queues: Collection[str], active: str) -> list[Row]:
+    return [Row(f"queue#{name}", f"{active}#{session_id}") for name in sorted(queues)]
+
+
+def entries(session: Item, queues: Collection[str]) -> list[tuple[Row, Values]]:
+    """The items of a session in queues."""
+    name, active = items.session_in(session).id, items.text_in(session, "active")
+    values = {"expires": value_of(items.whole_in(session, "expires"))}
+    return [(row, values) for row in rows_of(name, queues, active)]
+
+
+def enter(table: Table, client: DynamoDBClient, session: Item, queues: Collection[str]) -> None:
+    """Add a session to queues."""
+    items.put_rows(table, client, entries(session, queues))
+
+
+def leave(table: Table, client: DynamoDBClient, session: Item, queues: Collection[str]) -> None:
+    """Remove a session from queues."""
+    name, active = items.session_in(session).id, items.text_in(session, "active")
+    if rows := rows_of(name, queues, active):
+        items.delete_rows(table, client, rows)
+
+
+def read_converted(table: Table, client: DynamoDBClient, now: float) -> float:
+    """The time until which the chats of an older version may have no items; 0.0: all have.
+
+    At first it is `now`, or 0.0 in a table without chats.
+    """
+    item = table.read(client, CONVERTED, consistent=True)
+    if item:
+        return items.time_in(item, "until")
+    has_chats = next(table.query(client, items.DAYS, (" ", "~"), newest=1), None)
+    until = now if has_chats else 0.0
+    table.put(client, CONVERTED, {"until": value_of(until)}, replace=False)
+    return until

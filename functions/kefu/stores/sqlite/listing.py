@@ -1,0 +1,99 @@
+"""The operator's list as one statement, which reads the rows of a page in the order of an index.
+
+The index is named, because without statistics SQLite may choose a longer one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from kefu.sessions.overview import Overview, Wanted
+from kefu.stores.sqlite import words
+from kefu.stores.sqlite.turns import session_in
+from kefu.stores.turns import bucket_of, seen
+
+_OVERVIEW = (
+    "SELECT id, title, config, created, updated, state, operator, since, '', user,"
+    " turns, tokens, errors, unanswered, ups, downs,"
+    " CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
+    " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END, status, lease"
+    " FROM sessions {index} JOIN titles ON session = id"
+    " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?{filters}"
+    " ORDER BY updated DESC, id DESC LIMIT ?"
+)
+
+
+class _Condition(NamedTuple):
+    sql: str
+    values: tuple[object, ...] = ()
+    by: str = ""
+    """The index that has only these rows, and in the list's order; empty if there is none."""
+
+
+def listed(
+    db: sqlite3.Connection, wanted: Wanted, bounds: tuple[object, ...], limit: int, now: float
+) -> list[Overview]:
+    """The first rows that match. `bounds`: the position before them, and the times after which."""
+    conditions = list(_conditions(wanted, now))
+    if any("" in one.values for one in conditions):  # a search without words
+        return []
+    index = next((one.by for one in conditions if one.by), "")
+    sql = _OVERVIEW.format(
+        # A search is faster by the ids that it finds.
+        index=f"INDEXED BY {index}" if index and not wanted.text else "",
+        filters="".join(f" AND {one.sql}" for one in conditions),
+    )
+    values = [value for one in conditions for value in one.values]
+    with closing(db.execute(sql, (*bounds, *values, limit))) as rows:
+        return [_overview(row, now) for row in rows]
+
+
+def _conditions(wanted: Wanted, now: float) -> Iterator[_Condition]:
+    """The conditions of a filter, those that few chats meet first.
+
+    SQLite uses a partial index only if the statement repeats its condition.
+    """
+    if wanted.user:
+        values = bucket_of(wanted.user), wanted.user
+        yield _Condition("bucket = ? AND bucket > 0 AND user = ?", values, "sessions_user")
+    if wanted.state == "bot":
+        yield _Condition("state = 'bot'")
+    elif wanted.state:
+        yield _Condition("state = ? AND state <> 'bot'", (wanted.state,), "sessions_state")
+    yield from _with_number(wanted)
+    if wanted.status:
+        yield _of_status(wanted.status, now)
+    if wanted.config_id:
+        yield _Condition("config = ?", (wanted.config_id,), "sessions_config")
+    if wanted.text:
+        yield _Condition(words.FOUND, (words.match(wanted.text),))
+
+
+def _with_number(wanted: Wanted) -> Iterator[_Condition]:
+    """The conditions on what is counted in a chat."""
+    if wanted.rating:
+        yield _Condition(f"{wanted.rating}s > 0", by=f"sessions_{wanted.rating}s")
+    if wanted.unanswered:
+        yield _Condition("unanswered > 0", by="sessions_unanswered")
+    if wanted.has_error:
+        yield _Condition("errors > 0", by="sessions_errors")
+    elif wanted.has_error is False:
+        yield _Condition("errors = 0")
+
+
+def _of_status(status: str, now: float) -> _Condition:
+    if status == "ok":
+        return _Condition("status = 'ok'")
+    if status in ("pending", "interrupted"):  # see `kefu.stores.turns.seen`
+        runs = "lease > ?" if status == "pending" else "lease <= ?"
+        sql = f"status = 'pending' AND status <> 'ok' AND {runs}"
+        return _Condition(sql, (now,), "sessions_status")
+    return _Condition("status = ? AND status <> 'ok'", (status,), "sessions_status")
+
+
+def _overview(row: tuple[Any, ...], now: float) -> Overview:
+    session, (turns, tokens, errors, *marks, status, lease) = session_in(row[:10]), row[10:]
+    return Overview(session, turns, tokens, errors, seen(status, lease, now), *marks)
