@@ -104,7 +104,7 @@ function sessionView(kept: Whole): HTMLElement {
     exported: (format) => api.exported(id, format),
     talk: {
       read: (after) => api.talk(id, after),
-      attend: (state, name) => api.attend(id, state, name),
+      attend: (state, name, from) => api.attend(id, state, name, from),
       say: (lineId, name, text) => api.say(id, lineId, name, text),
     },
     async remove() {

@@ -240,6 +240,8 @@ class StateBody(StrictBody):
 
     state: Literal["bot", "person", "closed"]
     operator: OperatorName
+    taken_from: Annotated[str, StringConstraints(max_length=64)] = ""
+    """The operator who has the chat, and from whom another one takes it over."""
 
 
 class LineBody(StrictBody):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 
 from kefu.sessions.model import SessionId
-from kefu.sessions.people import BEFORE, Attendance, Line
+from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import change as changing
 from kefu.stores.dynamodb.turns import DynamoTurns
@@ -18,10 +18,14 @@ from kefu.stores.turns import StoredTurn
 class DynamoAttendance(DynamoTurns):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
         # A chat that never changed its state has no attribute for it.
-        allowed = [f"#state = :from_{state}" for state in BEFORE[change.state]]
-        if "bot" in BEFORE[change.state]:
+        before = [state for state in BEFORE[change.state] if state != "person"]
+        allowed = [f"#state = :from_{state}" for state in before]
+        allowed.append("#state = :person AND #operator = :holder")
+        if "bot" in before:
             allowed.append("attribute_not_exists(#state)")
         update = changing(
             "SET #state = :state, #operator = :operator, #since = :since",
@@ -30,7 +34,9 @@ class DynamoAttendance(DynamoTurns):
             operator=change.operator,
             since=change.since,
             oldest=self._clock() - self._retention.session,
-            **{f"from_{state}": state for state in BEFORE[change.state]},
+            person="person",
+            holder=holder_before(change, taken_from),
+            **{f"from_{state}": state for state in before},
         )
         changed, _ = await self._update(items.session_row(session_id), update)
         if changed:
@@ -43,7 +49,7 @@ class DynamoAttendance(DynamoTurns):
         if not await self._session(name, now):
             return None
         known = await self._read(items.client_row(name, line.client_message_id))
-        number = items.whole_in(known, "number") or await self._number(name, now)
+        number = items.whole_in(known, "number") or await self._number(name, line, now)
         if number is None:
             return None
         turn = StoredTurn.line(name, number, line, now)
@@ -60,14 +66,15 @@ class DynamoAttendance(DynamoTurns):
             return None
         return turn.question_id + 1
 
-    async def _number(self, session_id: SessionId, now: float) -> int | None:
-        """Reserve two message ids; None if no person has the chat."""
+    async def _number(self, session_id: SessionId, line: Line, now: float) -> int | None:
+        """Reserve two message ids; None if the line's operator does not have the chat."""
         reserve = changing(
             "ADD #seq :two, #turns :one",
-            "#updated > :oldest AND #state = :person",
+            "#updated > :oldest AND #state = :person AND #operator = :operator",
             two=2,
             one=1,
             person="person",
+            operator=line.operator,
             oldest=now - self._retention.session,
         )
         done, item = await self._update(items.session_row(session_id), reserve)

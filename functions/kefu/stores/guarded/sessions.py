@@ -164,8 +164,10 @@ class GuardedSessions:
         work = self._store.delete_contacts(session_id)
         await self._patiently("deleting contact requests", work)
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
-        work = self._store.attend(session_id, change)
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
+        work = self._store.attend(session_id, change, taken_from)
         return await self._patiently("saving who answers a chat", work)
 
     async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
