@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from kefu.settings import Settings
 from tests.fakes.chatting import STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
+from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import ORIGIN, Stage
 from tests.fakes.webhook import Webhook
 
@@ -178,10 +179,58 @@ async def test_h2_where_chats_are_not_stored_a_request_is_delivered_alone(staged
         assert EMAIL not in running.service.stderr
 
 
-async def test_h2_requests_without_a_chat_have_a_limit_for_each_address(staged: Staged) -> None:
-    running = staged(1, **settings(), ip_requests_per_minute=3)
-    statuses = [send_alone(running, new_id()).status_code for _ in range(4)]
+async def test_m8_an_address_may_send_ten_requests_an_hour_and_a_chat_three(
+    staged: Staged,
+) -> None:
+    """M8: an address sent 30 a minute without an end, and one chat 20."""
+    running = staged(1, **settings(), ip_requests_per_minute=30)
+    visitor = Visitor(running)
+    assert (await visitor.say("hello")).complete
+    id = new_id()
+    for _ in range(5):  # a mistake in the form does not count
+        assert (await send(visitor, id, consent=False)).status_code == 400
+    statuses = [(await send(visitor, new_id())).status_code for _ in range(4)]
     assert statuses == [204, 204, 204, 429]
+    statuses = [send_alone(running, new_id()).status_code for _ in range(7)]
+    assert statuses == [204] * 6 + [429]
+    refused = send_alone(running, new_id())
+    assert 300 < int(refused.headers["Retry-After"]) <= 360
+    assert len(in_panel(running)["requests"]) == 9
+
+
+async def test_s3_requests_count_in_the_rate_of_the_site(staged: Staged) -> None:
+    """S3: 60 of 60 were accepted with 10 a minute."""
+    running = staged(1, **settings(), site_requests_per_minute=3, ip_requests_per_minute=0)
+    visitor = Visitor(running)
+    assert (await visitor.say("hello")).complete
+    statuses = [send_alone(running, new_id()).status_code for _ in range(2)]
+    assert statuses == [204, 204]
+    assert send_alone(running, new_id()).status_code == 429
+    assert (await send(visitor, new_id())).status_code == 429
+
+
+async def test_s3_a_request_needs_the_bot_check_or_its_pass(staged: Staged) -> None:
+    """S3: 300 requests without any proof were all stored and delivered."""
+    with SiteVerify() as provider:
+        check: dict[str, Any] = {"bot_check": "turnstile", "bot_check_secret": SECRET}
+        running = staged(1, **settings(), **check, bot_check_url=provider.url)
+        refused = send_alone(running, new_id())
+        assert (refused.status_code, refused.json()["error"]["code"]) == (
+            403,
+            "verification_required",
+        )
+        assert send_alone(running, new_id(), verification_token="bad").status_code == 403
+        wrong = send_alone(running, new_id(), verification_token="good-1", email="kari")
+        assert wrong.status_code == 400  # a mistake does not use the token up
+        taken = send_alone(running, new_id(), verification_token="good-1")
+        earned = taken.headers["X-Verification-Pass"]
+        assert (taken.status_code, bool(earned)) == (204, True)
+        visitor = Visitor(running)
+        assert (await visitor.say("hello", verification_pass=earned)).complete
+        assert (await send(visitor, new_id())).status_code == 403
+        assert (await send(visitor, new_id(), verification_pass=earned)).status_code == 204
+        assert len(in_panel(running)["requests"]) == 2
+        assert (await running.service.logged(bot_check="missing"))["path"] == "/api/contact"
 
 
 @pytest.mark.parametrize("sessions", ["true", "false"])

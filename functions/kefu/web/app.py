@@ -130,7 +130,9 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
         yield session_routes(kept, seconds)
         yield person_routes(kept)
-        yield session_contact_routes(kept, parts.contact, options.contact_link, gateway, seconds)
+        yield session_contact_routes(
+            kept, parts.contact, options.contact_link, runtime, gateway, seconds
+        )
     yield chat_routes(runtime, questions, gateway, options, kept, parts.contact)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
