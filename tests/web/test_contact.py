@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from kefu.settings import Settings
-from tests.fakes.chatting import STORE, Visitor, new_id
+from tests.fakes.chatting import FILE, STORE, Visitor, new_id
 from tests.fakes.fixtures import Staged
 from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import ORIGIN, Stage
@@ -64,6 +64,15 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def as_operator(
+    running: Stage, path: str, method: str, body: object = None, token: str = TOKEN
+) -> httpx.Response:
+    """Send a request to the API of the panel."""
+    headers = {"Authorization": f"Bearer {token}"}
+    url = f"{running.url}/admin/api/{path}"
+    return httpx.request(method, url, json=body, headers=headers, timeout=30)
 
 
 def in_panel(running: Stage) -> dict[str, Any]:
@@ -130,10 +139,74 @@ async def test_h2_without_a_webhook_a_request_is_listed_and_expects_none(staged:
     assert panel["signing_key"] == ""
 
 
-def test_h2_requests_are_listed_for_the_operator_alone(staged: Staged) -> None:
-    url = f"{staged(1, **settings()).url}/admin/api/contacts"
-    for headers in ({}, {"Authorization": "Bearer wrong"}):
-        assert httpx.get(url, headers=headers, timeout=30).status_code == 401
+def test_h2_requests_are_for_the_operator_alone(staged: Staged) -> None:
+    running = staged(1, **settings())
+    id = new_id()
+    assert send_alone(running, id).status_code == 204
+    for token in ("-", "wrong"):
+        for path, method, body in (
+            ("contacts", "GET", None),
+            (f"contacts/{id}/done", "POST", {"done": True}),
+            (f"contacts/{id}", "DELETE", None),
+        ):
+            assert as_operator(running, path, method, body, token).status_code == 401
+    [kept] = in_panel(running)["requests"]
+    assert kept["done_at"] is None
+
+
+async def test_s4_an_operator_marks_and_deletes_a_request_and_each_writes_an_audit_line(
+    staged: Staged,
+) -> None:
+    """S4: there was no way to delete a request but to wait until it expired."""
+    running = staged(1, **{**settings(), "sessions": "false"})
+    ids = [new_id(), new_id()]
+    for id in ids:
+        assert send_alone(running, id).status_code == 204
+    assert as_operator(running, f"contacts/{ids[0]}/done", "POST", {"done": True}).json()["done_at"]
+    assert [bool(one["done_at"]) for one in in_panel(running)["requests"]] == [False, True]
+    as_operator(running, f"contacts/{ids[0]}/done", "POST", {"done": False})
+    assert [bool(one["done_at"]) for one in in_panel(running)["requests"]] == [False, False]
+    for _ in range(2):
+        assert as_operator(running, f"contacts/{ids[0]}", "DELETE").status_code == 204
+    assert [one["id"] for one in in_panel(running)["requests"]] == [ids[1]]
+    gone = as_operator(running, f"contacts/{ids[0]}/done", "POST", {"done": True})
+    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
+    wrong = as_operator(running, f"contacts/{ids[1]}/done", "POST", {"done": 1})
+    assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "done")
+    assert as_operator(running, "contacts?cursor=x", "GET").json()["error"]["param"] == "cursor"
+    running.service.stop()
+    actions = [line["action"] for line in running.service.logs() if "action" in line]
+    assert [one for one in actions if one != "read requests"] == [
+        *("request done", "request open"),
+        *("delete request", "delete request"),
+    ]
+
+
+async def test_s4_a_chat_that_the_operator_deletes_takes_its_requests_with_it(
+    staged: Staged,
+) -> None:
+    """S4: docs/privacy.md sent owners there to erase a request."""
+    running = staged(1, **settings())
+    first, second = Visitor(running), Visitor(running)
+    for visitor in (first, second):
+        assert (await visitor.say("hello")).complete
+        assert (await send(visitor, new_id())).status_code == 204
+    assert as_operator(running, f"sessions/{first.session_id}", "DELETE").status_code == 204
+    [left] = in_panel(running)["requests"]
+    assert left["session_id"] == second.session_id
+    file = b"".join(one.read_bytes() for one in running.service.folder.glob(f"{FILE}*"))
+    assert file.count(EMAIL.encode()) == 1
+
+
+async def test_s4_the_webhook_gets_the_consent_that_the_visitor_accepted(staged: Staged) -> None:
+    with Webhook() as webhook:
+        running = staged(1, **settings(webhook))
+        assert send_alone(running, new_id()).status_code == 204
+        [delivery] = webhook.wait_for(1)
+        accepted = delivery.content["consent"]
+        assert accepted == {"text": CONSENT, "accepted_at": delivery.content["created_at"]}
+        [stored] = in_panel(running)["requests"]
+        assert stored["consent"] == CONSENT
 
 
 async def test_h1_a_server_without_a_form_says_so_and_takes_none(staged: Staged) -> None:

@@ -70,8 +70,16 @@ export class Api {
     return this.#get(`insights?since=${since}`);
   }
 
-  contacts(): Promise<Contacts> {
-    return this.#get("contacts");
+  contacts(cursor = ""): Promise<Contacts> {
+    return this.#get(`contacts${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+  }
+
+  async markRequest(id: string, done: boolean): Promise<void> {
+    await this.#send(`contacts/${encodeURIComponent(id)}/done`, "POST", this.#pass, { done });
+  }
+
+  async removeRequest(id: string): Promise<void> {
+    await this.#send(`contacts/${encodeURIComponent(id)}`, "DELETE");
   }
 
   /** Who answers a session, and its messages with a greater id than `after`. */

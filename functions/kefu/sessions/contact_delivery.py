@@ -117,6 +117,7 @@ def as_json(delivery: Delivery) -> bytes:
         "created_at": request.created_at,
         "session_id": request.session_id or None,
         **{name: getattr(request, name) for name in delivery.fields},
+        "consent": _consent(request),
         "panel": delivery.panel or None,
         "transcript": [
             {"role": one.role, "content": one.content, "created_at": one.created_at}
@@ -124,6 +125,11 @@ def as_json(delivery: Delivery) -> bytes:
         ],
     }
     return json.dumps(content, ensure_ascii=False).encode()
+
+
+def _consent(request: ContactRequest) -> dict[str, object] | None:
+    accepted = {"text": request.consent, "accepted_at": request.created_at}
+    return accepted if request.consent else None
 
 
 def as_text(delivery: Delivery) -> str:
@@ -140,6 +146,8 @@ def as_text(delivery: Delivery) -> str:
     ]
     for name in delivery.fields:
         head += ["", f"{name.capitalize()}:", *_quoted(getattr(request, name))]
+    if request.consent:
+        head += ["", "Accepted:", *_quoted(request.consent)]
     text = "\n".join(head)
     return f"{text}\n\n{_conversation(delivery.transcript, LARGEST_MAIL - len(text.encode()))}"
 

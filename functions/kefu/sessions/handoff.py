@@ -86,7 +86,7 @@ class HandOff:
         self.has_panel = False
         """Whether deliveries have a link into the panel."""
         self._own_url = ""
-        self._store = store
+        self.store = store
         self._clock = clock
         self._outlet = outlet
         self._redact = redact
@@ -110,10 +110,11 @@ class HandOff:
             message=texts.get("message", ""),
             created_at=now,
             due_at=now,
+            consent=self.form.consent,
         )
-        await in_time(self._store.add_contact(request))
+        await in_time(self.store.add_contact(request))
         if session:  # a chat that a person has stays theirs
-            await in_time(self._store.attend(session.id, Attendance("waiting", "", now)))
+            await in_time(self.store.attend(session.id, Attendance("waiting", "", now)))
 
         async def load() -> ContactRequest:
             return request
@@ -138,17 +139,13 @@ class HandOff:
         """Note the public address of this service, for links into the panel; "" changes nothing."""
         self._own_url = url or self._own_url
 
-    async def newest(self, limit: int) -> Sequence[ContactRequest]:
-        """The newest requests, for the panel. Raises StoreUnavailable."""
-        return await self._store.contacts(limit)
-
     async def deliver_due(self) -> None:
         """Deliver the requests that are due. Raises StoreUnavailable."""
         if self._outlet is None or self._clock.now() < self._resumes_at:
             return
         for _ in range(AT_ONCE):
             now = self._clock.now()
-            request = await self._store.claim_contact(now, now + LEASE)
+            request = await self.store.claim_contact(now, now + LEASE)
             if request is None:
                 return
             day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
@@ -165,7 +162,7 @@ class HandOff:
         """Deliver nothing until tomorrow, and tell the recipient so, once a day."""
         tomorrow = (now // _DAY + 1) * _DAY
         self._resumes_at = min(tomorrow, now + LONGEST_PAUSE)
-        await self._store.end_contact(request, due_at=tomorrow, delivered_at=None)
+        await self.store.end_contact(request, due_at=tomorrow, delivered_at=None)
         notice = f"contact notice:{day}"
         if not await outlet.limits.reserve(notice, 1, 1):
             return
@@ -180,7 +177,7 @@ class HandOff:
         messages: Sequence[StoredMessage] = ()
         if request.session_id:
             session, now = SessionId(request.session_id), self._clock.now()
-            messages = await self._store.messages(session, limit=TRANSCRIPT, now=now)
+            messages = await self.store.messages(session, limit=TRANSCRIPT, now=now)
         delivery = Delivery(
             request, self.form.fields, messages, self._panel_link(request.session_id)
         )
@@ -189,10 +186,10 @@ class HandOff:
         now = self._clock.now()
         if failure:
             pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
-            await self._store.end_contact(request, due_at=now + pause, delivered_at=None)
+            await self.store.end_contact(request, due_at=now + pause, delivered_at=None)
             self._log(f"{recipient.name} failed: {failure}; tried again in {pause:.0f} s")
         else:
-            await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
+            await self.store.end_contact(request, due_at=request.due_at, delivered_at=now)
         return not failure
 
     def _panel_link(self, session_id: str) -> str:
@@ -208,5 +205,5 @@ class HandOff:
         """
         if not (self._outlet and self._outlet.recipient.signed):
             return ""
-        secret = await self._store.secret(self._outlet.secret)
+        secret = await self.store.secret(self._outlet.secret)
         return sign(key_for("kefu contact webhook", secret), "v1")

@@ -249,6 +249,12 @@ class StateBody(StrictBody):
     """The operator who has the chat, and from whom another one takes it over."""
 
 
+class DoneBody(StrictBody):
+    """Whether an operator has dealt with a request for a person."""
+
+    done: StrictBool
+
+
 class LineBody(StrictBody):
     """A message of an operator to a visitor."""
 

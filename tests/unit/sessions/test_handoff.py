@@ -223,6 +223,9 @@ Email:
 Message:
 > Svalbard? [key]
 
+Accepted:
+> I agree.
+
 The conversation:
 
 Visitor, 2025-11-24 16:00 UTC:

@@ -192,6 +192,11 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE asked SET indexed = 0 WHERE indexed;
     INSERT INTO word_index (word_index) VALUES ('delete-all');
     """,
+    # 11: requests for a person that are done, and the consent that their visitors accepted.
+    """
+    ALTER TABLE contacts ADD COLUMN done REAL;
+    ALTER TABLE contacts ADD COLUMN consent TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 PAGE_SIZE = 1024
