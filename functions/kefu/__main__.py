@@ -178,8 +178,10 @@ def _gaps(options: argparse.Namespace) -> int:
 
 
 def _erase(options: argparse.Namespace) -> int:
-    from kefu.cli.erase import erase_user
+    from kefu.cli.erase import erase_email, erase_user
 
+    if options.email is not None:
+        return erase_email(_settings(), options.email, confirmed=options.yes)
     return erase_user(_settings(), options.user, confirmed=options.yes)
 
 

@@ -47,7 +47,7 @@ async def test_h5_a_state_follows_only_its_predecessors_with_who_and_when(
         for state in PATHS[before]:
             await sessions.attend(name, Attendance(state, "first", clock.now))
         clock.now += 5
-        wanted = Attendance(after, "second", clock.now)
+        wanted = Attendance(after, "first" if before == "person" else "second", clock.now)
         found = await sessions.attend(name, wanted)
         assert found
         if before in BEFORE[after]:
@@ -67,6 +67,44 @@ async def test_h4_one_of_many_operators_takes_a_chat(sessions: Sessions, clock: 
     session = await sessions.session(ONE)
     assert session
     assert [one.operator for one in found if one] == [session.attendance.operator] * 6
+
+
+async def test_m6_only_the_operator_who_has_a_chat_changes_it_or_writes(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    has = taken(clock)
+    assert await sessions.attend(ONE, has) == has
+    clock.now += 1
+    refused: list[tuple[Attendance, str]] = [
+        (Attendance("bot", "Bob", clock.now), ""),
+        (Attendance("closed", "Bob", clock.now), ""),
+        (Attendance("bot", "Bob", clock.now), has.operator),
+        (Attendance("waiting", "", clock.now), has.operator),
+        (taken(clock, "Bob"), ""),
+        (taken(clock, "Bob"), "Kari"),
+    ]
+    for change, taken_from in refused:
+        assert await sessions.attend(ONE, change, taken_from) == has
+    assert await sessions.add_line(ONE, line()._replace(operator="Bob"), clock.now) is None
+    assert await sessions.add_line(ONE, line(), clock.now)
+    assert [one.content for one in await sessions.messages(ONE, now=clock.now)][2:] == ["Hello"]
+
+
+async def test_m6_one_of_many_operators_takes_a_chat_from_another_who_writes_no_more(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    await turn(sessions, clock, "one", "two")
+    await sessions.attend(ONE, taken(clock))
+    takers = [taken(clock, f"operator {number}") for number in range(6)]
+    await asyncio.gather(*(sessions.attend(ONE, one, "Ingrid 客") for one in takers))
+    session = await sessions.session(ONE)
+    assert session
+    assert session.attendance in takers
+    by = session.attendance.operator
+    assert await sessions.add_line(ONE, line(), clock.now) is None
+    assert await sessions.add_line(ONE, line("Hi", "line-0002")._replace(operator=by), clock.now)
+    assert [one.operator for one in await sessions.messages(ONE, now=clock.now)] == ["", "", by]
 
 
 async def test_h4_a_line_is_stored_once_whatever_is_sent_again(

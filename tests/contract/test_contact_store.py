@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
 
 import pytest
 
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.contacts import Before, ContactRequest
+from kefu.sessions.model import Retention
 from kefu.sessions.ports import Sessions
+from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
+from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE
 from tests.contract.engines import HandClock
 
@@ -91,3 +97,94 @@ async def test_h2_a_request_expires_like_a_chat(sessions: Sessions, clock: HandC
     await sessions.add_contact(asked(clock))
     clock.now += 31 * DAY
     assert await sessions.contacts(10) == []
+
+
+async def test_m9_the_list_is_paged_to_its_end_also_among_requests_of_one_moment(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """M9: the list ended after 200 rows, so spam pushed real visitors out of sight."""
+    names = [f"request-{number}" for number in range(7)]
+    for number, name in enumerate(names):
+        await sessions.add_contact(asked(clock, name))
+        clock.now += number % 2
+    found, before = list[str](), None
+    while rows := await sessions.contacts(3, before):
+        found += [one.id for one in rows]
+        before = Before(rows[-1].created_at, rows[-1].id)
+    assert found == names[::-1]
+
+
+async def test_m9_a_request_is_marked_as_done_and_open_again(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """While it is done it is not delivered."""
+    await sessions.add_contact(asked(clock))
+    assert await sessions.mark_contact("request-1", clock.now)
+    assert await sessions.mark_contact("request-1", clock.now + 1)
+    assert [one.done_at for one in await sessions.contacts(10)] == [pytest.approx(clock.now + 1)]
+    assert await sessions.claim_contact(clock.now, clock.now + 60) is None
+    assert await sessions.mark_contact("request-1", None)
+    assert [one.done_at for one in await sessions.contacts(10)] == [None]
+    claimed = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert claimed
+    await sessions.end_contact(claimed, due_at=clock.now, delivered_at=clock.now)
+    for done_at in (clock.now, None):
+        assert await sessions.mark_contact("request-1", done_at)
+    assert await sessions.claim_contact(clock.now + 99, clock.now + 160) is None
+    assert not await sessions.mark_contact("request-2", clock.now)
+    clock.now += 31 * DAY
+    assert not await sessions.mark_contact("request-1", clock.now)
+
+
+async def test_s4_a_request_is_deleted_and_delivered_no_more(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    for name in ("request-1", "request-2"):
+        await sessions.add_contact(asked(clock, name))
+    claimed = await sessions.claim_contact(clock.now, clock.now + 60)
+    assert claimed
+    for _ in range(2):
+        await sessions.delete_contact(claimed.id)
+    await sessions.end_contact(claimed, due_at=0.0, delivered_at=None)
+    assert [one.id for one in await sessions.contacts(10)] != [claimed.id]
+    rest = [await sessions.claim_contact(clock.now, clock.now + 60) for _ in range(2)]
+    assert len({one.id for one in rest if one} - {claimed.id}) == 1
+
+
+async def test_s4_requests_are_found_by_their_address_in_any_case_of_its_letters(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    for name, email in (("a", "Kari@Example.no"), ("b", "kari@example.no.x"), ("c", "")):
+        await sessions.add_contact(asked(clock, name)._replace(email=email))
+    assert [one.id for one in await sessions.contacts_from(" kari@example.NO")] == ["a"]
+    assert await sessions.contacts_from("nobody@example.no") == []
+
+
+async def test_s4_the_accepted_consent_is_kept_with_the_request(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    agreed = asked(clock)._replace(consent="I agree 同意.")
+    await sessions.add_contact(agreed)
+    assert list(await sessions.contacts(10)) == [agreed]
+
+
+async def test_s4_an_older_file_gets_the_new_columns_of_its_requests(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    """The tenth schema is the one before them."""
+    file = tmp_path / "kefu.sqlite3"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        for migration in MIGRATIONS[:10]:
+            for statement in migration.split(";"):
+                db.execute(statement.replace("{fill}", str(most_in_tree(4096))))
+        db.execute("PRAGMA user_version = 10")
+        db.execute(
+            "INSERT INTO contacts (id, session, created, attempts, due, delivered, name, email,"
+            " message) VALUES (?, ?, ?, 0, ?, NULL, ?, ?, ?)",
+            (*asked(clock)[:2], clock.now, clock.now, *asked(clock)[2:5]),
+        )
+    store = SqliteStore(file, clock)
+    sessions = store.sessions(Retention())
+    assert list(await sessions.contacts(10)) == [asked(clock)]
+    assert await sessions.mark_contact("request-1", clock.now)
+    await store.aclose()

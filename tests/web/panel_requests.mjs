@@ -15,9 +15,21 @@ export default async function visit(browser, service, token, theme) {
   if (process.env.SHOTS) {
     await page.screenshot({ path: `${process.env.SHOTS}/panel-${theme}.png` });
   }
+  const oldest = page.locator(".contacts li").last();
+  await oldest.getByRole("button", { name: "Done" }).click();
+  await oldest.getByRole("button", { name: "Not done" }).waitFor();
+  const done = await oldest.innerText();
+  const count = await page.locator(".contacts li").count();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.locator(".contacts li").nth(count).waitFor();
+  const more = (await page.locator(".contacts li").count()) - count;
+  await page.locator(".contacts li").last().getByRole("button", { name: "Delete" }).click();
+  wrong.push(...(await violations()));
+  await page.locator("dialog[open] .danger").click();
+  await page.locator(".contacts li").nth(count + more - 1).waitFor({ state: "detached" });
   await page.locator(".contacts a").first().click();
   // The list beside it shows the same words.
   await page.locator(".content").getByText("Do you ship").first().waitFor();
   const chat = await page.locator(".content").innerText();
-  return { rows, current, chat, wrong, errors };
+  return { rows, done, more, current, chat, wrong, errors };
 }

@@ -25,7 +25,7 @@ from tests.fakes.fixtures import Staged
 from tests.fakes.stage import Stage
 from tests.fakes.throttling_front import ThrottlingFront
 from tests.parts.plugin import CREDENTIALS
-from tests.web.test_contact import in_panel, send, settings
+from tests.web.test_contact import EMAIL, in_panel, send, send_alone, settings
 from tests.web.test_identity import NEW, token
 
 CANARY = "canary-5f3c"
@@ -33,10 +33,10 @@ CHATS = 60
 
 
 def erase(
-    folder: Path, environment: Mapping[str, str], *arguments: str
+    folder: Path, environment: Mapping[str, str], *arguments: str, by: str = "--user"
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kefu", "erase", "--user", *arguments],
+        [sys.executable, "-m", "kefu", "erase", by, *arguments],
         cwd=folder,
         env=dict(environment),
         capture_output=True,
@@ -101,6 +101,48 @@ async def test_h12_all_chats_of_a_user_are_erased_while_the_service_runs(staged:
         0,
         "No chat of auth0|kari is stored.\n",
     )
+
+
+async def test_s4_requests_of_an_address_are_erased_with_their_chats(staged: Staged) -> None:
+    """S4: who asks for erasure by e-mail had to wait until the request expired."""
+    running = staged(1, **settings(), capture="all")
+    running.script(b.answer(f"answer {CANARY}"), asking=CANARY)
+    running.script(b.answer("hello"), asking="hi")
+    kari, ola = Visitor(running), Visitor(running)
+    for visitor, text, email in ((kari, CANARY, f"Kari.{CANARY}@x.no"), (ola, "hi", "ola@x.no")):
+        assert (await visitor.say(text)).complete
+        assert (await send(visitor, new_id(), message=text, email=email)).status_code == 204
+    alone = send_alone(running, new_id(), message=CANARY, email=f"kari.{CANARY}@x.no")
+    assert alone.status_code == 204
+    folder, environment = running.service.folder, running.service.environment
+    asked = f"KARI.{CANARY.upper()}@X.NO"
+
+    assert erase(folder, environment, " ", "--yes", by="--email").returncode == 2
+    assert erase(folder, environment, asked, by="--email").returncode == 2
+    assert len(in_panel(running)["requests"]) == 3
+    done = erase(folder, environment, asked, "--yes", by="--email")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        f"Requests for a person from {asked}: 2\nChats that they were sent from: 1\n"
+    )
+    assert "\nDeleted chats and requests: 3 of 3\n" in done.stdout
+    assert [one["email"] for one in in_panel(running)["requests"]] == ["ola@x.no"]
+    assert ((await kari.look()).status_code, (await ola.look()).status_code) == (404, 200)
+    assert CANARY.lower().encode() not in bytes_of(folder).lower()
+    again = erase(folder, environment, asked, "--yes", by="--email")
+    assert (again.returncode, again.stdout) == (
+        0,
+        f"No request for a person from {asked} is stored.\n",
+    )
+
+
+async def test_s4_requests_are_erased_where_chats_are_not_stored(staged: Staged) -> None:
+    running = staged(1, **{**settings(), "sessions": "false"})
+    assert send_alone(running, new_id()).status_code == 204
+    folder, environment = running.service.folder, running.service.environment
+    done = erase(folder, environment, EMAIL, "--yes", by="--email")
+    assert (done.returncode, "\nDeleted chats and requests: 1 of 1\n" in done.stdout) == (0, True)
+    assert in_panel(running)["requests"] == []
 
 
 async def fill(chats: Sessions, user: str, numbers: range) -> None:

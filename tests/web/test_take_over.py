@@ -35,8 +35,8 @@ class Operator:
             timeout=30,
         )
 
-    def turn(self, visitor: Visitor, state: str) -> httpx.Response:
-        return self.ask(visitor, "/state", {"state": state, "operator": self.name})
+    def turn(self, visitor: Visitor, state: str, **more: str) -> httpx.Response:
+        return self.ask(visitor, "/state", {"state": state, "operator": self.name, **more})
 
     def say(self, visitor: Visitor, text: str, id: str = "") -> httpx.Response:
         body = {"client_message_id": id or new_id(), "operator": self.name, "text": text}
@@ -138,6 +138,27 @@ async def test_h4_posts_of_the_panel_have_an_effect_once_however_often_they_are_
     closed = operator.turn(visitor, "closed").json()
     assert operator.turn(visitor, "closed").json() == closed
     assert (await visitor.say("and now?")).text
+
+
+async def test_m6_another_operator_neither_writes_nor_hands_back_until_they_take_the_chat(
+    staged: Staged,
+) -> None:
+    running = staged(1, **settings())
+    visitor, ingrid, bob = Visitor(running), Operator(running), Operator(running, "Bob")
+    await visitor.say("hello")
+    ingrid.turn(visitor, "person")
+    for refused in (bob.say(visitor, "x"), bob.turn(visitor, "bot"), bob.turn(visitor, "closed")):
+        error = refused.json()["error"]
+        assert (refused.status_code, error["code"]) == (409, "wrong_state")
+        assert error["message"] == "Ingrid has this chat."
+    assert (await polled(visitor))["messages"] == []
+    for _ in range(2):  # a repetition has no effect
+        assert bob.turn(visitor, "person", taken_from=NAME).json()["operator"] == "Bob"
+    assert ingrid.say(visitor, "x").json()["error"]["message"] == "Bob has this chat."
+    assert bob.say(visitor, LINE).status_code == 200
+    [line] = (await polled(visitor))["messages"]
+    assert (line["content"], line["operator"]) == (LINE, "Bob")
+    assert bob.turn(visitor, "bot").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.fakes.browser import told_by
 from tests.fakes.siteverify import SECRET, SiteVerify
 from tests.fakes.stage import FAST, stage
 from tests.parts.plugin import daily, slow
+from tests.web.test_contact import TOKEN, in_panel
 
 SCRIPT = Path(__file__).with_name("widget_check.mjs")
 HOSTS = {"turnstile": "challenges.cloudflare.com", "hcaptcha": "js.hcaptcha.com"}
@@ -26,17 +27,23 @@ def test_t17_a_visitor_passes_the_check_once_and_after_consent(name: str, sessio
             "bot_check_secret": SECRET,
             "bot_check_url": provider.url,
             "allowed_origins": "http://127.0.0.1",
+            "environment": {"KEFU_CONTACT_FORM": "message", "ADMIN_TOKEN": TOKEN},
         }
         with stage(1, sessions=sessions, **{**FAST, **settings}) as running:
             seen: dict[str, Any] = told_by(SCRIPT, running.url, name, "pass", timeout=120)
+            messages = [one["message"] for one in in_panel(running)["requests"]]
+    assert messages == ["And Jan Mayen?", "Svalbard?"]
     assert seen["before"] == []
-    assert seen["scripts"] == [HOSTS[name]]
+    assert seen["scripts"] == [HOSTS[name]] * 2  # of two pages
     assert seen["label"] == "I am human: the-key chat"
     assert seen["isAbove"]
     assert len(seen["answers"]) == 2
     assert all(seen["answers"])
     assert (seen["trouble"], seen["left"]) == ([], 0)
-    assert [form["response"] for form in provider.asked] == ["good-1"]
+    assert [form["response"] for form in provider.asked] == [
+        "good-1",
+        "good-2",
+    ]
 
 
 def test_t17_a_check_that_fails_has_its_own_words_and_asks_no_model() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kefu.sessions.contacts import ContactRequest
 from tests.fakes.browser import told_by
-from tests.fakes.chatting import Visitor, new_id
-from tests.fakes.stage import FAST, stage
+from tests.fakes.chatting import Visitor, new_id, store_of
+from tests.fakes.stage import FAST, Stage, stage
 from tests.fakes.webhook import Webhook
 from tests.parts.plugin import slow
 from tests.web.test_contact import (
@@ -56,6 +58,16 @@ def test_h1_a_visitor_asks_for_a_person_and_the_request_reaches_the_webhook_once
     assert [one["content"] for one in content["transcript"][::2]] == ["Svalbard?", question]
 
 
+async def older_requests(running: Stage, count: int) -> None:
+    """Store requests that are due tomorrow."""
+    now = time.time()
+    async with store_of(running, time.time) as store:
+        for number in range(count):
+            id, at = f"older-request-{number}", now - 60 - number
+            older = ContactRequest(id, "", "", EMAIL, "Older", at, due_at=now + 86_400)
+            await store.add_contact(older)
+
+
 @pytest.mark.parametrize("theme", [slow("light"), "dark"])
 async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: str) -> None:
     script = SCRIPT.with_name("panel_requests.mjs")
@@ -64,13 +76,17 @@ async def test_h2_the_panel_lists_requests_with_their_delivery_and_chat(theme: s
         visitor = Visitor(running)
         assert (await visitor.say("Do you ship to Svalbard?")).complete
         assert (await send(visitor, new_id(), message="<b>Svalbard</b>")).status_code == 204
+        await older_requests(running, 101)
         webhook.wait_for(1)
         wait_until(lambda: in_panel(running)["requests"][0]["attempts"] > 0)
         seen: dict[str, Any] = await asyncio.to_thread(
             told_by, script, running.url, TOKEN, theme, timeout=120
         )
-    [row] = seen["rows"]
+    row, *older = seen["rows"]
+    assert (len(older), seen["more"]) == (99, 2)
+    assert "done" in seen["done"]
     assert EMAIL in row
+    assert f"Accepted: {CONSENT}" in row
     assert "not delivered" in row
     assert "<b>Svalbard</b>" in row
     assert seen["current"] == "Requests"

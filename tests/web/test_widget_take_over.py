@@ -13,6 +13,7 @@ from tests.parts.plugin import slow
 from tests.web.test_contact import TOKEN, settings
 from tests.web.test_take_over import audited, sent_to_model
 
+ISOLATES = dict.fromkeys(range(0x2066, 0x206A))
 SCRIPT = Path(__file__).with_name("take_over.mjs")
 
 
@@ -35,6 +36,10 @@ def test_h4_a_person_takes_over_the_model_is_quiet_and_knows_the_talk_afterwards
         assert {"state person", "reply", "state bot", "read"} <= set(audited(running))
     assert seen["waiting"] == waiting
     assert "waited for a person" in seen["waits"]
+    held, fields = seen["held"]
+    assert (f"{name} has had this chat" in held.translate(ISOLATES), fields) == (True, 0)
+    assert f"Take over from {name}" in held.translate(ISOLATES)
+    assert (seen["refused"], seen["draft"]) == ("Bob has this chat.", "draft")
     assert name in seen["heading"]
     assert [one.split()[-1] for one in seen["by"]] == [name]
     assert (seen["spoken"].startswith(f"{name}: {line}"), seen["badge"]) == (True, 0)

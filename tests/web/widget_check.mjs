@@ -4,17 +4,17 @@
 const html = (service, provider) => `<!doctype html><html lang="en"><title>A shop</title>
 <link rel="icon" href="data:,">
 <script src="/chat-widget.js" data-api-url="${service}/api/chat" data-open defer
-  data-bot-check="${provider}:the-key" data-consent="I agree."></script>`;
+  data-bot-check="${provider}:the-key" data-contact data-consent="I agree."></script>`;
 
 // The box has one button. Each press gives a token that the provider has not given before.
 const script = (provider, outcome) => `{
-  let count = 0;
+  let count = Number(sessionStorage.count ?? 0); // a reload does not begin again
   window.${provider} = {
     render(box, options) {
       const button = document.createElement("button");
       button.textContent = "I am human: " + options.sitekey + " " + options.action;
       button.onclick = () => {
-        count += 1;
+        sessionStorage.count = count += 1;
         ${outcome === "pass" ? 'options.callback("good-" + count)' : 'options["error-callback"]()'};
       };
       box.append(button);
@@ -62,6 +62,20 @@ export default async function visit(browser, service, provider, outcome) {
   if (outcome === "pass") {
     await ask("second");
     await ended("second");
+    await chat.locator("[aria-haspopup=menu]").click();
+    await chat.locator("[role=menuitem]", { hasText: "Talk to a person" }).click();
+    await chat.locator(".contact textarea").fill("Svalbard?");
+    await chat.locator(".submit").click();
+    await chat.locator(".sent").waitFor();
+    // The next page has no pass, and its chat is the one of this page or none.
+    await page.reload();
+    const open = chat.getByRole("menuitem", { name: "Talk to a person", includeHidden: true });
+    await open.waitFor({ state: "attached" });
+    await open.evaluate((item) => item.click());
+    await chat.locator(".contact textarea").fill("And Jan Mayen?");
+    await chat.locator(".submit").click();
+    await human.click();
+    await chat.locator(".sent").waitFor();
   } else {
     await page.waitForFunction(() =>
       document

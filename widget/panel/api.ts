@@ -13,6 +13,16 @@ import type {
 } from "./types.ts";
 
 const KEPT = "kefu-panel-pass";
+const NAME = "kefu-panel-operator";
+
+/** The name of this tab's operator; it decides which sessions are theirs. */
+export function operatorName(): string {
+  return sessionStorage.getItem(NAME) ?? "";
+}
+
+export function nameOperator(name: string): void {
+  sessionStorage.setItem(NAME, name);
+}
 
 /** The service refuses the pass: it is missing, wrong or expired. */
 export class ShutOut extends Error {}
@@ -60,8 +70,16 @@ export class Api {
     return this.#get(`insights?since=${since}`);
   }
 
-  contacts(): Promise<Contacts> {
-    return this.#get("contacts");
+  contacts(cursor = ""): Promise<Contacts> {
+    return this.#get(`contacts${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+  }
+
+  async markRequest(id: string, done: boolean): Promise<void> {
+    await this.#send(`contacts/${encodeURIComponent(id)}/done`, "POST", this.#pass, { done });
+  }
+
+  async removeRequest(id: string): Promise<void> {
+    await this.#send(`contacts/${encodeURIComponent(id)}`, "DELETE");
   }
 
   /** Who answers a session, and its messages with a greater id than `after`. */
@@ -71,9 +89,12 @@ export class Api {
     );
   }
 
-  async attend(id: string, state: string, operator: string): Promise<Attendance> {
+  /** `takenFrom`: the operator who has the session, from whom another one takes it over. */
+  async attend(id: string, state: string, operator: string, takenFrom = ""): Promise<Attendance> {
     const path = `sessions/${encodeURIComponent(id)}/state`;
-    return (await this.#send(path, "POST", this.#pass, { state, operator })).json();
+    return (
+      await this.#send(path, "POST", this.#pass, { state, operator, taken_from: takenFrom })
+    ).json();
   }
 
   /** `lineId`: a line that is sent again with the same id is stored once. */

@@ -1,40 +1,89 @@
-/** The requests of visitors for a person, and their delivery. */
+/** The requests of visitors for a person: their delivery, and what an operator does with them. */
 
 import { copyButton } from "./copy.ts";
-import { el } from "./dom.ts";
+import { button, el } from "./dom.ts";
 import { moment, t } from "./texts.ts";
 import type { ContactRequest, Contacts } from "./types.ts";
 
-export function contactsView({ requests, delivers, signing_key }: Contacts): HTMLElement {
+export interface RequestActs {
+  more(cursor: string): Promise<Contacts>;
+  mark(id: string, done: boolean): Promise<void>;
+  remove(id: string): Promise<void>;
+  fail(error: unknown): void;
+}
+
+export function contactsView(first: Contacts, acts: RequestActs): HTMLElement {
   const node = el("div", { class: "sums" }, el("h2", { tabindex: -1 }, t.requests));
-  if (requests.length === 0) node.append(el("p", {}, t.noRequests));
-  else {
-    const rows = requests.map((one) => row(one, delivers));
-    node.append(el("ul", { class: "contacts" }, ...rows));
-  }
-  if (signing_key !== "") {
+  const list = el("ul", { class: "contacts" });
+  const more = button({ class: "pill" }, () => acts.more(cursor).then(add, acts.fail), t.more);
+  let cursor = "";
+  const add = (page: Contacts): void => {
+    list.append(...page.requests.map((one) => row(one, page.delivers, acts)));
+    cursor = page.cursor ?? "";
+    more.hidden = cursor === "";
+  };
+  add(first);
+  node.append(...(first.requests.length === 0 ? [el("p", {}, t.noRequests)] : [list, more]));
+  if (first.signing_key !== "") {
     const label = el("p", { class: "muted" }, `${t.signingKey} `);
-    label.append(copyButton(t.copy, () => signing_key));
+    label.append(copyButton(t.copy, () => first.signing_key));
     node.append(label);
   }
   return node;
 }
 
-function row(request: ContactRequest, delivers: boolean): HTMLElement {
+function row(request: ContactRequest, delivers: boolean, acts: RequestActs): HTMLElement {
   const who = [request.name, request.email].filter(Boolean).join(" · ");
-  return el(
+  const node = el(
     "li",
-    {},
+    { class: request.done_at === null ? "" : "done" },
     el(
       "p",
       { class: "row-facts" },
       el("strong", {}, el("bdi", {}, who || t.visitor)),
       ` · ${moment(request.created_at)}`,
-      delivers && ` · ${stateOf(request)}`,
+      request.done_at === null
+        ? delivers && ` · ${stateOf(request)}`
+        : ` · ${t.doneAt(moment(request.done_at))}`,
     ),
     request.message && el("p", { class: "contact-message", dir: "auto" }, request.message),
+    request.consent && el("p", { class: "muted", dir: "auto" }, t.accepted(request.consent)),
     request.session_id !== "" && el("a", { href: `#s=${request.session_id}` }, t.itsChat),
   );
+  const mark = async (): Promise<void> => {
+    const isDone = request.done_at === null;
+    await acts.mark(request.id, isDone);
+    const next = { ...request, done_at: isDone ? Date.now() / 1000 : null };
+    const changed = row(next, delivers, acts);
+    node.replaceWith(changed);
+    changed.querySelector("button")?.focus();
+  };
+  const dialog = el("dialog", { "aria-label": t.remove });
+  const remove = async (): Promise<void> => {
+    dialog.close();
+    await acts.remove(request.id);
+    node.remove();
+  };
+  const trying = (act: () => Promise<void>) => () => void act().catch(acts.fail);
+  dialog.append(
+    el("p", {}, t.removeRequest),
+    el(
+      "div",
+      { class: "tools" },
+      button({ class: "quiet", autofocus: true }, () => dialog.close(), t.cancel),
+      button({ class: "danger" }, trying(remove), t.remove),
+    ),
+  );
+  node.append(
+    el(
+      "div",
+      { class: "tools" },
+      button({ class: "quiet" }, trying(mark), request.done_at === null ? t.done : t.reopen),
+      button({ class: "quiet warn" }, () => dialog.showModal(), t.remove),
+      dialog,
+    ),
+  );
+  return node;
 }
 
 function stateOf({ delivered_at, attempts }: ContactRequest): string {

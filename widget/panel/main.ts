@@ -1,7 +1,7 @@
 /** The panel: the sign-in, the layout, and the links into it (#s=…, #insights, #requests, #keys). */
 
 import { Api, ShutOut } from "./api.ts";
-import { contactsView } from "./contacts.ts";
+import { contactsView, type RequestActs } from "./contacts.ts";
 import { conversation } from "./conversation.ts";
 import { button, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
@@ -25,6 +25,12 @@ const alertLine = el("p", { class: "trouble", role: "alert", hidden: true });
 const file = el("input", { type: "file", accept: ".jsonl,.json,.txt", hidden: true });
 const requests = el("a", { href: "#requests", class: "when-open", hidden: true }, t.requests);
 const list = new List(api, failed);
+const requestActs: RequestActs = {
+  more: (cursor) => api.contacts(cursor),
+  mark: (id, done) => api.markRequest(id, done),
+  remove: (id) => api.removeRequest(id),
+  fail: failed,
+};
 let about: About | undefined;
 /** The view to return to after the sign-in. */
 let wanted = "";
@@ -64,7 +70,8 @@ function route(): void {
   }
   list.mark(id);
   if (id) void show(() => opened(id)).then(() => markFound(content, list.search));
-  else if (hash === "requests") void show(async () => contactsView(await api.contacts()));
+  else if (hash === "requests")
+    void show(async () => contactsView(await api.contacts(), requestActs));
   else if (hash === "keys") void show(async () => keysView(await api.keys()));
   else if (hash.startsWith("insights")) void show(() => insights(hash));
   else void show(async () => welcome());
@@ -104,7 +111,7 @@ function sessionView(kept: Whole): HTMLElement {
     exported: (format) => api.exported(id, format),
     talk: {
       read: (after) => api.talk(id, after),
-      attend: (state, name) => api.attend(id, state, name),
+      attend: (state, name, from) => api.attend(id, state, name, from),
       say: (lineId, name, text) => api.say(id, lineId, name, text),
     },
     async remove() {

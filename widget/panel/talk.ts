@@ -1,6 +1,7 @@
 /** The bar below a session, with which an operator takes it over, writes, and hands it back. */
 
 import { uuid } from "../src/uuid.ts";
+import { nameOperator, operatorName } from "./api.ts";
 import { button, el } from "./dom.ts";
 import { isolated, moment, t } from "./texts.ts";
 import type { Attendance, Message, Whole } from "./types.ts";
@@ -11,12 +12,9 @@ const OVERLAP = 40;
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;
 
-/** The operator's name, for the next session that they take over. */
-let lastName = "";
-
 export interface TalkActs {
   read(after: number): Promise<{ attendance: Attendance; messages: readonly Message[] }>;
-  attend(state: string, operator: string): Promise<Attendance>;
+  attend(state: string, operator: string, takenFrom?: string): Promise<Attendance>;
   say(lineId: string, operator: string, text: string): Promise<void>;
 }
 
@@ -35,6 +33,8 @@ class TalkBar {
   readonly #line = el("p", { class: "muted", role: "status" });
   readonly #controls = el("div", { class: "talk-controls" });
   readonly #alert = el("p", { class: "trouble", role: "alert", hidden: true });
+  /** Keeps its text while another operator has the session. */
+  readonly #text = el("textarea", { name: "text", rows: 2, maxlength: 4000, required: true });
   #attendance: Attendance;
 
   constructor({ session, messages }: Whole, acts: TalkActs, shown: Shown) {
@@ -44,6 +44,11 @@ class TalkBar {
     this.#attendance = session.attendance ?? { state: "bot", operator: "", since: 0 };
     const label = { class: "talk", role: "region", "aria-label": t.person };
     this.node = el("div", label, this.#line, this.#controls, this.#alert);
+    this.#text.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#text.form?.requestSubmit();
+    });
     this.#draw();
     setTimeout(() => void this.#poll(), POLL_MS);
   }
@@ -75,14 +80,16 @@ class TalkBar {
     this.#attendance = next;
     if (next.state === state && next.operator === operator) return;
     this.#draw();
-    if (next.state === "person" && state !== "waiting") this.#line.append(` ${t.unasked}`);
+    const isUnasked = next.state === "person" && !["waiting", "person"].includes(state);
+    if (isUnasked) this.#line.append(` ${t.unasked}`);
   }
 
   #draw(): void {
     this.#line.textContent = sentence(this.#attendance);
     this.node.classList.toggle("wanted", this.#attendance.state === "waiting");
-    const isPerson = this.#attendance.state === "person";
-    this.#controls.replaceChildren(...(isPerson ? this.#writing() : [this.#taking()]));
+    const { state, operator } = this.#attendance;
+    const isTheirs = state === "person" && operator === operatorName();
+    this.#controls.replaceChildren(...(isTheirs ? this.#writing() : [this.#taking()]));
   }
 
   /** Returns whether the work succeeded; the bar shows the reason if it did not. */
@@ -95,30 +102,40 @@ class TalkBar {
     } catch (error) {
       this.#alert.textContent = error instanceof Error ? error.message : String(error);
       this.#alert.hidden = false;
+      await this.#look().catch(() => {}); // another operator may have the session now
       return false;
     }
   }
 
-  async #turn(state: string, name: string): Promise<void> {
-    await this.#tried(async () => this.#enter(await this.#acts.attend(state, name)));
-    this.node.querySelector("textarea")?.focus({ preventScroll: true });
+  async #turn(state: string, name: string, takenFrom?: string): Promise<void> {
+    await this.#tried(async () => this.#enter(await this.#acts.attend(state, name, takenFrom)));
+    this.#text.focus({ preventScroll: true });
     const pane = this.node.closest(".pane");
     pane?.scrollTo(0, pane.scrollHeight);
   }
 
   #taking(): HTMLElement {
-    const limits = { maxlength: 64, required: true, pattern: ".*\\S.*", value: lastName };
+    const { state, operator } = this.#attendance;
+    const value = operatorName();
+    const limits = { maxlength: 64, required: true, pattern: ".*\\S.*", value };
     const name = el("input", { name: "operator", autocomplete: "name", ...limits });
-    const take = (state: string) => {
-      lastName = name.value.trim();
-      void this.#turn(state, lastName);
+    const other = state === "person" ? operator : undefined;
+    const take = (wanted: string) => {
+      const own = name.value.trim();
+      nameOperator(own);
+      if (own === other) this.#draw();
+      else void this.#turn(wanted, own, other);
     };
     const form = el(
       "form",
       { class: "talk-form" },
       el("label", {}, t.yourName, name),
-      el("button", { type: "submit", class: "accent" }, t.takeOver),
-      this.#attendance.state === "waiting" &&
+      el(
+        "button",
+        { type: "submit", class: "accent" },
+        other ? t.takeFrom(isolated(other)) : t.takeOver,
+      ),
+      state === "waiting" &&
         button({ class: "quiet" }, () => form.reportValidity() && take("closed"), t.close),
     );
     form.addEventListener("submit", (event) => {
@@ -130,7 +147,7 @@ class TalkBar {
 
   #writing(): HTMLElement[] {
     const { operator } = this.#attendance;
-    const text = el("textarea", { name: "text", rows: 2, maxlength: 4000, required: true });
+    const text = this.#text;
     const send = el("button", { type: "submit", class: "accent" }, t.send);
     const form = el("form", { class: "talk-form" }, el("label", {}, t.line, text), send);
     let lineId = uuid();
@@ -144,11 +161,6 @@ class TalkBar {
         lineId = uuid();
       }
       send.disabled = text.readOnly = false;
-    });
-    text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      form.requestSubmit();
     });
     const turn = (state: string) => () => void this.#turn(state, operator);
     const back = button({ class: "quiet" }, turn("bot"), t.handBack);

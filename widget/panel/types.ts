@@ -216,10 +216,15 @@ export interface ContactRequest {
   readonly created_at: number;
   readonly attempts: number;
   readonly delivered_at: number | null;
+  readonly done_at: number | null;
+  /** The text that the visitor accepted; empty: none. */
+  readonly consent: string;
 }
 
 export interface Contacts {
   readonly requests: readonly ContactRequest[];
+  /** The next page; null at the end. */
+  readonly cursor: string | null;
   /** Whether they are sent to a webhook or mailed. */
   readonly delivers: boolean;
   /** The key of the webhook's signatures; empty without a webhook. */

@@ -107,9 +107,10 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     return pending;
   };
 
-  /** Adds the pass or the token to a question, and keeps the pass of the response. */
+  /** Adds the pass or the token to a question or a contact form, and keeps the pass of the response. */
   const ask: Ask = async (url, init) => {
-    if (`${url}` !== apiUrl || init.method !== "POST") return plainAsk(url, init);
+    const isGuarded = `${url}` === apiUrl || url.pathname.endsWith("/contact");
+    if (!isGuarded || init.method !== "POST") return plainAsk(url, init);
     const proof = pass ? { verification_pass: pass } : { verification_token: token };
     const [field, value] = Object.entries(proof)[0] as [string, string | undefined];
     token = undefined;
@@ -120,7 +121,7 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     pass = response.headers.get("X-Verification-Pass") ?? pass;
     if (wasOld && (await errorOf(response.clone(), "code"))[0] === "verification_required") {
       pass = undefined;
-      // The conversation tries once more after this status, and the check runs before it does.
+      // The caller tries once more after this status, and the check runs before it does.
       return new Response(null, { status: 504 });
     }
     return response;

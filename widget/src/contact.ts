@@ -6,6 +6,7 @@ import { own } from "./own.ts";
 import { asksForPerson } from "./person.ts";
 import type { Texts } from "./texts.ts";
 import { contactRequest, withChat } from "./transport/contact.ts";
+import type { Ask } from "./transport/http.ts";
 import type { Turn } from "./turn.ts";
 import { atEnd } from "./view/at-end.ts";
 import stylesheet from "./view/contact.css";
@@ -16,7 +17,7 @@ import type { MenuActs } from "./view/menu.ts";
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
  * returns the stored chat, once there is one. Without one, the request is sent alone. `sent` is called
- * after a request was stored.
+ * after a request was stored. `guard` runs the bot check, and returns the function that sends its result.
  */
 export default function contact(
   root: ShadowRoot | null,
@@ -25,11 +26,12 @@ export default function contact(
   chatOf: () => MenuActs | undefined,
   sent: () => void,
   apiUrl: URL,
+  guard: () => Promise<Ask>,
 ) {
   adopt(root, stylesheet);
   const words = { ...texts, ...contactTextsOf(texts.lang) };
   let lastQuestion = "";
-  const request = withChat(chatOf, apiUrl);
+  const request = withChat(chatOf, apiUrl, guard);
   /** Calls `act` when it is known whether the service offers a link, unless it offers nothing. */
   const ready = async (act: (link: string | undefined) => void): Promise<void> => {
     const { isNothing, link } = await offered;

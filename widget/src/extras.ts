@@ -22,7 +22,7 @@ import { readSuggestions } from "./suggestions.ts";
 import type { Talk, TalkModule } from "./talk.ts";
 import type { Texts } from "./texts.ts";
 import type { TipModule } from "./tip.ts";
-import { plainAsk } from "./transport/http.ts";
+import { type Ask, plainAsk } from "./transport/http.ts";
 import { restore } from "./transport/restore.ts";
 import type { KeptChat } from "./transport/transport.ts";
 import type { Ending, Turn } from "./turn.ts";
@@ -111,10 +111,19 @@ export default function extras(
   const watch = (): void => {
     if (contact) talk.use((started) => chat && started.watch(chat));
   };
+  /**
+   * Runs the bot check, if it is due. Returns the function that adds its result, the preset and
+   * the page's facts to questions.
+   */
+  const guard = async (): Promise<Ask> => {
+    const loaded = settings.botCheck ? await check.load() : undefined;
+    await loaded?.prove();
+    return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
+  };
   const contact = isOn(settings.contact)
     ? new Lazy<Contact>(async () => {
         const module: ContactModule = await part("contact", CONTACT_INTEGRITY);
-        return module.default(root, words, speak, () => chat, startTalk, new URL(apiUrl));
+        return module.default(root, words, speak, () => chat, startTalk, new URL(apiUrl), guard);
       })
     : undefined;
   contact?.load();
@@ -201,15 +210,7 @@ export default function extras(
       restored = await restore(kept, store, owner);
       isWaiting = store.read().isWaiting;
     },
-    /**
-     * Runs the bot check, if it is due. Returns the function that adds its result, the preset and
-     * the page's facts to questions.
-     */
-    guard: async () => {
-      const loaded = settings.botCheck ? await check.load() : undefined;
-      await loaded?.prove();
-      return adding(loaded?.ask ?? plainAsk, apiUrl, settings);
-    },
+    guard,
     /** Counts down to `due`, by `performance.now()`, in the note about a delay. */
     countDown: (due: number) => {
       const note = lastNote();

@@ -225,7 +225,7 @@ export class Widget implements Acts, Audience {
 
   #addMenu(): void {
     const acts = {
-      request: async (rest: string, init?: RequestInit) => this.#chat?.request(rest, init),
+      request: async (...to: Parameters<KeptChat["request"]>) => this.#chat?.request(...to),
       renew: () => this.#renew(),
       said: (turn: Turn) => this.#said(turn),
       waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),

@@ -1,26 +1,27 @@
-"""Finds and deletes the stored chats of one user, for `kefu erase`."""
+"""Finds and deletes what is stored of one person, for `kefu erase`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
 from kefu.sessions.background import PAUSES
+from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import SessionId
-from kefu.sessions.ports import Sessions
 from kefu.settings import Settings
 
 
 class Erased(NamedTuple):
-    """The result for one chat."""
+    """The result for one chat or request."""
 
-    id: SessionId
+    id: str
     problem: str = ""
-    """Why the chat could not be deleted."""
+    """Why it could not be deleted."""
 
 
 async def chats_of(
@@ -42,24 +43,47 @@ async def chats_of(
                 return found
 
 
+async def requests_from(settings: Settings, email: str) -> Sequence[ContactRequest]:
+    """The requests for a person that have this address.
+
+    Raises OSError when neither requests nor chats are stored, and StoreUnavailable.
+    """
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        return await store.contacts_from(email)
+
+
 async def erase(
-    settings: Settings, chats: Sequence[SessionId], pauses: Sequence[float] = PAUSES
+    settings: Settings,
+    chats: Sequence[SessionId],
+    requests: Sequence[ContactRequest] = (),
+    pauses: Sequence[float] = PAUSES,
 ) -> AsyncIterator[Erased]:
-    """Delete chats, one after the other. `pauses`: seconds before each retry of one."""
-    async with open_chats(settings, SystemClock()) as store:
+    """Delete chats and requests one by one. `pauses`: seconds before each retry of one."""
+    async with open_chats(settings, SystemClock(), or_requests=True) as store:
+        # What names the rest is deleted last, so that an interrupted deletion is found again: the
+        # chat of a user names its requests, and the request of an address its chat.
+        steps = (store.delete_contacts, store.delete)
         for chat in chats:
-            yield Erased(chat, await _erase(store, chat, pauses))
+            whole = partial(_in_order, steps[::-1] if requests else steps, chat)
+            yield Erased(chat, await _erase(whole, pauses))
+        for one in requests:
+            yield Erased(one.id, await _erase(partial(store.delete_contact, one.id), pauses))
 
 
-async def _erase(store: Sessions, chat: SessionId, pauses: Sequence[float]) -> str:
-    """Delete a chat and its requests for a person. Returns "", or why it could not be deleted."""
+async def _in_order(
+    steps: Sequence[Callable[[SessionId], Awaitable[None]]], chat: SessionId
+) -> None:
+    for step in steps:
+        await step(chat)
+
+
+async def _erase(delete: Callable[[], Awaitable[None]], pauses: Sequence[float]) -> str:
+    """Returns "", or why it could not be deleted."""
     problem = ""
     for pause in (0.0, *pauses):
         await asyncio.sleep(pause)
         try:
-            # Delete the requests first: only the chat says whose they are.
-            await store.delete_contacts(chat)
-            await store.delete(chat)
+            await delete()
         except StoreUnavailable as error:
             problem = str(error)
         else:

@@ -8,9 +8,11 @@ import secrets
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.hooks import load_hooks
+from kefu.chat.limits import LimitStore
 from kefu.errors import StoreUnavailable
+from kefu.sessions.capacity import Capacity
 from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
-from kefu.sessions.handoff import ContactForm, HandOff
+from kefu.sessions.handoff import ContactForm, HandOff, Outlet
 from kefu.sessions.hooks import Hooks
 from kefu.sessions.ports import Sessions
 from kefu.settings import Settings
@@ -71,6 +73,7 @@ class Deliveries:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
+        await self.handoff.capacity.aclose()
         await self.disconnect()
 
     def _begin(self) -> asyncio.Task[None]:
@@ -97,7 +100,13 @@ class Deliveries:
 
 
 def deliveries(
-    settings: Settings, store: Sessions, clock: SystemClock, log: RequestLog, hooks: Hooks | None
+    settings: Settings,
+    store: Sessions,
+    limits: LimitStore,
+    clock: SystemClock,
+    log: RequestLog,
+    capacity: Capacity,
+    hooks: Hooks | None,
 ) -> Deliveries:
     """Only for settings with a contact form. `hooks`: those of stored chats, if there are any."""
     channel, recipient = _recipient(settings)
@@ -105,10 +114,10 @@ def deliveries(
         store,
         clock,
         ContactForm(settings.contact_form, settings.contact_consent),
-        recipient,
-        secret=secrets.token_hex(32),
+        Outlet(recipient, limits, secrets.token_hex(32)) if recipient else None,
         redact=log.secrets.hide,
         log=log.notice,
+        capacity=capacity,
         hooks=hooks or load_hooks(settings, log.hook_failed),
     )
     handoff.has_panel = settings.has_panel

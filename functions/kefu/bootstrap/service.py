@@ -18,7 +18,7 @@ from kefu.bootstrap.options import allowance, prompt_policy, web_options
 from kefu.bootstrap.readiness import Readiness
 from kefu.bootstrap.relay import BuiltRelay, build_relay
 from kefu.bootstrap.secrets import SecretReader
-from kefu.bootstrap.stores import open_store
+from kefu.bootstrap.stores import capacity_of, open_store
 from kefu.bootstrap.upstream import ChosenModel, choose_model
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
@@ -170,8 +170,20 @@ def _contact(common: _Common, turns: SessionService | None) -> Deliveries | None
         return None
     from kefu.bootstrap.handoff import deliveries
 
-    hooks, store = turns.deps.hooks if turns else None, common.store.contacts
-    return deliveries(common.settings, store, common.clock, common.log, hooks)
+    settings, constants, store = common.settings, common.constants, common.store.contacts
+    if turns:
+        capacity = turns.deps.capacity
+    else:
+        capacity = capacity_of(settings, constants, store, common.clock, common.log)
+    return deliveries(
+        settings,
+        store,
+        common.store.limits,
+        common.clock,
+        common.log,
+        capacity,
+        turns.deps.hooks if turns else None,
+    )
 
 
 def _panel(common: _Common, chats: _Chats) -> OperatorPanel | None:

@@ -9,14 +9,13 @@ from typing import TypeVar
 from kefu.bootstrap.constants import Constants
 from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
-from kefu.bootstrap.stores import limit_of
+from kefu.bootstrap.stores import capacity_of
 from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.presets import DEFAULT, Config, Configs
 from kefu.chat.prompt import PromptPolicy
 from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
-from kefu.sessions.capacity import Capacity
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
@@ -42,8 +41,7 @@ def kept_chats(
 
     Raises ConfigurationError, with a message for the operator.
     """
-    limit = limit_of(settings.store, constants.store_max_mb)
-    capacity = Capacity(store.used, limit, clock.monotonic, log.store_level)
+    capacity = capacity_of(settings, constants, store, clock, log)
     persistence = PersistenceDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),

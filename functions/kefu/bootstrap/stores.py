@@ -17,6 +17,9 @@ from kefu.stores.memory.store import MemoryStore
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
+    from kefu.bootstrap.constants import Constants
+    from kefu.relay.completion_stream import Clock
+    from kefu.sessions.capacity import Capacity
     from kefu.sessions.ports import Sessions
 
 
@@ -74,9 +77,14 @@ def choose_store(settings: Settings, clock: SystemClock) -> Store:
 
 
 @asynccontextmanager
-async def open_chats(settings: Settings, clock: SystemClock) -> AsyncIterator[Sessions]:
-    """The stored chats, for a command. Raises OSError when there are none."""
-    _check_chats(settings)
+async def open_chats(
+    settings: Settings, clock: SystemClock, *, or_requests: bool = False
+) -> AsyncIterator[Sessions]:
+    """The stored chats, for a command. Raises OSError when there are none.
+
+    `or_requests`: requests for a person are enough, which are stored without chats, too.
+    """
+    _check_chats(settings, or_requests=or_requests)
     store = choose_store(settings, clock)
     try:
         yield sessions_of(store, settings)
@@ -84,11 +92,12 @@ async def open_chats(settings: Settings, clock: SystemClock) -> AsyncIterator[Se
         await store.aclose()
 
 
-def _check_chats(settings: Settings) -> None:
+def _check_chats(settings: Settings, *, or_requests: bool) -> None:
     """Raises OSError when no chats are stored. Opening a SQLite file would make it."""
     kind, _, name = settings.store.partition(":")
     file = name.removeprefix("///")
-    if kind == "memory" or not settings.keeps_chats:
+    is_stored = settings.keeps_chats or (or_requests and settings.contact_form)
+    if kind == "memory" or not is_stored:
         raise FileNotFoundError("Chats are not stored: KEFU_STORE and KEFU_SESSIONS say so.")
     if kind == "sqlite" and not Path(file).is_file():
         raise FileNotFoundError(f"{file} does not exist: there is no chat yet.")
@@ -110,6 +119,15 @@ def limit_of(store: str, megabytes: int | None = None) -> int:
         disk = shutil.disk_usage(next(folder for folder in above if folder.exists()))
         return max(FILE_MEGABYTES * _MEGABYTE, disk.total // 10)
     return MEMORY_MEGABYTES * _MEGABYTE if kind == "memory" else 0
+
+
+def capacity_of(
+    settings: Settings, constants: Constants, store: Sessions, clock: Clock, log: RequestLog
+) -> Capacity:
+    from kefu.sessions.capacity import Capacity
+
+    limit = limit_of(settings.store, constants.store_max_mb)
+    return Capacity(store.used, limit, clock.monotonic, log.store_level)
 
 
 def sessions_of(store: Store, settings: Settings) -> Sessions:

@@ -30,6 +30,11 @@ provider.
 POLLS = Rate(60, 60)
 """Requests for new lines of a person in one stored chat. An open widget sends 15 in a minute."""
 
+CONTACTS = Rate(10, 3600)
+"""Requests for a person of one address, if addresses have a limit at all."""
+CHAT_CONTACTS = Rate(3, 3600)
+"""Requests for a person in one stored chat."""
+
 WRONG_KEYS = Rate(10, 600)
 """Wrong keys of one address; after these it gets 429 in place of 401."""
 
@@ -131,6 +136,16 @@ class Admission:
     async def admit_poll(self, session: str) -> None:
         """Count one request for new lines of a person in a stored chat. Raises RateLimited."""
         await self._take(f"poll:{session}", POLLS)
+
+    async def admit_contact(self, ip: str, session: str) -> None:
+        """Count a request for a person, of a stored chat if `session` is not "".
+
+        Raises RateLimited.
+        """
+        await self._take(f"contact:{network_of(ip)}", self._allowance.per_ip and CONTACTS)
+        if session:
+            await self._take(f"contact of chat:{session}", CHAT_CONTACTS)
+        await self.admit_site()
 
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.

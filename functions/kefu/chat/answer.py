@@ -106,7 +106,7 @@ async def answer(incoming: Incoming, services: Services) -> AsyncGenerator[Answe
         if incoming.client:
             await admission.admit_client(incoming.client)
         else:
-            await _check_visitor(incoming, services)
+            await check_visitor(incoming.proof, incoming.address, report, services)
             await admission.admit_address(incoming.address)
         opened = await incoming.conversation.open()
         report.session = opened.session
@@ -195,18 +195,17 @@ async def _shown(
         yield SourcesUsed(grounding.used, grounding.answered)
 
 
-async def _check_visitor(incoming: Incoming, services: Services) -> None:
+async def check_visitor(proof: Proof, address: str, report: Report, services: Services) -> None:
     """Run the bot check if one is configured.
 
     Raises VerificationRequired, RateLimited, UpstreamUnavailable.
     """
     if services.bot_check is None:
         return
-    report = incoming.report
 
     def note(decision: str) -> None:
         report.bot_check = decision
 
     report.verification_pass = await services.bot_check.admit(
-        incoming.proof, incoming.address, note, services.admission.checking
+        proof, address, note, services.admission.checking
     )

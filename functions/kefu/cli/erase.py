@@ -1,4 +1,4 @@
-"""`kefu erase`: deletes all stored chats of one user."""
+"""`kefu erase`: deletes what is stored of one person."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from kefu.bootstrap.erase import chats_of, erase
+from kefu.bootstrap.erase import chats_of, erase, requests_from
+from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
@@ -15,9 +16,13 @@ from kefu.terminal.progress import Progress
 
 LEFT = """\
 Not deleted, because it does not say whose it is or is not in the store: backups and exports,
-what the webhook or the mailbox received, requests for a person without a stored chat, chats
-without login, the log, questions.yaml, and the data of the model's provider.
+what the webhook or the mailbox received, {rest}the log, questions.yaml, and the data of the
+model's provider.
 """
+OF_OTHERS = {
+    "user": "requests for a person without a stored chat, chats\nwithout login, ",
+    "email": "chats without such a request, requests without an address, ",
+}
 
 
 def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
@@ -42,18 +47,51 @@ def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
         sys.stdout.write(f"No chat of {shown} is stored.\n")
         return 0
     sys.stdout.write(f"Stored chats of {shown}: {len(chats)}\n")
+    return _finish(settings, chats, (), confirmed=confirmed)
+
+
+def erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
+    """As `erase_user`, for the requests with an address, and the chats that they were sent from."""
+    if not email.strip():  # the address of requests whose form has none
+        raise WrongUse("--email is empty")
+    try:
+        requests = asyncio.run(requests_from(settings, email))
+    except OSError as error:
+        raise WrongUse(str(error)) from error
+    shown = one_line(email, 256)
+    if not requests:
+        sys.stdout.write(f"No request for a person from {shown} is stored.\n")
+        return 0
+    chats = [SessionId(id) for id in dict.fromkeys(one.session_id for one in requests) if id]
+    sys.stdout.write(f"Requests for a person from {shown}: {len(requests)}\n")
+    sys.stdout.write(f"Chats that they were sent from: {len(chats)}\n")
+    return _finish(settings, chats, requests, confirmed=confirmed)
+
+
+def _finish(
+    settings: Settings,
+    chats: Sequence[SessionId],
+    requests: Sequence[ContactRequest],
+    *,
+    confirmed: bool,
+) -> int:
     if not confirmed and not _confirmed():
         sys.stdout.write("Nothing was deleted.\n")
         return 2
-    failed = asyncio.run(_erase(settings, chats))
-    sys.stdout.write(f"Deleted chats: {len(chats) - failed} of {len(chats)}\n{LEFT}")
+    failed = asyncio.run(_erase(settings, chats, requests))
+    count, kind = len(chats) + len(requests), "email" if requests else "user"
+    what = "chats and requests" if requests else "chats"
+    left = LEFT.format(rest=OF_OTHERS[kind])
+    sys.stdout.write(f"Deleted {what}: {count - failed} of {count}\n{left}")
     return 1 if failed else 0
 
 
-async def _erase(settings: Settings, chats: Sequence[SessionId]) -> int:
-    """Delete the chats, and print a line for each. Returns the number of those that remain."""
+async def _erase(
+    settings: Settings, chats: Sequence[SessionId], requests: Sequence[ContactRequest]
+) -> int:
+    """Delete all of them, and print a line for each. Returns the number of those that remain."""
     failed = 0
-    async for one in erase(settings, chats):
+    async for one in erase(settings, chats, requests):
         if one.problem:
             failed += 1
             sys.stderr.write(f"kefu: {one.id} was not deleted: {one_line(one.problem, 400)}\n")

@@ -44,19 +44,22 @@ def add_service(commands: Commands) -> None:
 def add_erase(commands: Commands) -> None:
     erase = commands.add_parser(
         "erase",
-        help="delete all stored chats of a signed-in user",
+        help="delete all stored chats of a signed-in user, or the requests with an address",
         description="Delete all stored chats of one user of your site, with their texts, ratings,\n"
-        "model calls and requests for a person, from the store of the settings. After an\n"
-        "interruption, run it again: docs/privacy.md.",
+        "model calls and requests for a person, from the store of the settings. Or delete the\n"
+        "requests for a person with an e-mail address, and the chats that they were sent from.\n"
+        "After an interruption, run it again: docs/privacy.md.",
         epilog="exit codes:\n"
-        "  0  no chat of the user is left\n"
-        "  1  a chat could not be deleted\n"
+        "  0  no chat or request of the person is left\n"
+        "  1  a chat or request could not be deleted\n"
         "  2  wrong usage, not confirmed, or the store cannot be read\n"
         "  130  interrupted with Ctrl-C",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    erase.add_argument(
-        "--user", metavar="SUB", required=True, help="the user's id, `sub` in the user token"
+    whose = erase.add_mutually_exclusive_group(required=True)
+    whose.add_argument("--user", metavar="SUB", help="the user's id, `sub` in the user token")
+    whose.add_argument(
+        "--email", metavar="ADDRESS", help="the address in requests for a person, in any case"
     )
     erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 

@@ -25,6 +25,16 @@ class Delivery(NamedTuple):
     """The link to the chat, or to the list of requests, in the panel; "" without a panel."""
 
 
+class LimitReached(NamedTuple):
+    """A notice that today's further requests are delivered from tomorrow on."""
+
+    day: str
+    """The date (UTC), YYYY-MM-DD."""
+    deliveries: int
+    panel: str
+    """The link to the list of requests in the panel; "" without a panel."""
+
+
 class Webhook(Protocol):
     async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
         """Send a request. Returns "" if it was accepted, else the reason, for the log."""
@@ -52,6 +62,10 @@ class Recipient(Protocol):
         """Deliver a request. Returns "" if it was accepted, else the reason, for the log."""
         ...
 
+    async def warn(self, limit: LimitReached, now: float, key: str) -> str:
+        """Deliver a notice. Returns as `deliver` does."""
+        ...
+
 
 class ByWebhook(NamedTuple):
     webhook: Webhook
@@ -59,11 +73,18 @@ class ByWebhook(NamedTuple):
     signed: bool = True
 
     async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
-        body, at = as_json(delivery), f"{int(now)}"
+        return await self._post(as_json(delivery), delivery.request.id, now, key)
+
+    async def warn(self, limit: LimitReached, now: float, key: str) -> str:
+        content = {"type": "contact_limit", **limit._asdict(), "panel": limit.panel or None}
+        return await self._post(json.dumps(content).encode(), f"limit-{limit.day}", now, key)
+
+    async def _post(self, body: bytes, id: str, now: float, key: str) -> str:
+        at = f"{int(now)}"
         signature = hmac.digest(key.encode(), f"{at}.".encode() + body, hashlib.sha256)
         headers = {
             "Content-Type": "application/json",
-            "Idempotency-Key": delivery.request.id,
+            "Idempotency-Key": id,
             "Kefu-Signature": f"t={at},v1={signature.hex()}",
         }
         return await self.webhook.post(body, headers)
@@ -79,6 +100,14 @@ class ByMail(NamedTuple):
         subject = f"A visitor asks for a person: {delivery.request.id}"
         return await self.topic.publish(subject, as_text(delivery))
 
+    async def warn(self, limit: LimitReached, now: float, key: str) -> str:
+        text = (
+            f"Kefu has mailed {limit.deliveries} requests for a person today, {limit.day} (UTC).\n"
+            "More wait in the panel, and are mailed from tomorrow on.\n"
+        )
+        panel = f"\nPanel: {limit.panel}\n" if limit.panel else ""
+        return await self.topic.publish("More requests for a person wait", text + panel)
+
 
 def as_json(delivery: Delivery) -> bytes:
     request = delivery.request
@@ -88,6 +117,7 @@ def as_json(delivery: Delivery) -> bytes:
         "created_at": request.created_at,
         "session_id": request.session_id or None,
         **{name: getattr(request, name) for name in delivery.fields},
+        "consent": _consent(request),
         "panel": delivery.panel or None,
         "transcript": [
             {"role": one.role, "content": one.content, "created_at": one.created_at}
@@ -95,6 +125,11 @@ def as_json(delivery: Delivery) -> bytes:
         ],
     }
     return json.dumps(content, ensure_ascii=False).encode()
+
+
+def _consent(request: ContactRequest) -> dict[str, object] | None:
+    accepted = {"text": request.consent, "accepted_at": request.created_at}
+    return accepted if request.consent else None
 
 
 def as_text(delivery: Delivery) -> str:
@@ -111,6 +146,8 @@ def as_text(delivery: Delivery) -> str:
     ]
     for name in delivery.fields:
         head += ["", f"{name.capitalize()}:", *_quoted(getattr(request, name))]
+    if request.consent:
+        head += ["", "Accepted:", *_quoted(request.consent)]
     text = "\n".join(head)
     return f"{text}\n\n{_conversation(delivery.transcript, LARGEST_MAIL - len(text.encode()))}"
 

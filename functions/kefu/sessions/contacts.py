@@ -1,12 +1,12 @@
 """Defines a visitor's request for a person, and the port of its store.
 
-A request is stored before it is delivered. It is no part of its chat: "Delete chat" deletes the
-transcript, and the request itself expires like a chat. `kefu erase` deletes both.
+A request is stored before it is delivered. It is no part of its chat: "Delete chat" of the visitor
+deletes the transcript, and the request itself expires like a chat. An operator deletes both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 
@@ -35,6 +35,29 @@ class ContactRequest(NamedTuple):
     due_at: float = 0.0
     """When the next delivery may begin. While one is running: when it counts as failed."""
     delivered_at: float | None = None
+    done_at: float | None = None
+    """When an operator marked it as done; a request that is done is delivered no more."""
+    consent: str = ""
+    """The text that the visitor accepted with the form, at `created_at`; empty: none."""
+
+    def is_from(self, email: str) -> bool:
+        return self.email.strip().casefold() == email.strip().casefold()
+
+
+class Before(NamedTuple):
+    """A place in the list of requests: those that follow this one."""
+
+    created_at: float
+    id: str
+
+
+def newest(
+    stored: Iterable[ContactRequest], limit: int, before: Before | None
+) -> Sequence[ContactRequest]:
+    """Some requests in the order of `ContactStore.contacts`, for stores that read all of them."""
+    places = {Before(one.created_at, one.id): one for one in stored}
+    newest = sorted((one for one in places if before is None or one < before), reverse=True)
+    return [places[one] for one in newest[:limit]]
 
 
 class ContactStore(Protocol):
@@ -45,7 +68,7 @@ class ContactStore(Protocol):
         ...
 
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
-        """Begin the delivery of one request that is due at `now`; None if there is none.
+        """Begin the delivery of one request that is due at `now` and not done; None: there is none.
 
         Atomic: of concurrent calls, one gets the request. It is due again at `until`, unless
         `end_contact` is called before.
@@ -61,8 +84,23 @@ class ContactStore(Protocol):
         """
         ...
 
-    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
-        """The newest requests, delivered ones among them, by descending creation time."""
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
+        """The newest requests, delivered ones among them, by descending creation time and id."""
+        ...
+
+    async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
+        """All requests with this address, in any case of its letters.
+
+        Requests are among them that have expired, and are not deleted yet.
+        """
+        ...
+
+    async def mark_contact(self, id: str, done_at: float | None) -> bool:
+        """Save when a request was done; None: it is not. False if there is no such request."""
+        ...
+
+    async def delete_contact(self, id: str) -> None:
+        """Delete a request. Idempotent."""
         ...
 
     async def delete_contacts(self, session_id: str) -> None:

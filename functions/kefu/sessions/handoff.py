@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kefu.auth.signing import key_for, sign
+from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
 from kefu.relay.completion_stream import Clock
-from kefu.sessions.contact_delivery import Delivery, Recipient
+from kefu.sessions.capacity import UNLIMITED, Capacity
+from kefu.sessions.contact_delivery import Delivery, LimitReached, Recipient
 from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Session, SessionId, StoredMessage
@@ -28,11 +31,16 @@ LEASE = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
 """Seconds before a failed delivery is repeated. Each pause is twice the one before."""
 
+A_DAY = 200
+"""Deliveries of one day (UTC) that a recipient accepts. Further requests wait for the next day."""
+
 AT_ONCE = 20
 """Deliveries of one run."""
 
 TRANSCRIPT = 100
 """Messages of the chat that are delivered with a request, the newest ones."""
+
+_DAY = 86400.0
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
@@ -46,41 +54,52 @@ class ContactForm(NamedTuple):
     """The text that a visitor must accept; empty: none."""
 
 
+class Outlet(NamedTuple):
+    """Where requests are delivered."""
+
+    recipient: Recipient
+    limits: LimitStore
+    """Counts the deliveries of a day."""
+    secret: str
+    """Signs deliveries if the store has no secret yet."""
+
+
 class HandOff:
     def __init__(
         self,
         store: Sessions,
         clock: Clock,
         form: ContactForm,
-        recipient: Recipient | None,
+        outlet: Outlet | None,
         *,
-        secret: str,
         redact: Callable[[str], str],
         log: Callable[[str], None],
+        capacity: Capacity = UNLIMITED,
         hooks: Hooks | None = None,
     ) -> None:
-        """`secret` signs deliveries if the store has no secret yet. Without a `recipient`, requests
-        are only listed in the panel. `log` receives messages without data of visitors.
+        """Without an `outlet`, requests are only listed in the panel. `log` receives messages
+        without data of visitors.
         """
+        self.capacity = capacity
         self.form = form
-        self.delivers = recipient is not None
+        self.delivers = outlet is not None
         self.has_panel = False
         """Whether deliveries have a link into the panel."""
         self._own_url = ""
-        self._store = store
+        self.store = store
         self._clock = clock
-        self._recipient = recipient
-        self._secret = secret
+        self._outlet = outlet
         self._redact = redact
         self._log = log
         self._hooks = hooks or Hooks((), log)
+        self._resumes_at = 0.0
+        """Until then nothing is delivered, because the limit of the day is reached."""
 
     async def submit(self, session: Session | None, filled: FilledForm) -> None:
-        """Store a request, with the stored chat that it belongs to, if there is one.
+        """Store a request that `check` accepts, with the stored chat that it belongs to, if any.
 
-        That chat waits for a person then. Raises InvalidRequest, UpstreamUnavailable.
+        That chat waits for a person then. Raises UpstreamUnavailable.
         """
-        self._check(filled)
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}
         request = ContactRequest(
@@ -91,17 +110,22 @@ class HandOff:
             message=texts.get("message", ""),
             created_at=now,
             due_at=now,
+            consent=self.form.consent,
         )
-        await in_time(self._store.add_contact(request))
+        await in_time(self.store.add_contact(request))
         if session:  # a chat that a person has stays theirs
-            await in_time(self._store.attend(session.id, Attendance("waiting", "", now)))
+            await in_time(self.store.attend(session.id, Attendance("waiting", "", now)))
 
         async def load() -> ContactRequest:
             return request
 
         await self._hooks.tell("contact", load)
 
-    def _check(self, filled: FilledForm) -> None:
+    def check(self, session: Session | None, filled: FilledForm) -> None:
+        """Raise InvalidRequest for a form that is not complete, and StoreFull if there is no space.
+
+        A chat that is stored may add its request until the store is full.
+        """
         for name in self.form.fields:
             if not getattr(filled, name).strip():
                 raise InvalidRequest(f"{name}: must not be empty.", param=name)
@@ -109,46 +133,69 @@ class HandOff:
             raise InvalidRequest("email: must be an e-mail address.", param="email")
         if self.form.consent and not filled.consent:
             raise InvalidRequest("consent: must be true.", param="consent")
+        self.capacity.admit(new=session is None)
 
     def note_url(self, url: str) -> None:
         """Note the public address of this service, for links into the panel; "" changes nothing."""
         self._own_url = url or self._own_url
 
-    async def newest(self, limit: int) -> Sequence[ContactRequest]:
-        """The newest requests, for the panel. Raises StoreUnavailable."""
-        return await self._store.contacts(limit)
-
     async def deliver_due(self) -> None:
         """Deliver the requests that are due. Raises StoreUnavailable."""
-        if self._recipient is None:
+        if self._outlet is None or self._clock.now() < self._resumes_at:
             return
         for _ in range(AT_ONCE):
             now = self._clock.now()
-            request = await self._store.claim_contact(now, now + LEASE)
+            request = await self.store.claim_contact(now, now + LEASE)
             if request is None:
                 return
-            await self._deliver(self._recipient, request)
+            day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
+            recipient, limits, _ = self._outlet
+            if not await limits.reserve(f"contacts:{day}", 1, A_DAY):
+                await self._postpone(self._outlet, request, now, day)
+                return
+            if not await self._deliver(recipient, request):
+                await limits.settle(f"contacts:{day}", -1)
 
-    async def _deliver(self, recipient: Recipient, request: ContactRequest) -> None:
+    async def _postpone(
+        self, outlet: Outlet, request: ContactRequest, now: float, day: str
+    ) -> None:
+        """Deliver nothing until tomorrow, and tell the recipient so, once a day."""
+        tomorrow = (now // _DAY + 1) * _DAY
+        self._resumes_at = min(tomorrow, now + LONGEST_PAUSE)
+        await self.store.end_contact(request, due_at=tomorrow, delivered_at=None)
+        notice = f"contact notice:{day}"
+        if not await outlet.limits.reserve(notice, 1, 1):
+            return
+        self._log(f"{A_DAY} requests for a person were delivered today; more wait in the panel")
+        limit = LimitReached(day, A_DAY, self._panel_link(""))
+        if failure := await outlet.recipient.warn(limit, now, await self.signing_key()):
+            await outlet.limits.settle(notice, -1)
+            self._log(f"{outlet.recipient.name} failed: {failure}")
+
+    async def _deliver(self, recipient: Recipient, request: ContactRequest) -> bool:
+        """Return whether the recipient accepted the request."""
         messages: Sequence[StoredMessage] = ()
         if request.session_id:
             session, now = SessionId(request.session_id), self._clock.now()
-            messages = await self._store.messages(session, limit=TRANSCRIPT, now=now)
-        delivery = Delivery(request, self.form.fields, messages, self._panel_link(request))
+            messages = await self.store.messages(session, limit=TRANSCRIPT, now=now)
+        delivery = Delivery(
+            request, self.form.fields, messages, self._panel_link(request.session_id)
+        )
         key = await self.signing_key()
         failure = await recipient.deliver(delivery, self._clock.now(), key)
         now = self._clock.now()
         if failure:
             pause = min(FIRST_PAUSE * 2.0 ** min(request.attempts - 1, 20), LONGEST_PAUSE)
-            await self._store.end_contact(request, due_at=now + pause, delivered_at=None)
+            await self.store.end_contact(request, due_at=now + pause, delivered_at=None)
             self._log(f"{recipient.name} failed: {failure}; tried again in {pause:.0f} s")
         else:
-            await self._store.end_contact(request, due_at=request.due_at, delivered_at=now)
+            await self.store.end_contact(request, due_at=request.due_at, delivered_at=now)
+        return not failure
 
-    def _panel_link(self, request: ContactRequest) -> str:
+    def _panel_link(self, session_id: str) -> str:
         if not self.has_panel:
             return ""
-        place = f"s={request.session_id}" if request.session_id else "requests"
+        place = f"s={session_id}" if session_id else "requests"
         return f"{self._own_url}/admin#{place}"
 
     async def signing_key(self) -> str:
@@ -156,7 +203,7 @@ class HandOff:
 
         Raises StoreUnavailable.
         """
-        if not (self._recipient and self._recipient.signed):
+        if not (self._outlet and self._outlet.recipient.signed):
             return ""
-        secret = await self._store.secret(self._secret)
+        secret = await self.store.secret(self._outlet.secret)
         return sign(key_for("kefu contact webhook", secret), "v1")

@@ -31,6 +31,13 @@ class Attendance(NamedTuple):
     """When the state began, in Unix time; 0.0 for a chat that never changed its state."""
 
 
+def holder_before(change: Attendance, taken_from: str) -> str:
+    """The operator who must have a chat that a person has, so that it may change; "": none."""
+    if change.state == "person":
+        return taken_from
+    return change.operator if "person" in BEFORE[change.state] else ""
+
+
 class Line(NamedTuple):
     """A message of an operator that is not saved yet."""
 
@@ -43,8 +50,13 @@ class Line(NamedTuple):
 class AttendanceStore(Protocol):
     """Stores who answers a chat. Every method raises StoreUnavailable on failure."""
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
         """Save `change` if the chat is in a state from which it may change to that state.
+
+        A chat that an operator has may be changed by that operator alone. Another one may take it
+        over if `taken_from` is the name of the one who has it.
 
         Atomic. Returns the state of the chat afterwards, changed or not; None for a chat that is
         absent, deleted or expired.
@@ -52,9 +64,9 @@ class AttendanceStore(Protocol):
         ...
 
     async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
-        """Save a line as a message of the chat, if a person has the chat.
+        """Save a line as a message of the chat, if its operator has the chat.
 
         Atomic. Returns the id of the message; for a line that was saved before, its first id.
-        None for a chat that is absent or deleted, and for one that no person has.
+        None for a chat that is absent or deleted, and for one that its operator does not have.
         """
         ...

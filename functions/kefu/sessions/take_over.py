@@ -8,13 +8,17 @@ from kefu.sessions.people import Attendance, Line
 from kefu.sessions.ports import Sessions
 
 
-async def change_state(store: Sessions, session_id: str, wanted: Attendance) -> Attendance:
+async def change_state(
+    store: Sessions, session_id: str, wanted: Attendance, taken_from: str = ""
+) -> Attendance:
     """Change who answers a chat. A change that is repeated has no effect.
+
+    `taken_from`: the operator from whom the chat is taken over, if one has it.
 
     Raises SessionNotFound, StoreUnavailable, and WrongState if the state does not allow it, such as
     for a chat that another operator has.
     """
-    found = await store.attend(session_id, wanted)
+    found = await store.attend(session_id, wanted, taken_from)
     if found is None:
         raise SessionNotFound("There is no such session.")
     is_repeated = found.state == wanted.state
@@ -26,8 +30,8 @@ async def change_state(store: Sessions, session_id: str, wanted: Attendance) -> 
 async def say(store: Sessions, session_id: SessionId, line: Line, now: float) -> int:
     """Save a line of an operator, once for each `client_message_id`; returns the message's id.
 
-    Raises InvalidRequest, SessionNotFound, StoreUnavailable, and WrongState if no person has the
-    chat.
+    Raises InvalidRequest, SessionNotFound, StoreUnavailable, and WrongState if the operator
+    does not have the chat.
     """
     if not line.text.strip():
         raise InvalidRequest("text: must not be empty.", param="text")

@@ -23,7 +23,7 @@ from kefu.sessions.model import (
     TurnOutcome,
 )
 from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line
+from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -213,7 +213,9 @@ def newest_comment(turns: Sequence[StoredTurn]) -> str:
     return next((turn.comment for turn in reversed(turns) if turn.comment), "")
 
 
-def may_change(before: Attendance, after: Attendance) -> bool:
+def may_change(before: Attendance, after: Attendance, taken_from: str) -> bool:
+    if before.state == "person":
+        return before.operator == holder_before(after, taken_from)
     return before.state in BEFORE[after.state]
 
 

@@ -138,13 +138,17 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
         yield session_routes(kept, seconds)
         yield person_routes(kept)
-        yield session_contact_routes(kept, parts.contact, options.contact_link, gateway, seconds)
+        yield session_contact_routes(
+            kept, parts.contact, options.contact_link, runtime, gateway, seconds
+        )
     yield chat_routes(runtime, questions, gateway, options, kept, parts.contact)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes
+        from kefu.web.routes.admin_contacts import contacts_routes
         from kefu.web.routes.admin_talks import talk_routes
 
         yield admin_routes(parts.panel, runtime, gateway)
+        yield contacts_routes(parts.panel, runtime, gateway, options.body)
         yield talk_routes(parts.panel, runtime, gateway, options.body)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes

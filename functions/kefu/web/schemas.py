@@ -78,11 +78,22 @@ def text_of(content: str | list[TextPart]) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 
+class ProvenBody(StrictBody):
+    """The visitor's proof for the bot check."""
+
+    verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
+    verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
+
+    @property
+    def proof(self) -> Proof:
+        return Proof(self.verification_token, self.verification_pass)
+
+
 class StreamOptions(StrictBody):
     include_usage: StrictBool = False
 
 
-class AnswerRequest(StrictBody):
+class AnswerRequest(ProvenBody):
     """The fields that all requests for an answer share, besides the question."""
 
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
@@ -93,8 +104,6 @@ class AnswerRequest(StrictBody):
     sources: StrictBool | Literal["text", "passages"] = False
     """`true`: events of the stream name the pages that the answer cites. `passages`: with the
     texts that the model received. `text`: the answer ends with a list of the pages."""
-    verification_token: Annotated[str, StringConstraints(max_length=8192)] | None = None
-    verification_pass: Annotated[str, StringConstraints(max_length=128)] | None = None
 
     @property
     def asked_tokens(self) -> int | None:
@@ -102,10 +111,6 @@ class AnswerRequest(StrictBody):
 
     def output_tokens(self, cap: int) -> int:
         return min(self.asked_tokens or cap, cap)
-
-    @property
-    def proof(self) -> Proof:
-        return Proof(self.verification_token, self.verification_pass)
 
     @property
     def wants_usage(self) -> bool:
@@ -216,7 +221,7 @@ class FeedbackRequest(AnswerFeedback):
     session_id: SessionName | None = None
 
 
-class ContactBody(StrictBody):
+class ContactBody(ProvenBody):
     """A filled-in contact form. The form says which of the texts are required."""
 
     client_message_id: ClientMessageId
@@ -240,6 +245,14 @@ class StateBody(StrictBody):
 
     state: Literal["bot", "person", "closed"]
     operator: OperatorName
+    taken_from: Annotated[str, StringConstraints(max_length=64)] = ""
+    """The operator who has the chat, and from whom another one takes it over."""
+
+
+class DoneBody(StrictBody):
+    """Whether an operator has dealt with a request for a person."""
+
+    done: StrictBool
 
 
 class LineBody(StrictBody):

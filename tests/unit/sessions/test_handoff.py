@@ -5,12 +5,14 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from kefu.errors import InvalidRequest
+from kefu.errors import InvalidRequest, StoreFull
+from kefu.sessions.capacity import Capacity
 from kefu.sessions.contact_delivery import (
     LARGEST_MAIL,
     ByMail,
@@ -20,9 +22,10 @@ from kefu.sessions.contact_delivery import (
     as_text,
 )
 from kefu.sessions.contacts import ContactRequest, FilledForm
-from kefu.sessions.handoff import ContactForm, HandOff
+from kefu.sessions.handoff import A_DAY, ContactForm, HandOff, Outlet
 from kefu.sessions.model import Retention, Session, StoredMessage
 from kefu.stores.memory.sessions import MemorySessions
+from kefu.stores.memory.store import MemoryStore
 from tests.contract.chats import ONE, new, turn
 from tests.contract.engines import HandClock
 
@@ -88,8 +91,7 @@ def site(recipient: Hook | Topic | None, form: ContactForm = FORM) -> Site:
         store,
         clock,
         form,
-        by,
-        secret="x" * 32,
+        Outlet(by, MemoryStore(clock.now), "x" * 32) if by else None,
         redact=lambda text: text.replace("secret-5f3c9a", "[key]"),
         log=lines.append,
     )
@@ -160,14 +162,13 @@ async def test_h2_the_pause_of_a_webhook_that_fails_for_weeks_is_at_most_an_hour
         ({"consent": False}, "consent"),
     ],
 )
-async def test_h3_a_form_that_is_not_complete_or_without_consent_is_not_stored(
+async def test_h3_a_form_that_is_not_complete_or_without_consent_is_refused(
     changed: dict[str, Any], param: str
 ) -> None:
     here = site(Hook())
     with pytest.raises(InvalidRequest) as refused:
-        await here.handoff.submit(here.session, FILLED._replace(**changed))
+        here.handoff.check(here.session, FILLED._replace(**changed))
     assert refused.value.param == param
-    assert await here.store.contacts(10) == []
 
 
 async def test_h2_a_field_that_the_form_has_not_is_not_stored() -> None:
@@ -221,6 +222,9 @@ Email:
 
 Message:
 > Svalbard? [key]
+
+Accepted:
+> I agree.
 
 The conversation:
 
@@ -280,3 +284,105 @@ async def test_h2_a_webhook_gets_a_link_into_the_panel_if_there_is_one() -> None
         await here.handoff.deliver_due()
         links.append(json.loads(here.hook.got[0][0])["panel"])
     assert links == [None, "/admin#requests", "https://chat.example.com/admin#requests"]
+
+
+async def filled(here: Site, count: int) -> None:
+    for number in range(count):
+        await here.handoff.submit(None, FILLED._replace(id=f"request-{number}"))
+
+
+def kinds(hook: Hook) -> list[str]:
+    return [json.loads(body)["type"] for body, _ in hook.got]
+
+
+async def test_m8_a_day_has_a_limit_of_deliveries_and_one_notice_and_the_rest_come_tomorrow() -> (
+    None
+):
+    """M8: 43,000 mails a day went into the owner's mailbox, with a text of the sender's choice."""
+    here = site(Hook())
+    here.handoff.has_panel = True
+    await filled(here, A_DAY + 5)
+    for _ in range(60):
+        await here.handoff.deliver_due()
+        here.clock.hand.now += 60
+    assert kinds(here.hook) == ["contact_request"] * A_DAY + ["contact_limit"]
+    body, headers = here.hook.got[-1]
+    day = json.loads(body)["day"]
+    assert json.loads(body) == {
+        "type": "contact_limit",
+        "day": day,
+        "deliveries": A_DAY,
+        "panel": "/admin#requests",
+    }
+    assert headers["Idempotency-Key"] == f"limit-{day}"
+    assert here.lines == [
+        f"{A_DAY} requests for a person were delivered today; more wait in the panel"
+    ]
+    here.clock.hand.now += 86_400
+    for _ in range(3):
+        await here.handoff.deliver_due()
+    assert kinds(here.hook)[A_DAY + 1 :] == ["contact_request"] * 5
+    assert len({headers["Idempotency-Key"] for _, headers in here.hook.got}) == A_DAY + 6
+
+
+async def test_m8_deliveries_that_fail_do_not_count_and_a_lost_notice_is_sent_again() -> None:
+    here = site(Hook(failures=A_DAY))
+    await filled(here, A_DAY + 1)
+    while not (accepted := [one for one in await here.store.contacts(500) if one.delivered_at]):
+        await here.handoff.deliver_due()
+        here.clock.hand.now += 1
+    while len(accepted) < A_DAY:
+        await here.handoff.deliver_due()
+        here.clock.hand.now += 1
+        accepted = [one for one in await here.store.contacts(500) if one.delivered_at]
+    here.hook.failures = 10**6
+    here.clock.hand.now += 60
+    await here.handoff.deliver_due()
+    here.hook.failures = 0
+    assert kinds(here.hook)[2 * A_DAY :] == ["contact_limit"]
+    here.clock.hand.now += 3600
+    await filled(here, A_DAY + 2)
+    await here.handoff.deliver_due()
+    assert kinds(here.hook)[2 * A_DAY :] == ["contact_limit"] * 2
+
+
+async def test_m8_the_notice_of_a_mailbox_names_the_limit_and_the_panel() -> None:
+    topic = Topic()
+    here = site(topic)
+    here.handoff.has_panel = True
+    here.handoff.note_url("https://chat.example.com")
+    here.clock.hand.now = 1_764_000_000.0
+    await filled(here, A_DAY + 1)
+    for _ in range(20):
+        await here.handoff.deliver_due()
+    subject, text = topic.got[-1]
+    assert subject == "More requests for a person wait"
+    assert (
+        text
+        == f"""Kefu has mailed {A_DAY} requests for a person today, 2025-11-24 (UTC).
+More wait in the panel, and are mailed from tomorrow on.
+
+Panel: https://chat.example.com/admin#requests
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("used", "without_chat", "with_chat"),
+    [(89, True, True), (95, False, True), (100, False, False)],
+)
+async def test_s3_requests_count_in_the_space_limit_of_the_store(
+    used: int, without_chat: bool, with_chat: bool
+) -> None:
+    """S3: 16 KB each were stored until the disk was full, past the limit of the chats."""
+
+    async def size() -> int:
+        return used
+
+    here = site(None)
+    here.handoff.capacity = Capacity(size, 100, here.clock.monotonic, lambda _: None)
+    await here.handoff.capacity.room()
+    for session, is_stored in ((None, without_chat), (here.session, with_chat)):
+        with nullcontext() if is_stored else pytest.raises(StoreFull):
+            here.handoff.check(session, FILLED)
+    await here.handoff.capacity.aclose()

@@ -3,7 +3,9 @@
 import { own } from "../own.ts";
 import { codeOfStatus, retryAfterMs } from "../retry.ts";
 import { AnswerDecoder, type Arrival } from "./sse.ts";
-import { ConnectionLost, type Reply } from "./transport.ts";
+import { type Ask, ConnectionLost, type Reply } from "./transport.ts";
+
+export type { Ask } from "./transport.ts";
 
 /** The options of a request with `body` as JSON. */
 export function post(body: object): RequestInit {
@@ -15,8 +17,6 @@ export function post(body: object): RequestInit {
     body: JSON.stringify(body),
   };
 }
-
-export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
 
 export const plainAsk: Ask = (url, init) => fetch(url, init);
 

@@ -111,11 +111,15 @@ export class KeptTransport implements Transport, KeptChat {
     if (this.#session) this.#hold(undefined);
   }
 
-  async request(rest: string, init: RequestInit = {}): Promise<Response | undefined> {
+  async request(
+    rest: string,
+    init: RequestInit = {},
+    ask = this.#ask,
+  ): Promise<Response | undefined> {
     if (!this.#session) return undefined;
     const url = new URL(`sessions/${this.#session.id}${rest}`, this.#around.apiUrl);
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
-    const response = await this.#request(url, { signal, ...init }).catch(() => undefined);
+    const response = await this.#request(url, { signal, ...init }, ask).catch(() => undefined);
     if (response?.status === 404) this.#lose();
     return response;
   }
@@ -135,11 +139,11 @@ export class KeptTransport implements Transport, KeptChat {
   /**
    * Sends a request with the user's token. It is aborted if the user changes before the response.
    */
-  async #request(url: URL, init: RequestInit): Promise<Response> {
+  async #request(url: URL, init: RequestInit, ask = this.#ask): Promise<Response> {
     const { owner } = this.#around;
     const { signal } = owner;
     const user = owner.token();
-    const response = await this.#ask(url, {
+    const response = await ask(url, {
       credentials: "omit",
       cache: "no-store",
       ...init,

@@ -3,6 +3,8 @@
 import type { Code, Refusal, Turn } from "../turn.ts";
 import type { Arrival } from "./sse.ts";
 
+export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
+
 /** There is no connection, or it broke or was aborted. */
 export class ConnectionLost extends Error {}
 
@@ -35,7 +37,7 @@ export interface KeptChat {
    * Sends a request to the path `rest` below the chat's address. Undefined if there is no response.
    * After a 404 the chat is cleared from the page and from storage.
    */
-  request(rest: string, init?: RequestInit): Promise<Response | undefined>;
+  request(rest: string, init?: RequestInit, ask?: Ask): Promise<Response | undefined>;
   /** Makes the next question start a new chat; the service keeps this one. */
   forget(): void;
 }

@@ -13,7 +13,11 @@ const FILE_MS = 60_000;
 
 export interface MenuActs {
   /** Sends a request to the path `rest` below the address of the stored chat. */
-  request(rest: string, init?: RequestInit): Promise<Response | undefined>;
+  request(
+    rest: string,
+    init?: RequestInit,
+    ask?: (url: URL, init: RequestInit) => Promise<Response>,
+  ): Promise<Response | undefined>;
   /** Starts a new conversation. */
   renew(): void;
   /** Shows the line of a person. Returns false while an answer is in progress. */

@@ -27,7 +27,6 @@ test("machine.ts imports nothing: the table can be read and tested alone", () =>
 test("only the transports send requests, and dictionaries.ts fetches files", () => {
   expect(filesWith(/\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|EventSource\(/)).toEqual([
     "dictionaries.ts",
-    "transport/contact.ts",
     "transport/http.ts",
     "transport/probe.ts",
     "transport/renew.ts",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 
 from kefu.sessions.model import SessionId
-from kefu.sessions.people import BEFORE, Attendance, Line
+from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import of_state
 from kefu.stores.dynamodb.table import change as changing
@@ -19,18 +19,22 @@ from kefu.stores.turns import StoredTurn, may_change
 class DynamoAttendance(DynamoTurns):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
         session = await self._session(SessionId(session_id), self._clock())
         if not session:
             return None
-        before = items.attendance_in(session)
-        if not may_change(before, change):
-            return before
+        known = items.attendance_in(session)
+        if not may_change(known, change, taken_from):
+            return known
         # First, because a chat that waits must be found also if this process is killed now.
         await self._requeue(session, of_state(change.state))
         # A chat that never changed its state has no attribute for it.
-        allowed = [f"#state = :from_{state}" for state in BEFORE[change.state]]
-        if "bot" in BEFORE[change.state]:
+        before = [state for state in BEFORE[change.state] if state != "person"]
+        allowed = [f"#state = :from_{state}" for state in before]
+        allowed.append("#state = :person AND #operator = :holder")
+        if "bot" in before:
             allowed.append("attribute_not_exists(#state)")
         update = changing(
             "SET #state = :state, #operator = :operator, #since = :since",
@@ -39,13 +43,15 @@ class DynamoAttendance(DynamoTurns):
             operator=change.operator,
             since=change.since,
             oldest=self._clock() - self._retention.session,
-            **{f"from_{state}": state for state in BEFORE[change.state]},
+            person="person",
+            holder=holder_before(change, taken_from),
+            **{f"from_{state}": state for state in before},
         )
         changed, now = await self._update(items.session_row(session_id), update)
         if changed:
             moved = items.text_in(now, "active") != items.text_in(session, "active")
             entered = of_state(change.state) if moved else ()
-            await self._requeue(now, entered, of_state(before.state))
+            await self._requeue(now, entered, of_state(known.state))
             return change
         session = await self._session(SessionId(session_id), self._clock())
         return items.attendance_in(session) if session else None
@@ -55,7 +61,7 @@ class DynamoAttendance(DynamoTurns):
         if not await self._session(name, now):
             return None
         known = await self._read(items.client_row(name, line.client_message_id))
-        number = items.whole_in(known, "number") or await self._number(name, now)
+        number = items.whole_in(known, "number") or await self._number(name, line, now)
         if number is None:
             return None
         turn = StoredTurn.line(name, number, line, now)
@@ -72,14 +78,15 @@ class DynamoAttendance(DynamoTurns):
             return None
         return turn.question_id + 1
 
-    async def _number(self, session_id: SessionId, now: float) -> int | None:
-        """Reserve two message ids; None if no person has the chat."""
+    async def _number(self, session_id: SessionId, line: Line, now: float) -> int | None:
+        """Reserve two message ids; None if the line's operator does not have the chat."""
         reserve = changing(
             "ADD #seq :two, #turns :one",
-            "#updated > :oldest AND #state = :person",
+            "#updated > :oldest AND #state = :person AND #operator = :operator",
             two=2,
             one=1,
             person="person",
+            operator=line.operator,
             oldest=now - self._retention.session,
         )
         done, item = await self._update(items.session_row(session_id), reserve)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.contacts import Before, ContactRequest, newest
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
@@ -23,6 +23,7 @@ from kefu.stores.turns import DayChange, date_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
     from kefu.stores.dynamodb.table import Item
 
@@ -37,18 +38,16 @@ class DynamoContacts(DynamoUpkeep):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     async def add_contact(self, request: ContactRequest) -> None:
-        expires = value_of(int(request.created_at + self._retention.session) + 1)
-        texts = ("session_id", "name", "email", "message")
+        queued = self._queued(request.created_at)
+        texts = ("session_id", "name", "email", "message", "consent")
         values = {
             **{name: text(getattr(request, name)) for name in texts},
-            "created": value_of(request.created_at),
+            **queued,
             "attempts": value_of(request.attempts),
             "due": value_of(request.due_at),
-            "expires": expires,
         }
 
         def work(client: DynamoDBClient) -> None:
-            queued = {"created": value_of(request.created_at), "expires": expires}
             self._table.put(client, Row(WAITING, request.id), queued)
             new, _ = self._table.put(client, Row(CONTACTS, request.id), values, replace=False)
             if new:
@@ -67,7 +66,7 @@ class DynamoContacts(DynamoUpkeep):
     ) -> ContactRequest | None:
         claim = change(
             "SET #due = :until ADD #attempts :one",
-            "attribute_not_exists(#delivered) AND #due <= :now",
+            "attribute_not_exists(#delivered) AND attribute_not_exists(#done) AND #due <= :now",
             until=until,
             now=now,
             one=1,
@@ -78,7 +77,8 @@ class DynamoContacts(DynamoUpkeep):
             if claimed:
                 return _request(item)
             stored = item or self._table.read(client, row, consistent=True)
-            if "delivered" in stored or (not stored and _is_abandoned(queued, now)):
+            has_ended = "delivered" in stored or "done" in stored
+            if has_ended or (not stored and _is_abandoned(queued, now)):
                 items.delete_rows(self._table, client, [items.row_of(queued)])
         return None
 
@@ -96,25 +96,46 @@ class DynamoContacts(DynamoUpkeep):
             queued = [Row(WAITING, claimed.id)]
             await self._table.run(lambda client: items.delete_rows(self._table, client, queued))
 
-    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
         oldest = self._clock() - self._retention.session
 
-        def work(client: DynamoDBClient) -> list[ContactRequest]:
-            found = map(_request, self._table.query(client, CONTACTS, _ALL))
-            return [one for one in found if one.created_at > oldest]
+        stored = await self._all_contacts()
+        return newest((one for one in stored if one.created_at > oldest), limit, before)
 
-        stored = await self._table.run(work)
-        return sorted(stored, key=lambda one: one.created_at, reverse=True)[:limit]
+    async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
+        return [one for one in await self._all_contacts() if one.is_from(email)]
+
+    async def mark_contact(self, id: str, done_at: float | None) -> bool:
+        row, oldest = Row(CONTACTS, id), self._clock() - self._retention.session
+        if done_at is not None:
+            mark = change("SET #done = :at", "#created > :oldest", at=done_at, oldest=oldest)
+            return (await self._update(row, mark))[0]
+        reopen = change("REMOVE #done", "#created > :oldest", oldest=oldest)
+        found, item = await self._update(row, reopen)
+        if found and "delivered" not in item:  # the queue drops requests that are done
+            queued = self._queued(items.time_in(item, "created"))
+            await self._table.run(lambda client: self._table.put(client, Row(WAITING, id), queued))
+        return found
+
+    async def delete_contact(self, id: str) -> None:
+        rows = [Row(CONTACTS, id), Row(WAITING, id)]
+        await self._table.run(lambda client: items.delete_rows(self._table, client, rows))
 
     async def delete_contacts(self, session_id: str) -> None:
-        def work(client: DynamoDBClient) -> None:
-            for item in self._table.query(client, CONTACTS, _ALL):
-                request = _request(item)
-                if request.session_id == session_id:
-                    rows = [Row(CONTACTS, request.id), Row(WAITING, request.id)]
-                    items.delete_rows(self._table, client, rows)
+        for request in await self._all_contacts():
+            if request.session_id == session_id:
+                await self.delete_contact(request.id)
 
-        await self._table.run(work)
+    def _queued(self, created_at: float) -> dict[str, UniversalAttributeValueTypeDef]:
+        """The attributes of an item of the queue."""
+        expires = int(created_at + self._retention.session) + 1
+        return {"created": value_of(created_at), "expires": value_of(expires)}
+
+    async def _all_contacts(self) -> Sequence[ContactRequest]:
+        def work(client: DynamoDBClient) -> list[ContactRequest]:
+            return [_request(item) for item in self._table.query(client, CONTACTS, _ALL)]
+
+        return await self._table.run(work)
 
 
 def _is_abandoned(queued: Item, now: float) -> bool:
@@ -132,4 +153,6 @@ def _request(item: Item) -> ContactRequest:
         attempts=items.whole_in(item, "attempts"),
         due_at=items.time_in(item, "due"),
         delivered_at=number_in(item, "delivered"),
+        done_at=number_in(item, "done"),
+        consent=items.text_in(item, "consent"),
     )

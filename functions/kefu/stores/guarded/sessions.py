@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.contacts import Before, ContactRequest
 from kefu.sessions.model import (
     BeginResult,
     CallRecord,
@@ -163,15 +163,30 @@ class GuardedSessions:
         end = self._store.end_contact(claimed, due_at=due_at, delivered_at=delivered_at)
         await self._patiently("saving a delivery", end)
 
-    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
-        return await self._patiently("listing contact requests", self._store.contacts(limit))
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
+        listed = self._store.contacts(limit, before)
+        return await self._patiently("listing contact requests", listed)
+
+    async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
+        found = self._store.contacts_from(email)
+        return await self._patiently("finding contact requests", found)
+
+    async def mark_contact(self, id: str, done_at: float | None) -> bool:
+        work = self._store.mark_contact(id, done_at)
+        return await self._patiently("marking a contact request", work)
+
+    async def delete_contact(self, id: str) -> None:
+        work = self._store.delete_contact(id)
+        await self._patiently("deleting a contact request", work)
 
     async def delete_contacts(self, session_id: str) -> None:
         work = self._store.delete_contacts(session_id)
         await self._patiently("deleting contact requests", work)
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
-        work = self._store.attend(session_id, change)
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
+        work = self._store.attend(session_id, change, taken_from)
         return await self._patiently("saving who answers a chat", work)
 
     async def add_line(self, session_id: str, line: Line, now: float) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.contacts import Before, ContactRequest, newest
 from kefu.sessions.model import Retention
 from kefu.stores.memory.days import MemoryDays
 from kefu.stores.turns import DayChange, date_of
@@ -29,7 +29,8 @@ class MemoryContacts(MemoryDays):
 
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
         self._expire()
-        waiting = (one for one in self._contacts.values() if one.delivered_at is None)
+        all_of_them = self._contacts.values()
+        waiting = (one for one in all_of_them if one.delivered_at is None and one.done_at is None)
         due = min((one for one in waiting if one.due_at <= now), key=_due_at, default=None)
         if due is None:
             return None
@@ -45,10 +46,22 @@ class MemoryContacts(MemoryDays):
             ended = stored._replace(due_at=due_at, delivered_at=delivered_at)
             self._contacts[claimed.id] = ended
 
-    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
         self._expire()
-        newest = sorted(self._contacts.values(), key=lambda one: one.created_at, reverse=True)
-        return newest[:limit]
+        return newest(self._contacts.values(), limit, before)
+
+    async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
+        return [one for one in self._contacts.values() if one.is_from(email)]
+
+    async def mark_contact(self, id: str, done_at: float | None) -> bool:
+        self._expire()
+        stored = self._contacts.get(id)
+        if stored:
+            self._contacts[id] = stored._replace(done_at=done_at)
+        return stored is not None
+
+    async def delete_contact(self, id: str) -> None:
+        self._contacts.pop(id, None)
 
     async def delete_contacts(self, session_id: str) -> None:
         for one in [one.id for one in self._contacts.values() if one.session_id == session_id]:

@@ -204,11 +204,13 @@ class MemorySessions(MemoryContacts):
             self._grow(chat, getsizeof(state) - getsizeof(chat.session.trim_state))
             chat.session = chat.session._replace(trim_state=state)
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
         chat = self._chat(SessionId(session_id), self._clock())
         if chat is None:
             return None
-        if may_change(chat.session.attendance, change):
+        if may_change(chat.session.attendance, change, taken_from):
             chat.session = chat.session._replace(attendance=change)
         return chat.session.attendance
 
@@ -218,7 +220,8 @@ class MemorySessions(MemoryContacts):
             return None
         number = chat.by_client_id.get(line.client_message_id)
         if number is None:
-            if chat.session.attendance.state != "person":
+            state, operator, _ = chat.session.attendance
+            if (state, operator) != ("person", line.operator):
                 return None
             number = 2 * len(chat.turns) + 1
             self._put(chat, StoredTurn.line(chat.session.id, number, line, now))

@@ -16,7 +16,7 @@ _CHANGE = "UPDATE sessions SET state = ?, operator = ?, since = ? WHERE id = ?"
 _KNOWN = "SELECT question_id FROM turns WHERE session = ? AND client = ?"
 _NUMBER = (
     "UPDATE sessions SET turns = turns + 1 WHERE id = ? AND updated > ? AND state = 'person'"
-    " RETURNING turns"
+    " AND operator = ? RETURNING turns"
 )
 _ADD = (
     "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
@@ -27,14 +27,16 @@ _ADD = (
 class SqliteAttendance(SqliteContacts):
     """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
 
-    async def attend(self, session_id: str, change: Attendance) -> Attendance | None:
+    async def attend(
+        self, session_id: str, change: Attendance, taken_from: str = ""
+    ) -> Attendance | None:
         wanted = session_id, self._oldest()
 
         def work(db: sqlite3.Connection) -> Attendance | None:
             with writing(db):
                 row = db.execute(_READ, wanted).fetchone()
                 before = Attendance(*row) if row else None
-                if before is None or not may_change(before, change):
+                if before is None or not may_change(before, change, taken_from):
                     return before
                 db.execute(_CHANGE, (*change, session_id))
             return change
@@ -49,7 +51,8 @@ class SqliteAttendance(SqliteContacts):
                 known = db.execute(_KNOWN, (session_id, line.client_message_id)).fetchone()
                 if known:
                     return int(known[0]) + 1
-                numbers = db.execute(_NUMBER, (session_id, self._oldest())).fetchall()
+                by = (session_id, self._oldest(), line.operator)
+                numbers = db.execute(_NUMBER, by).fetchall()
                 if not numbers:
                     return None
                 turn = StoredTurn.line(SessionId(session_id), 2 * numbers[0][0] - 1, line, now)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from math import inf
 
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.contacts import Before, ContactRequest
 from kefu.sessions.model import Retention
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
@@ -13,12 +14,20 @@ from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.turns import AT_ONCE, SqliteTurns
 from kefu.stores.turns import DayChange, date_of
 
-_COLUMNS = "id, session, name, email, message, created, attempts, due, delivered"
-_ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-_DUE = "SELECT id FROM contacts WHERE delivered IS NULL AND due <= ? AND created > ? ORDER BY due"
+_COLUMNS = "id, session, name, email, message, created, attempts, due, delivered, done, consent"
+_ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_DUE = (
+    "SELECT id FROM contacts WHERE delivered IS NULL AND due <= ? AND created > ? AND done IS NULL"
+    " ORDER BY due"
+)
 _CLAIM = f"UPDATE contacts SET attempts = attempts + 1, due = ? WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608
 _END = "UPDATE contacts SET due = ?, delivered = ? WHERE id = ? AND attempts = ?"
-_NEWEST = f"SELECT {_COLUMNS} FROM contacts WHERE created > ? ORDER BY created DESC LIMIT ?"  # noqa: S608
+_NEWEST = (
+    f"SELECT {_COLUMNS} FROM contacts WHERE created > ? AND (created, id) < (?, ?)"  # noqa: S608
+    " ORDER BY created DESC, id DESC LIMIT ?"
+)
+_ALL = f"SELECT {_COLUMNS} FROM contacts"  # noqa: S608
+_MARK = "UPDATE contacts SET done = ? WHERE id = ? AND created > ?"
 _FORGET = "DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE created <= ? LIMIT ?)"
 
 
@@ -58,17 +67,32 @@ class SqliteContacts(SqliteTurns):
         values = (due_at, delivered_at, claimed.id, claimed.attempts)
         await self._file.run(lambda db: db.execute(_END, values).rowcount)
 
-    async def contacts(self, limit: int) -> Sequence[ContactRequest]:
-        values = (self._oldest(), limit)
+    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
+        values = (self._oldest(), *(before or (inf, "")), limit)
 
         def work(db: sqlite3.Connection) -> list[ContactRequest]:
             return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
 
         return await self._file.run(work)
 
+    async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
+        def work(db: sqlite3.Connection) -> list[ContactRequest]:
+            return [one for row in db.execute(_ALL) if (one := ContactRequest(*row)).is_from(email)]
+
+        return await self._file.run_in_thread(work)
+
+    async def mark_contact(self, id: str, done_at: float | None) -> bool:
+        values = (done_at, id, self._oldest())
+        return await self._file.run(lambda db: db.execute(_MARK, values).rowcount == 1)
+
+    async def delete_contact(self, id: str) -> None:
+        await self._delete("DELETE FROM contacts WHERE id = ?", id)
+
     async def delete_contacts(self, session_id: str) -> None:
-        delete = "DELETE FROM contacts WHERE session = ?"
-        if await self._file.run_in_thread(lambda db: db.execute(delete, (session_id,)).rowcount):
+        await self._delete("DELETE FROM contacts WHERE session = ?", session_id)
+
+    async def _delete(self, delete: str, key: str) -> None:
+        if await self._file.run_in_thread(lambda db: db.execute(delete, (key,)).rowcount):
             await self._file.wipe()
 
     def _oldest(self) -> float:

@@ -209,6 +209,11 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX sessions_status ON sessions (status, updated, id) WHERE status <> 'ok';
     CREATE INDEX sessions_config ON sessions (config, updated, id)
     """,
+    # 12: requests for a person that are done, and the consent that their visitors accepted.
+    """
+    ALTER TABLE contacts ADD COLUMN done REAL;
+    ALTER TABLE contacts ADD COLUMN consent TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 PAGE_SIZE = 1024

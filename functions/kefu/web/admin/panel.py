@@ -17,6 +17,7 @@ from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, U
 from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
+from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
 from kefu.web.caller import bearer_of
 
@@ -99,6 +100,10 @@ class Panel:
         if self.sessions is None:
             raise NotFound("This server does not store chats: KEFU_SESSIONS is off.")
         return self.sessions
+
+    def requests(self) -> ContactStore:
+        """Raises NotFound on a server that stores neither requests nor chats."""
+        return self.contact.store if self.contact else self.stored_chats()
 
     def pass_of(self, request: Request) -> str:
         """A fingerprint of the request's pass, by which audit lines tell sign-ins apart."""

@@ -43,7 +43,6 @@ def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRou
     _add_page(router)
     _add_entrance(router, panel, runtime, gateway)
     _add_lists(router, panel, gateway)
-    _add_contacts(router, panel, runtime, gateway)
     _add_sessions(router, panel, runtime, gateway)
     return router
 
@@ -117,19 +116,6 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         return JsonResponse(page(newest))
 
 
-def _add_contacts(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
-    @router.get("/api/contacts")
-    async def contacts(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
-        source = panel.contact.newest if panel.contact else panel.stored_chats().contacts
-        requests = await source(_MOST_ROWS)
-        key = await panel.contact.signing_key() if panel.contact else ""
-        delivers = panel.contact is not None and panel.contact.delivers
-        shown = [one._asdict() for one in requests]
-        runtime.log.audit("read requests", panel.pass_of(request))
-        return JsonResponse({"requests": shown, "delivers": delivers, "signing_key": key})
-
-
 def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
     @router.get("/api/sessions/{session_id}")
     async def session(request: Request) -> Response:
@@ -158,7 +144,9 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         await panel.check(request, gateway.address(request))
         name = SessionId(request.path_params["session_id"])
         runtime.running.cancel_session(name)
-        await panel.stored_chats().delete(name)
+        store = panel.stored_chats()
+        await store.delete_contacts(name)  # first: only the chat says whose they are
+        await store.delete(name)
         runtime.log.audit("delete", panel.pass_of(request), name)
         return Response(status_code=204)
 

@@ -51,7 +51,7 @@ def talk_routes(
         wanted = checked(StateBody, await read_json(request, limits))
         name, now = request.path_params["session_id"], panel.clock.now()
         change = Attendance(wanted.state, hide(wanted.operator), now)
-        found = await change_state(panel.stored_chats(), name, change)
+        found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
         runtime.log.audit(f"state {found.state}", panel.pass_of(request), name)
         return JsonResponse(found._asdict())
 

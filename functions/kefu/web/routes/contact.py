@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
+from kefu.chat.answer import check_visitor
 from kefu.sessions.contacts import FilledForm
+from kefu.sessions.model import Session
 from kefu.web.body import checked, read_json
 from kefu.web.caller import Gateway
 from kefu.web.openapi import errors, json_response, session_parameters
 from kefu.web.options import BodyLimits
+from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import ContactBody, FormField, ShownForm
 from kefu.web.session_chat import KeptChats
+from kefu.web.streaming import PASS_HEADER
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -35,6 +39,40 @@ class Deliveries(Protocol):
 BODY_BYTES, BODY_DEPTH = 32768, 4
 
 
+class Intake(NamedTuple):
+    """Takes filled-in forms."""
+
+    deliveries: Deliveries
+    runtime: ChatRuntime
+    gateway: Gateway
+    seconds: float
+    """The time limit for a body."""
+
+    async def body(self, request: Request) -> ContactBody:
+        limits = BodyLimits(BODY_BYTES, BODY_DEPTH, self.seconds)
+        return checked(ContactBody, await read_json(request, limits))
+
+    async def take(self, request: Request, body: ContactBody, session: Session | None) -> Response:
+        """Store and deliver a request, of the stored chat `session` if there is one.
+
+        The form is checked first: a mistake in it costs neither a token of the bot check nor one
+        of the requests that are allowed in an hour.
+        """
+        handoff, address = self.deliveries.handoff, self.gateway.address(request)
+        id, name, email, message = body.client_message_id, body.name, body.email, body.message
+        filled = FilledForm(id, name, email, message, body.consent)
+        handoff.check(session, filled)
+        record = record_of(request.scope)
+        await check_visitor(body.proof, address, record.report, self.runtime.services)
+        if record.report.verification_pass:
+            record.answer_headers[PASS_HEADER] = record.report.verification_pass
+        await self.runtime.admission.admit_contact(address, session.id if session else "")
+        await handoff.submit(session, filled)
+        handoff.note_url(self.gateway.own_url(request))
+        await self.deliveries.deliver()
+        return Response(status_code=204)
+
+
 def contact_routes(
     deliveries: Deliveries | None, link: str, runtime: ChatRuntime, gateway: Gateway, seconds: float
 ) -> APIRouter:
@@ -52,6 +90,7 @@ def contact_routes(
 
     if deliveries is None:
         return router
+    intake = Intake(deliveries, runtime, gateway, seconds)
 
     @router.post(
         "",
@@ -61,18 +100,18 @@ def contact_routes(
         response_model=None,
     )
     async def submit(request: Request) -> Response:
-        filled = await _filled(request, seconds)
-        await runtime.admission.admit_note(gateway.address(request))
-        await deliveries.handoff.submit(None, filled)
-        deliveries.handoff.note_url(gateway.own_url(request))
-        await deliveries.deliver()
-        return Response(status_code=204)
+        return await intake.take(request, await intake.body(request), None)
 
     return router
 
 
 def session_contact_routes(
-    kept: KeptChats, deliveries: Deliveries | None, link: str, gateway: Gateway, seconds: float
+    kept: KeptChats,
+    deliveries: Deliveries | None,
+    link: str,
+    runtime: ChatRuntime,
+    gateway: Gateway,
+    seconds: float,
 ) -> APIRouter:
     """For visitors with a stored chat, which goes with the request."""
     router = APIRouter(prefix="/api/sessions/{session_id}/contact", tags=["sessions"])
@@ -90,6 +129,7 @@ def session_contact_routes(
 
     if deliveries is None:
         return router
+    intake = Intake(deliveries, runtime, gateway, seconds)
 
     @router.post(
         "",
@@ -100,12 +140,9 @@ def session_contact_routes(
         openapi_extra=session_parameters(),
     )
     async def submit(request: Request) -> Response:
-        filled = await _filled(request, seconds)
+        body = await intake.body(request)
         session = await kept.session(request, request.path_params["session_id"])
-        await deliveries.handoff.submit(session, filled)
-        deliveries.handoff.note_url(gateway.own_url(request))
-        await deliveries.deliver()
-        return Response(status_code=204)
+        return await intake.take(request, body, session)
 
     return router
 
@@ -114,9 +151,3 @@ def _shown(deliveries: Deliveries | None, link: str) -> ShownForm:
     form = deliveries.handoff.form if deliveries else None
     fields = cast(list[FormField], list(form.fields) if form else [])
     return {"fields": fields, "consent": form.consent if form else "", "link": link}
-
-
-async def _filled(request: Request, seconds: float) -> FilledForm:
-    limits = BodyLimits(BODY_BYTES, BODY_DEPTH, seconds)
-    body = checked(ContactBody, await read_json(request, limits))
-    return FilledForm(body.client_message_id, body.name, body.email, body.message, body.consent)

@@ -1,0 +1,73 @@
+"""`/admin/api/contacts`: an operator lists, marks and deletes the requests for a person."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from kefu.errors import InvalidRequest, NotFound
+from kefu.sessions.contacts import Before
+from kefu.web.admin.panel import Panel
+from kefu.web.body import checked, read_json
+from kefu.web.caller import Gateway
+from kefu.web.json_response import JsonResponse
+from kefu.web.options import BodyLimits
+from kefu.web.runtime import ChatRuntime
+from kefu.web.schemas import DoneBody
+
+ROWS = 100
+"""Requests of a page."""
+
+
+def contacts_routes(
+    panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
+) -> APIRouter:
+    router = APIRouter(
+        prefix="/admin/api/contacts", include_in_schema=False, default_response_class=Response
+    )
+    limits = BodyLimits(1024, 2, body.seconds)
+
+    @router.get("")
+    async def contacts(request: Request) -> Response:
+        await panel.check(request, gateway.address(request))
+        before = _place(request.query_params.get("cursor", ""))
+        rows = await panel.requests().contacts(ROWS, before)
+        contact = panel.contact
+        runtime.log.audit("read requests", panel.pass_of(request))
+        return JsonResponse(
+            {
+                "requests": [one._asdict() for one in rows],
+                "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == ROWS else None,
+                "delivers": contact is not None and contact.delivers,
+                "signing_key": await contact.signing_key() if contact else "",
+            }
+        )
+
+    @router.post("/{id}/done")
+    async def done(request: Request) -> Response:
+        await panel.check(request, gateway.address(request))
+        wanted = checked(DoneBody, await read_json(request, limits))
+        done_at = panel.clock.now() if wanted.done else None
+        if not await panel.requests().mark_contact(request.path_params["id"], done_at):
+            raise NotFound("There is no such request.")
+        runtime.log.audit("request done" if wanted.done else "request open", panel.pass_of(request))
+        return JsonResponse({"done_at": done_at})
+
+    @router.delete("/{id}")
+    async def delete(request: Request) -> Response:
+        await panel.check(request, gateway.address(request))
+        await panel.requests().delete_contact(request.path_params["id"])
+        runtime.log.audit("delete request", panel.pass_of(request))
+        return Response(status_code=204)
+
+    return router
+
+
+def _place(cursor: str) -> Before | None:
+    """Parse the place after which a page begins. Raises InvalidRequest."""
+    if not cursor:
+        return None
+    created_at, _, id = cursor.partition("~")
+    try:
+        return Before(float(created_at), id)
+    except ValueError:
+        raise InvalidRequest("cursor: is not valid.", param="cursor") from None
