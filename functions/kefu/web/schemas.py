@@ -295,12 +295,19 @@ class ShownMessage(TypedDict):
     """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
 
 
+class ShownQuestion(TypedDict):
+    id: int
+    client_message_id: str
+
+
 class ShownAttendance(TypedDict):
     state: Literal["bot", "waiting", "person", "closed"]
     operator: str
     """The name of the person who answers, or who ended the talk; empty without one."""
     messages: list[ShownMessage]
     """The messages of persons after the message `after`."""
+    questions: list[ShownQuestion]
+    """The visitor's messages after the first of these."""
 
 
 class ShownMessages(TypedDict):
