@@ -12,20 +12,18 @@ from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import LARGEST, READERS, Unreadable
 from kefu.knowledge.extract.html import read_html
-from kefu.knowledge.frame import FEWEST
-from kefu.knowledge.learning import Outcome, Report, State
+from kefu.knowledge.learning import Learnt, Outcome, Report, State
 from kefu.knowledge.pages import Page
 from kefu.knowledge.passages import passages
+from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
-    NO_FRAME,
+    NOTHING_OWN,
     Encoded,
-    LastRun,
-    Learnt,
     Meaning,
     Problem,
     Run,
-    read_back,
+    Size,
     write,
 )
 from kefu.upstream.crawl.crawl import Crawler
@@ -60,7 +58,7 @@ def learn(
     Raises OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
-    known = {url: one.state for url, one in last.pages.items()}
+    known = {url: one.state for url, one in last.items()}
     outcomes, bodies = dict[str, Outcome](), 0
     for source in sources:
         if source.startswith(("http://", "https://")):
@@ -69,15 +67,23 @@ def learn(
         else:
             found = list(_files(Path(source), options.base, note))
         outcomes |= {one.url: one for one in found}
-    report = Report(list(outcomes.values()), len(last.pages), bodies)
+    report = Report(list(outcomes.values()), len(last), bodies)
     if not report.pages or report.is_too_small:
         return report
-    run = Run(_pages(report, last), _problems(report), SystemClock().now(), last.frame)
+    run = Run(_pages(report, last), _problems(report), SystemClock().now())
     added = options.meaning
     if added and encoded:
         added = added._replace(encoded=encoded)
-    size = write(options.output, run, added)
-    return report._replace(passages=size.passages, file=size.file)
+    return _written(report, write(options.output, run, added))
+
+
+def _written(report: Report, size: Size) -> Report:
+    without = frozenset(size.without_own)
+    outcomes = [
+        Outcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
+        for one in report.outcomes
+    ]
+    return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
 
 
 def meaning() -> Meaning:
@@ -126,21 +132,21 @@ def _allowed(options: Options) -> Callable[[Address], bool]:
     return (lambda _: True) if options.allow_private else is_public
 
 
-def _last(path: Path) -> LastRun:
+def _last(path: Path) -> dict[str, Learnt]:
     """The pages of the last run; none if the file is missing or of another version."""
     try:
-        return read_back(path) if path.is_file() else LastRun({}, NO_FRAME)
+        return read_back(path) if path.is_file() else {}
     except CannotRead:
-        return LastRun({}, NO_FRAME)
+        return {}
 
 
-def _pages(report: Report, last: LastRun) -> list[Learnt]:
+def _pages(report: Report, last: Mapping[str, Learnt]) -> list[Learnt]:
     pages = list[Learnt]()
     for one in report.outcomes:
         if one.page:
             pages.append(Learnt(one.page, one.state))
-        elif one.kind in {"unchanged", "kept"} and one.url in last.pages:
-            pages.append(last.pages[one.url]._replace(state=one.state))
+        elif one.kind in {"unchanged", "kept"} and one.url in last:
+            pages.append(last[one.url]._replace(state=one.state))
     return pages
 
 
@@ -159,9 +165,8 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
         raise FileNotFoundError(f"{root} does not exist")
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
-    few = len(paths) < FEWEST
     for path in paths:
-        outcome = _read(path, _address(path.relative_to(folder), base), few=few)
+        outcome = _read(path, _address(path.relative_to(folder), base))
         note(outcome)
         yield outcome
 
@@ -184,7 +189,7 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, *, few: bool) -> Outcome:
+def _read(path: Path, url: str) -> Outcome:
     if path.suffix.lower() not in READERS:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
     try:
@@ -192,7 +197,7 @@ def _read(path: Path, url: str, *, few: bool) -> Outcome:
             return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
         data = path.read_bytes()
         if path.suffix.lower() in {".html", ".htm"}:
-            read = read_html(data, url, whole=not few)
+            read = read_html(data, url)
             if not read.indexed:
                 return Outcome(url, "skipped", "asks not to be indexed (noindex)")
             page = read.page

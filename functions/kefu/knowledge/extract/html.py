@@ -17,7 +17,7 @@ _HIDDEN = (
     " [role=alertdialog], [role=doc-toc], .toc, #toc, .sr-only, .visually-hidden"
 )
 _FRAME = "header, footer, aside, [role=banner], [role=contentinfo], [role=complementary]"
-"""Left out where a site has too few pages to tell its frame from its text."""
+"""Outside of the main part, on a page that does not name its main part."""
 
 _NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _BLOCK_NAMES = """
@@ -41,8 +41,7 @@ class Html(NamedTuple):
     """Whether the page has almost no text without its scripts."""
 
 
-def read_html(html: str | bytes, url: str, *, whole: bool = True) -> Html:
-    """Read a page. `whole`: False for a site of few pages, whose `main` alone is read."""
+def read_html(html: str | bytes, url: str) -> Html:
     tree = LexborHTMLParser(html)
     head = _Head(tree, url)
     canonical, indexed, links = head.canonical(), head.indexed(), head.links()
@@ -50,9 +49,10 @@ def read_html(html: str | bytes, url: str, *, whole: bool = True) -> Html:
     scripts = len(tree.css("script"))
     for node in tree.css(_HIDDEN):
         node.decompose()
-    body = _body(tree, whole=whole)
-    blocks = list(_Blocks().read(body)) if body else []
-    title = head.title or next((one.text for one in blocks if one.level), "")
+    body = _body(tree)
+    blocks = list(_Blocks(tree, head.base).read(body)) if body else []
+    headings = sorted((one for one in blocks if one.level), key=lambda one: one.outside)
+    title = head.title or (headings[0].text if headings else "")
     page = Page(url, title, blocks, head.language)
     size = sum(len(one.text) for one in blocks)
     return Html(page, canonical, indexed, links, login and size < 600, bool(scripts) and size < 80)
@@ -90,32 +90,49 @@ class _Head:
         return tuple(found)
 
 
-def _body(tree: LexborHTMLParser, *, whole: bool) -> LexborNode | None:
+def _body(tree: LexborHTMLParser) -> LexborNode | None:
     for node in tree.css("[id*=cookie i], [class*=cookie i], [id*=consent i], [class*=consent i]"):
         if node.tag not in {"html", "body", "main", "article"}:
             node.decompose()
     for node in tree.css("[style]"):
         if _NO_DISPLAY.search(node.attributes.get("style") or ""):
             node.decompose()
-    if whole:
-        return tree.body
-    main = tree.css_first("main, [role=main]") or tree.css_first("article")
-    if main:
-        return main
-    for node in tree.css(_FRAME):
-        node.decompose()
     return tree.body
+
+
+def _main(tree: LexborHTMLParser) -> LexborNode | None:
+    articles = tree.css("article")
+    alone = articles[0] if len(articles) == 1 else None
+    return tree.css_first("main, [role=main]") or alone
+
+
+def _is_inside(base: str, href: str) -> bool:
+    """Whether a link leads to the same site. A telephone number or a map is no entry of a menu."""
+    try:
+        target = urlsplit(urljoin(base, href.strip()))
+    except ValueError:
+        return False
+    return target.scheme in {"http", "https", ""} and target.netloc == urlsplit(base).netloc
 
 
 class _Blocks:
     """Walks a tree without recursion: a hostile page can be nested very deeply."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: LexborHTMLParser, base: str) -> None:
+        self._base = base
+        main = _main(tree)
+        self._edges = {node.mem_id for node in ([main] if main else tree.css(_FRAME))}
+        self._has_main = main is not None
+        self._depth = 0
+        """Of edges around the node."""
         self._parts: list[str] = []
         self._level = 0
         self._anchor = ""
         self._is_pre = False
         self._prefix = ""
+        self._in_link = False
+        self._linked = True
+        """Whether all words since the last block were links."""
 
     def read(self, root: LexborNode) -> Iterator[Block]:
         node: LexborNode | None = root
@@ -135,7 +152,10 @@ class _Blocks:
 
     def _enter(self, node: LexborNode) -> Iterator[Block]:
         if node.is_text_node:
-            self._parts.append(node.text_content or "")
+            text = node.text_content or ""
+            self._parts.append(text)
+            if self._linked and not self._in_link and any(map(str.isalnum, text)):
+                self._linked = False
             return
         tag = node.tag or ""
         if tag == "br":
@@ -145,6 +165,9 @@ class _Blocks:
         elif tag in _BLOCKS and tag not in {"td", "th"}:
             yield from self._flush()
             self._prefix = "- " if tag == "li" else self._prefix
+        self._depth += node.mem_id in self._edges
+        if tag == "a" and (href := node.attributes.get("href")):
+            self._in_link = _is_inside(self._base, href)
         if tag in {"h1", "h2", "h3", "h4", "h5", "h6"}:
             self._level = int(tag[1])
         self._is_pre = self._is_pre or tag == "pre"
@@ -155,6 +178,9 @@ class _Blocks:
         tag = node.tag or ""
         if tag in _BLOCKS and tag not in {"td", "th"}:
             yield from self._flush()
+        self._depth -= node.mem_id in self._edges
+        if tag == "a":
+            self._in_link = False
         if tag in {"h1", "h2", "h3", "h4", "h5", "h6"}:
             self._level = 0
         if tag == "pre":
@@ -164,11 +190,13 @@ class _Blocks:
         text = "".join(self._parts)
         self._parts.clear()
         text = text.strip("\n") if self._is_pre else _SPACE.sub(" ", text).strip()
+        linked, self._linked = self._linked, True
         if not text.strip(" |"):
             return
+        place = linked, self._has_main == (self._depth == 0)
         if self._level:
-            yield Block(text.rstrip("¶# "), self._level, self._anchor)
+            yield Block(text.rstrip("¶# "), self._level, self._anchor, *place)
             self._anchor = ""
         else:
-            yield Block(self._prefix + text)
+            yield Block(self._prefix + text, 0, "", *place)
         self._prefix = ""

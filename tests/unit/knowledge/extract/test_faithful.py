@@ -16,7 +16,7 @@ import pytest
 
 from kefu.knowledge.extract.files import READERS
 from kefu.knowledge.extract.html import read_html
-from kefu.knowledge.frame import Frame, cleaned, frame_of
+from kefu.knowledge.frame import parted
 from kefu.knowledge.pages import Page
 
 SIGNS = "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家"
@@ -126,13 +126,12 @@ def f1_and_recall(found: Counter[str], wanted: Counter[str]) -> tuple[float, flo
 
 
 def extracted(htmls: Sequence[str]) -> list[Page]:
-    few = len(htmls) < 5
-    read = [
-        read_html(html, f"https://www.example.com/{number}", whole=not few).page
-        for number, html in enumerate(htmls)
-    ]
-    frame = frame_of(read, Frame())
-    return [cleaned(page, frame) for page in read]
+    return list(
+        parted(
+            read_html(html, f"https://www.example.com/{number:02}").page
+            for number, html in enumerate(htmls)
+        ).own
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
