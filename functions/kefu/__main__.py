@@ -123,7 +123,7 @@ def _learn(options: argparse.Namespace) -> int:
         raise WrongUse("name the address of a site, a folder or a file.")
     chosen = Options(Path(options.output), options.url, options.allow_private, model)
     if options.show:
-        return shown.show(*show(sources[0], allow_private=options.allow_private))
+        return shown.show(show(sources[0], chosen))
     return shown.run(
         lambda counts: learn(sources, chosen, counts.note, counts.encoded), options.output
     )

@@ -36,7 +36,7 @@ class ChangingSite:
         self._end = " | Boats"
         self._number = 0
         self._pages = {"/": _Page("Boats")}
-        for _ in range(9):
+        for _ in range(3):
             self._add()
         self._serve()
 

@@ -12,9 +12,9 @@ from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import LARGEST, READERS, Unreadable
 from kefu.knowledge.extract.html import read_html
+from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import Learnt, Outcome, Report, State
-from kefu.knowledge.pages import Page
-from kefu.knowledge.passages import passages
+from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
@@ -94,16 +94,28 @@ def meaning() -> Meaning:
     return Meaning(MODEL, encoded)
 
 
-def show(source: str, *, allow_private: bool) -> tuple[Page | None, str]:
-    """Return one page as `learn` stores it, or None; and the number of passages, or the reason."""
-    options = Options(Path(), allow_private=allow_private)
+class Shown(NamedTuple):
+    """One page as `learn` stores it."""
+
+    own: Page
+    shared: Sequence[Block]
+    """Its lines that are kept once for the whole site."""
+    others: int
+    """Pages of the last run that tell its frame from its text."""
+
+
+def show(source: str, options: Options) -> Shown | str:
+    """Read one page, and part it from the frame of the last run's pages. Or return the reason."""
     if not source.startswith(("http://", "https://")):
-        (outcome, *_) = _files(Path(source), "", lambda _: None)
+        (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:
         outcome = asyncio.run(_one(source, options))
     if outcome.page is None:
-        return None, outcome.reason
-    return outcome.page, f"{len(passages(outcome.page))} passages"
+        return outcome.reason
+    last = _last(options.output) | {outcome.url: Learnt(outcome.page, outcome.state)}
+    pages = [one.page for one in last.values()]
+    (own,) = (page for page in parted(pages).own if page.url == outcome.page.url)
+    return Shown(own, kept_once(outcome.page, pages), len(pages) - 1)
 
 
 async def _crawl(

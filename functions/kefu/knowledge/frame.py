@@ -133,7 +133,12 @@ def _site(url: str) -> str:
 
 def _start(pages: Iterable[Page]) -> str:
     """The address of the page nearest to the root."""
-    return min(pages, key=lambda one: (one.url.count("/"), len(one.url), one.url)).url
+
+    def distance(url: str) -> tuple[int, bool, int, str]:
+        name = url.rpartition("/")[2]
+        return url.count("/"), not name.startswith(("index.", "README")), len(url), url
+
+    return min((page.url for page in pages), key=distance)
 
 
 def _hash(line: str) -> str:

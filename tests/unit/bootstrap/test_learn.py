@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kefu.bootstrap import learn as learn_module
-from kefu.bootstrap.learn import Options, learn
+from kefu.bootstrap.learn import Options, Shown, learn, show
 from kefu.knowledge.learning import Report
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from tests.fakes.changing_site import ChangingSite
@@ -110,3 +110,106 @@ def test_g11_a_page_that_nothing_leads_to_is_forgotten_unless_a_sitemap_failed(
     assert learnt(site.url, tmp_path / "site.kefu").pages == 5
     del site.pages["/sitemap.xml"]
     assert learnt(site.url, tmp_path / "site.kefu").pages == 4
+
+
+CAFE = """<html lang=en><head><title>{0} | Café Lund</title></head><body>
+<header><a href=/>Café Lund</a><nav><a href=/menu>Menu</a></nav></header>
+<div class=menu><a href=/>Home</a> <a href=/cakes>Cakes</a> <a href=/contact>Contact</a></div>
+<main><h1>{0}</h1><p>{1}</p></main>
+<footer><h4>Opening hours</h4><p>We are open from Monday to Friday, 8 to 17.</p>
+<p>Phone: <a href=tel:+4755123456>55 12 34 56</a></p><p><a href=/terms>Terms of sale</a></p>
+<h4>Our cakes</h4><ul><li><a href=/cakes>All cakes</a></ul></footer></body></html>"""
+CAFE_PAGES = {
+    "index.html": ("Welcome", "We roast our own coffee in the old town."),
+    "contact.html": ("Contact", "We are glad to hear from you."),
+    **{
+        f"cake{number}.html": (f"Cake {number}", f"This cake has {number} layers of cream.")
+        for number in range(9)
+    },
+}
+
+
+def cafe(root: Path, count: int) -> Path:
+    folder = root / "cafe"
+    folder.mkdir()
+    for name, texts in list(CAFE_PAGES.items())[:count]:
+        (folder / name).write_text(CAFE.format(*texts))
+    if count > len(CAFE_PAGES):
+        (folder / "empty.html").write_text(CAFE.format("", ""))
+    return folder
+
+
+@pytest.mark.parametrize("count", [12, 3, 1])
+def test_g13_facts_in_the_footer_of_each_page_are_found(tmp_path: Path, count: int) -> None:
+    file = tmp_path / "site.kefu"
+    options = Options(file, "https://cafe.example")
+    learn([str(cafe(tmp_path, count))], options, lambda _: None)
+    assert "55 12 34 56" in found(file, "what is your phone number?")[0]
+    assert "Monday to Friday" in found(file, "when are you open?")[0]
+    assert "55 12 34 56" not in found(file, "a cake with 1 layers of cream")[0] or count == 1
+
+
+def test_g13_the_lines_of_the_frame_are_one_page_at_the_start_address(tmp_path: Path) -> None:
+    """Menus and headings above them are left out. The page is not counted as one of the site."""
+    file = tmp_path / "site.kefu"
+    report = learn([str(cafe(tmp_path, 12))], Options(file, "https://cafe.example"), lambda _: None)
+    opened = KnowledgeFile(file)
+    (shared,) = opened.find("what is your phone number?", (), 1)
+    assert (shared.title, shared.url) == ("On every page", "https://cafe.example/index.html")
+    assert (shared.heading, *shared.text.splitlines()) == (
+        "Opening hours",
+        "We are open from Monday to Friday, 8 to 17.",
+        "Phone: 55 12 34 56",
+    )
+    assert report.pages == opened.facts.pages == len(opened.sources()) == 11
+    opened.close()
+
+
+def test_g13_a_page_whose_text_is_on_all_pages_is_not_counted_as_learnt(tmp_path: Path) -> None:
+    report = learn(
+        [str(cafe(tmp_path, 12))],
+        Options(tmp_path / "site.kefu", "https://cafe.example"),
+        lambda _: None,
+    )
+    assert [(one.url, one.reason) for one in report.outcomes if one.kind == "skipped"] == [
+        ("https://cafe.example/empty.html", "has no text of its own")
+    ]
+
+
+def test_g13_a_line_of_a_shop_on_each_article_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for number in range(40):
+        text = f"<p>Boots number {number}.</p><p>Send it back free within 30 days.</p>"
+        (folder / f"{number}.html").write_text(f"<title>Boots {number}</title>{text}")
+    learn([str(folder)], Options(tmp_path / "site.kefu"), lambda _: None)
+    assert "within 30 days" in found(tmp_path / "site.kefu", "can I send boots back?")[0]
+
+
+def test_g13_each_language_has_the_lines_of_its_frame(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.html").write_text(CAFE.format(number, f"Cake {number}"))
+        text = f"<main>第{number}种蛋糕</main><footer>营业时间：周一至周五</footer>"
+        (folder / f"zh{number}.html").write_text(f"<html lang=zh><title>蛋糕{number}</title>{text}")
+    learn([str(folder)], Options(tmp_path / "site.kefu"), lambda _: None)
+    opened = KnowledgeFile(tmp_path / "site.kefu")
+    titles = [opened.find(text, (), 1)[0].title for text in ("营业时间", "opening hours")]
+    opened.close()
+    assert titles == ["每个页面上", "On every page"]
+
+
+def test_g13_show_says_what_the_file_has_of_a_page(tmp_path: Path) -> None:
+    folder = cafe(tmp_path, 12)
+    options = Options(tmp_path / "site.kefu", "https://cafe.example")
+    alone = show(str(folder / "contact.html"), options)
+    assert isinstance(alone, Shown)
+    assert alone.others == 0
+    learn([str(folder)], options, lambda _: None)
+    shown = show(str(folder / "contact.html"), options)
+    assert isinstance(shown, Shown)
+    assert shown.own.title == "Contact"
+    assert [one.text for one in shown.own.blocks] == ["Contact", "We are glad to hear from you."]
+    assert [one.text for one in shown.shared][-1] == "Phone: 55 12 34 56"
+    assert shown.others == 11

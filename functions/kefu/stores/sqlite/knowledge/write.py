@@ -121,9 +121,12 @@ def _flush(path: Path) -> None:
 def _fill(db: sqlite3.Connection, run: Run) -> Size:
     pages = sorted(run.pages, key=lambda one: one.page.url)
     db.execute("INSERT INTO whole VALUES (?)", (packed_pages(pages),))
-    own, _ = parted(one.page for one in pages)
+    own, shared = parted(one.page for one in pages)
     index = _Index(db)
     without = [page.url for page in own if not index.add(page)]
+    count = index.pages
+    for page in shared:
+        index.add(page)
     index.close()
     problems = [*run.problems, *(Problem(url, "skipped", NOTHING_OWN) for url in without)]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
@@ -133,7 +136,7 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
         "passages": index.next - 1,
     }
     db.executemany("INSERT INTO meta VALUES (?, ?)", [(n, str(v)) for n, v in facts.items()])
-    return Size(index.pages, index.next - 1, index.size, 0, without)
+    return Size(count, index.next - 1, index.size, 0, without)
 
 
 def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> None:
