@@ -213,3 +213,47 @@ def test_g13_show_says_what_the_file_has_of_a_page(tmp_path: Path) -> None:
     assert [one.text for one in shown.own.blocks] == ["Contact", "We are glad to hear from you."]
     assert [one.text for one in shown.shared][-1] == "Phone: 55 12 34 56"
     assert shown.others == 11
+
+
+TAG = '<script src="https://chat.example/chat-widget.js" defer></script>'
+BAKERY = {
+    "": "<h1>Strand bakery</h1><p>Fresh bread since 1931.</p>",
+    "contact": "<h1>Contact</h1><p>Phone 55 12 34 56. Strandgaten 4, Bergen.</p>",
+    "jobs": "<h1>Jobs</h1><p>We look for a baker.</p>",
+    **{
+        f"cookies{number}": f"<div class='product product_cat-cookies'><h1>Cookie {number}</h1>"
+        f"<p>With {number} nuts.</p><button>Add to cart</button></div>"
+        for number in range(7)
+    },
+}
+CHINESE = {
+    "": "<h1>面包店</h1><p>每天早上七点开门，周日休息。</p>",
+    "contact": "<h1>联系</h1><p>电话：010-12345678。地址：北京市朝阳区。</p>",
+    "delivery": "<h1>配送</h1><p>三公里内免费送货。</p>",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "bodies", "question", "answer"),
+    [
+        ("en", BAKERY, "what is your phone number", "55 12 34 56"),
+        ("zh", CHINESE, "你们的电话是多少", "010-12345678"),
+    ],
+)
+def test_d3_all_short_pages_with_the_widgets_tag_are_learnt(
+    site: Site,
+    tmp_path: Path,
+    language: str,
+    bodies: dict[str, str],
+    question: str,
+    answer: str,
+) -> None:
+    menu = "".join(f"<a href=/{path}>{path}</a> " for path in bodies)
+    page = f"<html lang={language}><title>Bakery</title><body><nav>{menu}</nav><main>{{}}</main>"
+    site.pages |= {
+        f"/{path}": Answer((page.format(body) + TAG).encode()) for path, body in bodies.items()
+    }
+    report = learnt(site.url, tmp_path / "site.kefu")
+    assert [one.reason for one in report.outcomes if one.kind != "learnt"] == []
+    assert report.pages == len(bodies)
+    assert answer in found(tmp_path / "site.kefu", question)[0]
