@@ -23,7 +23,8 @@ from benchmarks.knowledge import site
 from benchmarks.processes import ROOT, free_port
 from benchmarks.relay import Row
 from build import PYTHON, find_python
-from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from kefu.knowledge.learning import Learnt
+from kefu.stores.sqlite.knowledge.write import Run, write
 
 PEER = "sample"
 

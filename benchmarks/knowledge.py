@@ -25,11 +25,12 @@ from typing import NamedTuple
 
 from benchmarks.context import PEERS_PYTHON
 from benchmarks.processes import ROOT
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
-from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from kefu.stores.sqlite.knowledge.write import Run, write
 
 RELATED = ROOT / "functions/kefu/knowledge/related_words.txt"
 SIZES = (250, 1_000, 10_000, 50_000)

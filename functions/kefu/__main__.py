@@ -124,7 +124,7 @@ def _learn(options: argparse.Namespace) -> int:
     private = hosts(sources) if options.allow_private else frozenset()
     chosen = Options(Path(options.output), options.url, private, model)
     if options.show:
-        return shown.show(*show(sources[0], private))
+        return shown.show(show(sources[0], chosen))
     return shown.run(
         lambda counts: learn(sources, chosen, counts.note, counts.encoded), options.output
     )

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
-from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.aws_lambda.conftest import Deploy
 from tests.fakes import behaviours as b
 from tests.fakes.asking import get

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -12,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge import schema
+from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.schema import CannotRead
-from kefu.stores.sqlite.knowledge.write import MANY, Learnt, Problem, Run, read_back, write
+from kefu.stores.sqlite.knowledge.write import MANY, Problem, Run, write
 
 SITE = "https://www.example.com"
 
@@ -171,9 +174,34 @@ def test_equal_pages_give_equal_bytes(file: Path, tmp_path: Path) -> None:
 
 def test_pages_of_the_last_run_are_taken_over_unchanged(file: Path, tmp_path: Path) -> None:
     last = read_back(file)
-    taken = Run(list(last.pages.values()), run().problems, run().made, last.frame)
+    taken = Run(list(last.values()), run().problems, run().made)
     write(tmp_path / "again.kefu", taken)
     assert (tmp_path / "again.kefu").read_bytes() == file.read_bytes()
+
+
+@pytest.fixture
+def file_of_version_2(file: Path) -> Path:
+    """It had no pages as they were read."""
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("DROP TABLE whole")
+        db.execute("CREATE TABLE frame (line TEXT PRIMARY KEY) WITHOUT ROWID")
+        db.execute('ALTER TABLE page ADD COLUMN state TEXT NOT NULL DEFAULT \'{"etag":"1"}\'')
+        db.execute("INSERT INTO meta VALUES ('title_end', ' | Example')")
+        db.execute("PRAGMA user_version = 2")
+    return file
+
+
+def test_g11_a_file_of_version_2_is_searched_and_read_for_the_next_run(
+    file_of_version_2: Path, tmp_path: Path
+) -> None:
+    """Nothing is noted about its pages, so the next run reads all again."""
+    assert found(file_of_version_2, "do you deliver to norway?")[0] == f"{SITE}/delivery#norway"
+    last = read_back(file_of_version_2)
+    assert {one.state for one in last.values() if one.state} == set()
+    write(tmp_path / "new.kefu", Run(list(last.values()), run().problems, run().made))
+    assert found(tmp_path / "new.kefu", "do you deliver to norway?") == found(
+        file_of_version_2, "do you deliver to norway?"
+    )
 
 
 def test_another_file_is_refused_with_a_sentence(file: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kefu.bootstrap.learnt_file import opened
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.s3_object import S3Object
 from kefu.stores.sqlite.knowledge.reloading import (
@@ -18,7 +19,7 @@ from kefu.stores.sqlite.knowledge.reloading import (
     RETRY_AFTER,
     ReloadingKnowledge,
 )
-from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes.aws_objects import AwsObjects
 
 ADDRESS, PATH = "s3://pages/site.kefu", "/pages/site.kefu"

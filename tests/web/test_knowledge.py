@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from kefu.chat.grounding import NOT_ANSWERED, NOT_ANSWERED_ZH
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.sources import HEAD, QUESTION, RULES
 from kefu.sessions.model import SessionId
-from kefu.stores.sqlite.knowledge.write import Learnt, Run, write
+from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation, get
 from tests.fakes.chatting import STORE, Visitor, new_id, store_of

@@ -7,7 +7,8 @@ from pathlib import Path
 from kefu.bootstrap.learn import Options, learn
 from kefu.chat.grounding import NOT_ANSWERED
 from kefu.knowledge.sources import RULES
-from kefu.stores.sqlite.knowledge.write import Run, read_back, write
+from kefu.stores.sqlite.knowledge.last_run import read_back
+from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.injections import corpus
@@ -25,7 +26,7 @@ HOSTILE = (
 
 def pages_of_a_hostile_site(path: Path) -> None:
     learn([str(SAMPLE)], Options(path, "/sample"), lambda _: None)
-    sample = read_back(path).pages.values()
+    sample = read_back(path).values()
     hostile = [page(f"p{n}", f"parcel delivery {text}") for n, text in enumerate(corpus()[:20])]
     write(path, Run([*sample, *hostile], [], 1.0))
 

@@ -12,21 +12,18 @@ from typing import NamedTuple
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import LARGEST, READ, Unreadable
-from kefu.knowledge.frame import FEWEST
-from kefu.knowledge.learning import NO_STATE, Outcome, Report, State
-from kefu.knowledge.pages import Page
-from kefu.knowledge.passages import passages
+from kefu.knowledge.frame import kept_once, parted
+from kefu.knowledge.learning import NO_STATE, Learnt, Outcome, Report, State
+from kefu.knowledge.pages import Block, Page
+from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
-    NO_FRAME,
-    CutPage,
+    NOTHING_OWN,
     Encoded,
-    LastRun,
-    Learnt,
     Meaning,
     Problem,
     Run,
-    read_back,
+    Size,
     write,
 )
 from kefu.upstream.crawl.crawl import Crawler
@@ -61,7 +58,7 @@ def learn(
     Raises OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
-    known = {url: _state(one) for url, one in last.pages.items()}
+    known = {url: _state(one) for url, one in last.items()}
     outcomes, bodies = dict[str, Outcome](), 0
     for source in sources:
         if source.startswith(("http://", "https://")):
@@ -70,15 +67,23 @@ def learn(
         else:
             found = list(_files(Path(source), options.base, note))
         outcomes |= {one.url: one for one in found}
-    report = Report(list(outcomes.values()), len(last.pages), bodies)
+    report = Report(list(outcomes.values()), len(last), bodies)
     if not report.pages or report.is_too_small:
         return report
-    run = Run(_pages(report, last), _problems(report), SystemClock().now(), last.frame)
+    run = Run(_pages(report, last), _problems(report), SystemClock().now())
     added = options.meaning
     if added and encoded:
         added = added._replace(encoded=encoded)
-    size = write(options.output, run, added)
-    return report._replace(passages=size.passages, file=size.file)
+    return _written(report, write(options.output, run, added))
+
+
+def _written(report: Report, size: Size) -> Report:
+    without = frozenset(size.without_own)
+    outcomes = [
+        Outcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
+        for one in report.outcomes
+    ]
+    return report._replace(outcomes=outcomes, passages=size.passages, file=size.file)
 
 
 def meaning() -> Meaning:
@@ -98,16 +103,28 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def show(source: str, private_hosts: frozenset[str]) -> tuple[Page | None, str]:
-    """Return one page as `learn` stores it, or None; and the number of passages, or the reason."""
-    options = Options(Path(), private_hosts=private_hosts)
+class Shown(NamedTuple):
+    """One page as `learn` stores it."""
+
+    own: Page
+    shared: Sequence[Block]
+    """Its lines that are kept once for the whole site."""
+    others: int
+    """Pages of the last run that tell its frame from its text."""
+
+
+def show(source: str, options: Options) -> Shown | str:
+    """Read one page, and part it from the frame of the last run's pages. Or return the reason."""
     if not source.startswith(("http://", "https://")):
-        (outcome, *_) = _files(Path(source), "", lambda _: None)
+        (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:
         outcome = asyncio.run(_one(source, options))
     if outcome.page is None:
-        return None, outcome.reason
-    return outcome.page, f"{len(passages(outcome.page))} passages"
+        return outcome.reason
+    last = _last(options.output) | {outcome.url: Learnt(outcome.page, outcome.state)}
+    pages = [one.page for one in last.values()]
+    (own,) = (page for page in parted(pages).own if page.url == outcome.page.url)
+    return Shown(own, kept_once(outcome.page, pages), len(pages) - 1)
 
 
 async def _crawl(
@@ -132,29 +149,28 @@ async def _one(url: str, options: Options) -> Outcome:
         await fetcher.aclose()
 
 
-def _last(path: Path) -> LastRun:
+def _last(path: Path) -> dict[str, Learnt]:
     """The pages of the last run; none if the file is missing or of another version."""
     try:
-        return read_back(path) if path.is_file() else LastRun({}, NO_FRAME)
+        return read_back(path) if path.is_file() else {}
     except CannotRead:
-        return LastRun({}, NO_FRAME)
+        return {}
 
 
 def _state(one: Learnt) -> State:
     """Nothing for a page with damaged characters, so that it is read again: earlier versions took
     every page for UTF-8, and the server would say that it did not change.
     """
-    texts = [part.text for part in one.page.passages] if isinstance(one.page, CutPage) else []
-    return NO_STATE if any("\ufffd" in text for text in texts) else one.state
+    return NO_STATE if any("\ufffd" in block.text for block in one.page.blocks) else one.state
 
 
-def _pages(report: Report, last: LastRun) -> list[Learnt]:
+def _pages(report: Report, last: Mapping[str, Learnt]) -> list[Learnt]:
     pages = list[Learnt]()
     for one in report.outcomes:
         if one.page:
             pages.append(Learnt(one.page, one.state))
-        elif one.kind in {"unchanged", "kept"} and one.url in last.pages:
-            pages.append(last.pages[one.url]._replace(state=one.state))
+        elif one.kind in {"unchanged", "kept"} and one.url in last:
+            pages.append(last[one.url]._replace(state=one.state))
     return pages
 
 
@@ -173,14 +189,13 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
         raise FileNotFoundError(f"{root} does not exist")
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
-    few = len(paths) < FEWEST
     with Reader() as reader:
         for path in paths:
             url = _address(path.relative_to(folder), base)
             if root.is_dir() and _leaves(path, root):
                 outcome = Outcome(url, "skipped", "a link that leads out of the folder")
             else:
-                outcome = _read(path, url, reader, few=few)
+                outcome = _read(path, url, reader)
             note(outcome)
             yield outcome
 
@@ -210,7 +225,7 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
+def _read(path: Path, url: str, reader: Reader) -> Outcome:
     end = path.suffix.lower()
     if end not in READ:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
@@ -218,7 +233,7 @@ def _read(path: Path, url: str, reader: Reader, *, few: bool) -> Outcome:
         if path.stat().st_size > LARGEST:
             return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
         data = path.read_bytes()
-        read, remark = reader.page(data, end, url, whole=not few)
+        read, remark = reader.page(data, end, url)
     except (Unreadable, OSError) as error:
         return Outcome(url, "failed", str(error))
     if not read.indexed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from kefu.bootstrap.learn import Shown
 from kefu.knowledge.learning import Outcome, Report
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import Block
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.progress import Progress
 
@@ -72,13 +73,21 @@ def print_problems(report: Report) -> None:
             sys.stdout.write(f"  {clean(one.url)}  {clean(one.reason)}\n")
 
 
-def show(page: Page | None, reason: str) -> int:
-    """Print the text that is kept of a page."""
-    if page is None:
-        sys.stderr.write(f"kefu: {clean(reason)}\n")
+def show(found: Shown | str) -> int:
+    """Print what the file has of a page, or would have."""
+    if isinstance(found, str):
+        sys.stderr.write(f"kefu: {clean(found)}\n")
         return 1
-    sys.stdout.write(f"{clean(page.title)}\n\n")
-    for block in page.blocks:
-        mark = "#" * block.level + " " if block.level else ""
-        sys.stdout.write(f"{mark}{clean(block.text)}\n")
+    sys.stdout.write(f"{clean(found.own.title)}\n\n{_lines(found.own.blocks)}")
+    if found.shared:
+        sys.stdout.write(f"\nOn many pages, kept once:\n{_lines(found.shared)}")
+    if not found.others:
+        sys.stderr.write("kefu: learn the site first to see what its pages share.\n")
     return 0
+
+
+def _lines(blocks: Sequence[Block]) -> str:
+    marks = ("#" * block.level + " " if block.level else "" for block in blocks)
+    return "".join(
+        f"{mark}{clean(block.text)}\n" for mark, block in zip(marks, blocks, strict=True)
+    )

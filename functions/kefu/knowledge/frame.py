@@ -1,53 +1,144 @@
-"""Removes the frame of a site: the lines that many of its pages share, such as menus."""
+"""Takes the frame off the pages of a site: the lines that many pages share, such as menus.
+
+What is no menu, such as a phone number in the footer, is kept once, as a page of its own.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from math import ceil
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.terms import language_of
 
 SHARE = 0.3
 """A line on more than this share of the pages belongs to the frame."""
 
 FEWEST = 5
-"""Pages. With fewer, a line that repeats may well be text."""
+"""Pages. With fewer, a line that repeats belongs to the frame only outside of the main part."""
+
+TITLES = {"zh": "每个页面上"}
+TITLE = "On every page"
+"""Of the page with the lines of the frame."""
 
 _TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
 
 
-class Frame(NamedTuple):
+class Parted(NamedTuple):
+    own: Sequence[Page]
+    """The pages without the frame, by address. Of some, no text may be left."""
+    shared: Sequence[Page]
+    """For each site and language, a page with the lines of the frame that are no menu."""
+
+
+class _Frame(NamedTuple):
     lines: frozenset[str] = frozenset()
     """Short hashes of the lines."""
+    menu: frozenset[str] = frozenset()
+    """Those that are links on most pages: a menu shows the page itself often without a link."""
     title_end: str = ""
     """What most titles end with, such as " | Example"."""
+    main_stays: bool = False
+
+    def has(self, block: Block) -> bool:
+        return _hash(block.text) in self.lines and (block.outside or not self.main_stays)
+
+    def keeps(self, block: Block) -> bool:
+        return self.has(block) and _hash(block.text) not in self.menu
 
 
-def frame_of(pages: Sequence[Page], known: Frame) -> Frame:
-    """The frame of pages that were all read now, added to the frame of an earlier run.
+def parted(pages: Iterable[Page]) -> Parted:
+    """The pages without the frames of their sites, and these frames.
 
-    A run that reads a single changed page knows the frame of the site from the run before.
+    It depends on nothing but the pages as they were read. So a run that reads only the changed
+    pages of a site gives the same as one that reads all.
     """
-    if len(pages) < FEWEST:
-        return known
-    counts = Counter(line for page in pages for line in {block.text for block in page.blocks})
-    most = max(2, ceil(SHARE * len(pages)))
-    lines = frozenset(_hash(line) for line, count in counts.items() if count > most)
-    ends = Counter(_end(page.title) for page in pages)
-    end, count = ends.most_common(1)[0]
-    return Frame(known.lines | lines, end if count > len(pages) / 2 else known.title_end)
+    sites = defaultdict[str, list[Page]](list)
+    for page in sorted(pages, key=lambda one: one.url):
+        sites[_site(page.url)].append(page)
+    own, shared = list[Page](), list[Page]()
+    for site in sites.values():
+        frame = _frame_of(site)
+        cleaned = [_cleaned(page, frame) for page in site]
+        if any(page.blocks for page in cleaned):
+            own += cleaned
+            shared += _shared(site, frame, _start(page for page in cleaned if page.blocks))
+        else:
+            own += site
+    return Parted(sorted(own, key=lambda one: one.url), shared)
 
 
-def cleaned(page: Page, frame: Frame) -> Page:
-    """The page without its frame."""
+def _frame_of(site: Sequence[Page]) -> _Frame:
+    few = len(site) < FEWEST
+    counts, links = Counter[str](), Counter[str]()
+    for page in site:
+        here = {_hash(one.text): one.linked for one in page.blocks if one.outside or not few}
+        counts.update(here.keys())
+        links.update(line for line, linked in here.items() if linked)
+    most = 1 if few else max(2, ceil(SHARE * len(site)))
+    lines = {one for one, n in counts.items() if n > most or (few and links[one] == n)}
+    menu = {one for one in lines if 2 * links[one] > counts[one]}
+    ends = Counter(_end(page.title) for page in site)
+    end, count = min(ends.items(), key=lambda one: (-one[1], one[0]))
+    common = "" if few or count <= len(site) / 2 else end
+    return _Frame(frozenset(lines), frozenset(menu), common, few)
+
+
+def _cleaned(page: Page, frame: _Frame) -> Page:
     title = page.title
     if frame.title_end and title.endswith(frame.title_end):
         title = title[: -len(frame.title_end)].strip()
-    blocks = [block for block in page.blocks if _hash(block.text) not in frame.lines]
+    blocks = [block for block in page.blocks if not frame.has(block)]
     return page._replace(title=title or page.title, blocks=blocks)
+
+
+def kept_once(page: Page, pages: Iterable[Page]) -> Sequence[Block]:
+    """The lines of a page that are kept once for the whole site, of which `pages` has all pages."""
+    site = [one for one in pages if _site(one.url) == _site(page.url)]
+    return list(_kept(page, _frame_of(site)))
+
+
+def _shared(site: Sequence[Page], frame: _Frame, start: str) -> Iterator[Page]:
+    """Those of the start page come first, then those of the others in the order of addresses."""
+    languages = defaultdict[str, list[Block]](list)
+    seen = set[str]()
+    for page in sorted(site, key=lambda one: one.url != start):
+        for block in _kept(page, frame):
+            if block.text not in seen:
+                seen.add(block.text)
+                languages[language_of(page.language)].append(Block(block.text, block.level))
+    for language, blocks in languages.items():
+        yield Page(start, TITLES.get(language, TITLE), blocks, language)
+
+
+def _kept(page: Page, frame: _Frame) -> Iterator[Block]:
+    """A heading is kept with the line below it only."""
+    below = [*page.blocks[1:], Block("")]
+    for block, after in zip(page.blocks, below, strict=True):
+        if frame.keeps(block) and (not block.level or frame.keeps(after)):
+            yield block
+
+
+def _site(url: str) -> str:
+    """The host of a page; empty for a file."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
+def _start(pages: Iterable[Page]) -> str:
+    """The address of the page nearest to the root."""
+
+    def distance(url: str) -> tuple[int, bool, int, str]:
+        name = url.rpartition("/")[2]
+        return url.count("/"), not name.startswith(("index.", "README")), len(url), url
+
+    return min((page.url for page in pages), key=distance)
 
 
 def _hash(line: str) -> str:

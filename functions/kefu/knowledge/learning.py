@@ -9,12 +9,19 @@ from typing import Literal, NamedTuple
 from kefu.knowledge.pages import Page
 
 State = Mapping[str, str | int]
-"""What a run notes about a page for the next one, such as its ETag."""
+"""What a run notes about a page for the next one, such as its ETag, and its links in lines."""
 
 NO_STATE: State = MappingProxyType({})
 
 Kind = Literal["learnt", "unchanged", "kept", "skipped", "failed"]
 """`kept`: the page could not be read, and its text of the last run is used."""
+
+
+class Learnt(NamedTuple):
+    """A page as it was read, with the data that the next run needs to learn whether it changed."""
+
+    page: Page
+    state: State
 
 
 class Outcome(NamedTuple):

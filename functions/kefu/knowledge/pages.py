@@ -14,6 +14,10 @@ class Block(NamedTuple):
     """1 to 6 for a heading, 0 for text."""
     anchor: str = ""
     """The id of a heading, for a link to it."""
+    linked: bool = False
+    """Whether all of its words are links within the site, as in a menu."""
+    outside: bool = False
+    """Whether it stands outside of the main part of its page, such as in a footer."""
 
 
 class Page(NamedTuple):

@@ -78,14 +78,11 @@ class Reader:
             self._process.communicate()
             self._process = None
 
-    def page(
-        self, data: bytes, end: str, url: str, *, charset: str = "", whole: bool = True
-    ) -> tuple[Html, str]:
+    def page(self, data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Html, str]:
         """Read a page or a file. `end`: the end of its name, such as `.html`. `charset`: as the
         HTTP header names it. The second part of the result is a remark for the report.
         """
-        more = {"charset": charset, "whole": whole}
-        reply, remark = self._ask("page", data, end=end, url=url, **more)
+        reply, remark = self._ask("page", data, end=end, url=url, charset=charset)
         read = Html(*reply)
         page = Page(*read.page)
         page = page._replace(blocks=[Block(*one) for one in page.blocks])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.knowledge.frame import Frame, cleaned, frame_of
+from kefu.knowledge.frame import parted
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.passages import LONGEST, passages
 
@@ -77,21 +77,11 @@ def site(count: int) -> list[Page]:
 
 
 def test_lines_on_many_pages_and_the_name_of_the_site_are_removed() -> None:
-    pages = site(6)
-    shown = cleaned(pages[3], frame_of(pages, Frame()))
+    shown = parted(site(6)).own[3]
     assert shown.title == "Page 3"
     assert [block.text for block in shown.blocks] == ["Text of page 3"]
 
 
 def test_a_site_of_few_pages_keeps_its_repeated_lines() -> None:
     pages = site(4)
-    shown = cleaned(pages[3], frame_of(pages, Frame()))
-    assert list(shown.blocks) == list(pages[3].blocks)
-
-
-def test_a_single_changed_page_loses_the_frame_that_an_earlier_run_found() -> None:
-    known = frame_of(site(6), Frame())
-    (changed,) = site(1)
-    assert [b.text for b in cleaned(changed, frame_of([changed], known)).blocks] == [
-        "Text of page 0"
-    ]
+    assert [one.blocks for one in parted(pages).own] == [list(one.blocks) for one in pages]

@@ -135,7 +135,7 @@ async def test_only_a_changed_page_is_read_again(site: Site) -> None:
     site.sent.clear()
     second = await crawl(site, first.states)
     assert second.of("learnt") == {"/help/new"}
-    assert {one for one in site.sent if one.startswith("/help/")} == {"/help/new"}
+    assert set(site.sent) & first.of("learnt") == {"/help/new"}
 
 
 async def test_a_page_that_fails_keeps_its_text_and_one_gone_twice_leaves(site: Site) -> None:
@@ -149,6 +149,21 @@ async def test_a_page_that_fails_keeps_its_text_and_one_gone_twice_leaves(site: 
     third = await crawl(site, second.states)
     assert third.of("kept") == {"/help/listed"}
     assert third.of("failed") >= {"/help/new"}
+
+
+async def test_a_page_that_claims_not_to_have_changed_since_never_has_failed(site: Site) -> None:
+    easy(site)
+    site.pages["/help/returns"] = Answer(b"", 304)
+    found = await crawl(site)
+    assert found.outcomes["/help/returns"].reason == "304 Not Modified"
+
+
+async def test_a_host_without_a_path_is_the_same_page_as_its_root(site: Site) -> None:
+    site.pages = {"/": html("Shop", "/", site.url, "/a"), "/a": html("A", site.url)}
+    fetcher = Fetcher(AGENT, lambda _: True)
+    outcomes = await Crawler(site.url, fetcher, AGENT, {}, lambda _: None).run()
+    await fetcher.aclose()
+    assert [one.url for one in outcomes] == [f"{site.url}/", f"{site.url}/a"]
 
 
 async def test_a_site_whose_rules_cannot_be_read_is_not_read(site: Site) -> None:

@@ -111,9 +111,7 @@ READ = _HTML | _OF_BYTES.keys() | _OF_TEXT.keys()
 """The ends of the names of files that are read."""
 
 
-def read_file(
-    data: bytes, end: str, url: str, *, charset: str = "", whole: bool = True
-) -> tuple[Html, str]:
+def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Html, str]:
     """Read a page or a file by the end of its name. The second part is a remark for the report.
 
     Raises Unreadable. Call it in the reader's process alone: damaged bytes may raise anything, or
@@ -125,7 +123,7 @@ def read_file(
     if found is None:
         raise Unreadable("is no text")
     if end in _HTML:
-        return read_html(found.text, url, whole=whole), found.remark
+        return read_html(found.text, url), found.remark
     return _file(_OF_TEXT[end](found.text, url)), found.remark
 
 

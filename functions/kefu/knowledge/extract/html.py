@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from kefu.knowledge.extract.json_ld import read_questions
+from kefu.knowledge.extract.unseen import remove_unseen
 from kefu.knowledge.pages import Block, Page
 
-_HIDDEN = (
-    "script, style, noscript, template, iframe, object, svg, canvas, form, button, select, dialog,"
-    " nav, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=dialog],"
-    " [role=alertdialog], [role=doc-toc], .toc, #toc, .sr-only, .visually-hidden"
-)
 _FRAME = "header, footer, aside, [role=banner], [role=contentinfo], [role=complementary]"
-"""Left out where a site has too few pages to tell its frame from its text."""
+"""Outside of the main part, on a page that does not name its main part."""
 
-_NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _BLOCK_NAMES = """
-address article aside blockquote body dd details div dl dt fieldset figcaption figure footer h1 h2
-h3 h4 h5 h6 header hr li main ol p pre section summary table tbody td tfoot th thead tr ul
+address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form h1
+h2 h3 h4 h5 h6 header hr li main ol p pre section summary table tbody td tfoot th thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _SPACE = re.compile(r"\s+")
+
+_MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
+"""Where scripts put the text of a page."""
+_TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
+
+FEW = 600
+"""Bytes. A page with a field for a password and less text is a sign-in."""
+
+WAITING = 80
+"""Bytes of a text such as "Loading, please wait"."""
 
 
 class Html(NamedTuple):
@@ -38,24 +44,25 @@ class Html(NamedTuple):
     """Absolute addresses without fragments, in order."""
     asks_for_login: bool
     needs_script: bool
-    """Whether the page has almost no text without its scripts."""
+    """Whether the page has no text without its scripts."""
 
 
-def read_html(html: str | bytes, url: str, *, whole: bool = True) -> Html:
-    """Read a page. `whole`: False for a site of few pages, whose `main` alone is read."""
+def read_html(html: str | bytes, url: str) -> Html:
     tree = LexborHTMLParser(html)
     head = _Head(tree, url)
     canonical, indexed, links = head.canonical(), head.indexed(), head.links()
     login = tree.css_first("input[type=password]") is not None
-    scripts = len(tree.css("script"))
-    for node in tree.css(_HIDDEN):
-        node.decompose()
-    body = _body(tree, whole=whole)
-    blocks = list(_Blocks().read(body)) if body else []
-    title = head.title or next((one.text for one in blocks if one.level), "")
+    has_script, questions = head.has_script(), list(_questions(tree, head.base))
+    blocks = list(_seen(tree, head.base))
+    known = {one.text for one in blocks}
+    if not known.intersection(one.text for one in questions if one.level):
+        blocks += questions
+    headings = sorted((one for one in blocks if one.level), key=lambda one: one.outside)
+    title = head.title or (headings[0].text if headings else "")
     page = Page(url, title, blocks, head.language)
-    size = sum(len(one.text) for one in blocks)
-    return Html(page, canonical, indexed, links, login and size < 600, bool(scripts) and size < 80)
+    size = sum(len(one.text.encode(errors="replace")) for one in blocks)
+    needs_script = has_script and not questions and (not blocks or _waits(tree, blocks))
+    return Html(page, canonical, indexed, links, login and size < FEW, needs_script)
 
 
 class _Head:
@@ -72,6 +79,14 @@ class _Head:
     def canonical(self) -> str:
         link = self._tree.css_first("link[rel~=canonical][href]")
         return _joined(self.base, link.attributes["href"] or "") if link else ""
+
+    def has_script(self) -> bool:
+        """Whether a script of the site itself could write the page's text."""
+        return any(
+            "json" not in (node.attributes.get("type") or "")
+            and _is_own(self.url, node.attributes.get("src") or "")
+            for node in self._tree.css("script")
+        )
 
     def indexed(self) -> bool:
         tags = self._tree.css("meta[name=robots i], meta[name=kefu i]")
@@ -96,32 +111,62 @@ def _joined(base: str, href: str) -> str:
         return ""
 
 
-def _body(tree: LexborHTMLParser, *, whole: bool) -> LexborNode | None:
-    for node in tree.css("[id*=cookie i], [class*=cookie i], [id*=consent i], [class*=consent i]"):
-        if node.tag not in {"html", "body", "main", "article"}:
-            node.decompose()
-    for node in tree.css("[style]"):
-        if _NO_DISPLAY.search(node.attributes.get("style") or ""):
-            node.decompose()
-    if whole:
-        return tree.body
-    main = tree.css_first("main, [role=main]") or tree.css_first("article")
-    if main:
-        return main
-    for node in tree.css(_FRAME):
+def _seen(tree: LexborHTMLParser, base: str) -> Iterator[Block]:
+    remove_unseen(tree)
+    if tree.body:
+        yield from _Blocks(tree, base).read(tree.body)
+
+
+def _questions(tree: LexborHTMLParser, base: str) -> Iterator[Block]:
+    for name, answer in read_questions(tree):
+        question = " ".join(block.text for block in _seen(LexborHTMLParser(name), base))
+        yield Block(question, 2)
+        yield from _seen(LexborHTMLParser(answer), base)
+
+
+def _waits(tree: LexborHTMLParser, blocks: Sequence[Block]) -> bool:
+    """Whether a page has only a place for text. The tree cannot be used afterwards."""
+    size = sum(len(one.text.encode(errors="replace")) for one in blocks if not one.outside)
+    if size >= WAITING or tree.css_first(_MOUNTS) is None:
+        return False
+    for node in tree.css(_FRAME)[::-1]:
         node.decompose()
-    return tree.body
+    return not any(node.text(strip=True) for node in tree.css(_TEXTS))
+
+
+def _main(tree: LexborHTMLParser) -> LexborNode | None:
+    articles = tree.css("article")
+    alone = articles[0] if len(articles) == 1 else None
+    return tree.css_first("main, [role=main]") or alone
+
+
+def _is_own(base: str, href: str) -> bool:
+    """Whether a link leads to the same site. A telephone number or a map is no entry of a menu."""
+    try:
+        target = urlsplit(urljoin(base, href.strip()))
+    except ValueError:
+        return False
+    return target.scheme in {"http", "https", ""} and target.netloc == urlsplit(base).netloc
 
 
 class _Blocks:
     """Walks a tree without recursion: a hostile page can be nested very deeply."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: LexborHTMLParser, base: str) -> None:
+        self._base = base
+        main = _main(tree)
+        self._edges = {node.mem_id for node in ([main] if main else tree.css(_FRAME))}
+        self._has_main = main is not None
+        self._depth = 0
+        """Of edges around the node."""
         self._parts: list[str] = []
         self._level = 0
         self._anchor = ""
         self._is_pre = False
         self._prefix = ""
+        self._in_link = False
+        self._linked = True
+        """Whether all words since the last block were links."""
 
     def read(self, root: LexborNode) -> Iterator[Block]:
         node: LexborNode | None = root
@@ -141,7 +186,10 @@ class _Blocks:
 
     def _enter(self, node: LexborNode) -> Iterator[Block]:
         if node.is_text_node:
-            self._parts.append(node.text_content or "")
+            text = node.text_content or ""
+            self._parts.append(text)
+            if self._linked and not self._in_link and any(map(str.isalnum, text)):
+                self._linked = False
             return
         tag = node.tag or ""
         if tag == "br":
@@ -151,6 +199,11 @@ class _Blocks:
         elif tag in _BLOCKS and tag not in {"td", "th"}:
             yield from self._flush()
             self._prefix = "- " if tag == "li" else self._prefix
+        self._depth += node.mem_id in self._edges
+        if tag == "a" and (href := node.attributes.get("href")):
+            self._in_link = _is_own(self._base, href)
+        elif tag == "button" and not self._level:
+            self._in_link = True
         if tag in {"h1", "h2", "h3", "h4", "h5", "h6"}:
             self._level = int(tag[1])
         self._is_pre = self._is_pre or tag == "pre"
@@ -161,6 +214,9 @@ class _Blocks:
         tag = node.tag or ""
         if tag in _BLOCKS and tag not in {"td", "th"}:
             yield from self._flush()
+        self._depth -= node.mem_id in self._edges
+        if tag in {"a", "button"}:
+            self._in_link = False
         if tag in {"h1", "h2", "h3", "h4", "h5", "h6"}:
             self._level = 0
         if tag == "pre":
@@ -170,11 +226,13 @@ class _Blocks:
         text = "".join(self._parts)
         self._parts.clear()
         text = text.strip("\n") if self._is_pre else _SPACE.sub(" ", text).strip()
+        linked, self._linked = self._linked, True
         if not text.strip(" |"):
             return
+        place = linked, self._has_main == (self._depth == 0)
         if self._level:
-            yield Block(text.rstrip("¶# "), self._level, self._anchor)
+            yield Block(text.rstrip("¶# "), self._level, self._anchor, *place)
             self._anchor = ""
         else:
-            yield Block(self._prefix + text)
+            yield Block(self._prefix + text, 0, "", *place)
         self._prefix = ""

@@ -5,19 +5,16 @@ skips.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
-from kefu.knowledge.frame import FEWEST
 from kefu.knowledge.learning import Outcome, State
 from kefu.knowledge.pages import Page
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
+from kefu.upstream.crawl.judging import check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import Reader
@@ -46,8 +43,8 @@ class Crawler:
         known: Mapping[str, State],
         note: Callable[[Outcome], None],
     ) -> None:
-        """`known`: the pages of the last run. `note` is called after each page."""
-        self._start = start
+        """`known`: what the last run noted about its pages. `note` is called after each page."""
+        self._start = rooted(start)
         self._fetcher = fetcher
         self._agent = agent
         self._known = known
@@ -59,8 +56,8 @@ class Crawler:
         self._queue = deque[str]()
         self._queued = set[str]()
         self._outcomes = dict[str, Outcome]()
-        self._raw = dict[str, Fetched]()
-        """The first pages as they came: a site of few pages is read differently."""
+        self._is_partial = False
+        """Whether something that leads to pages could not be read."""
 
     async def run(self) -> list[Outcome]:
         """Read the site. A page that fails does not raise: its outcome has the reason."""
@@ -75,16 +72,17 @@ class Crawler:
         except Refused as error:
             self._add(self._missed(self._start, error))
             return list(self._outcomes.values())
-        while self._queue and len(self._outcomes) < PAGES and loop.time() < until:
+        while self._has_more() and len(self._outcomes) < PAGES and loop.time() < until:
             url = self._queue.popleft()
             self._add(await self._visit(url))
             if self._queue:
                 await self._pause()
+        if is_late := loop.time() >= until:
+            self._enqueue_known()
         for url in self._queue:
-            limit = f"more than {PAGES} pages" if loop.time() < until else "no time was left"
-            kept = url in self._known
-            self._add(Outcome(url, "kept" if kept else "skipped", limit))
-        self._read_few()
+            limit = "no time was left" if is_late else f"more than {PAGES} pages"
+            kept = is_late and url in self._known
+            self._add(Outcome(url, "kept" if kept else "skipped", limit, state=self._noted(url)))
         return list(self._outcomes.values())
 
     async def one(self) -> Outcome:
@@ -114,14 +112,29 @@ class Crawler:
         get = self._get
         found, failed = await read_sitemaps(self._start, self._robots, get, self._reader)
         for outcome in failed:
+            self._is_partial = True
             self._add(outcome)
         for url in found:
             self._enqueue(url)
+
+    def _has_more(self) -> bool:
+        """After all that the site leads to, the pages to which a part that failed may have led."""
+        if not self._queue and self._is_partial:
+            self._enqueue_known()
+        return bool(self._queue)
+
+    def _enqueue_known(self) -> None:
         for url in self._known:
             self._enqueue(url)
 
     async def _get(self, url: str) -> Fetched:
-        found = await self._fetcher.get(url, self._known, lambda _: "")
+        try:
+            # Rules and sitemaps are needed also when they did not change.
+            known = self._known if url == self._start else {}
+            found = await self._fetcher.get(url, known, lambda _: "")
+        except Refused as error:
+            self._is_partial |= is_passing(error)
+            raise
         await self._pause()
         return found
 
@@ -130,7 +143,7 @@ class Crawler:
             await asyncio.sleep(max(PAUSE, self._robots.delay if self._robots else 0))
 
     def _enqueue(self, url: str) -> None:
-        url = url.partition("#")[0]
+        url = rooted(url.partition("#")[0])
         if url not in self._queued and self._in_scope(url):
             self._queued.add(url)
             self._queue.append(url)
@@ -158,18 +171,31 @@ class Crawler:
                 found, self._first = self._first, None
             else:
                 found = await self._fetcher.get(url, self._known, self._may)
-            if found.unchanged:
-                return Outcome(found.url, "unchanged", state={**self._known[found.url], "gone": 0})
             if found.url != url:
                 # The target may be in the queue as well. Whichever comes first is learnt.
                 if found.url in self._queued:
                     return Outcome(url, "skipped", f"leads to {found.url}")
                 self._queued.add(found.url)
+            if found.unchanged and found.url not in self._known:
+                raise Refused("304 Not Modified")
+            if found.unchanged:
+                self._follow(found.url)
+                return Outcome(found.url, "unchanged", state=self._noted(found.url))
             return self._read(found)
         except Refused as error:
+            self._is_partial |= is_passing(error)
             return self._missed(url, error)
         except Exception as error:  # noqa: BLE001 - the other pages must not be lost with one
+            self._is_partial = True
             return self._missed(url, Refused(f"{type(error).__name__}: {error}"))
+
+    def _follow(self, url: str) -> None:
+        """Enqueue the links of a page whose text of the last run is used."""
+        for link in str(self._known[url].get("links", "")).split("\n"):
+            self._enqueue(link)
+
+    def _noted(self, url: str) -> dict[str, str | int]:
+        return {name: value for name, value in self._known.get(url, {}).items() if name != "gone"}
 
     def _read(self, found: Fetched) -> Outcome:
         """Read one page. Raises Refused."""
@@ -186,25 +212,19 @@ class Crawler:
             self._enqueue(canonical)
             return Outcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
-            _check_text(read)
-            if len(self._raw) < FEWEST:
-                self._raw[found.url] = found
-        return self._learnt(read.page, found)._replace(reason=remark)
+            check_text(read)
+        return self._learnt(read.page, found, read.links)._replace(reason=remark)
 
-    def _parsed(self, found: Fetched, end: str, *, whole: bool = True) -> tuple[Html, str]:
+    def _parsed(self, found: Fetched, end: str) -> tuple[Html, str]:
         try:
-            return self._reader.page(found.body, end, found.url, charset=found.charset, whole=whole)
+            return self._reader.page(found.body, end, found.url, charset=found.charset)
         except Unreadable as error:
             raise Refused(str(error)) from None
 
-    def _learnt(self, page: Page, found: Fetched) -> Outcome:
-        digest = _digest(page)
-        state: dict[str, str | int] = {"digest": digest}
-        state |= {"etag": found.etag} if found.etag else {}
-        state |= {"modified": found.modified} if found.modified else {}
-        if self._known.get(page.url, {}).get("digest") == digest:
-            return Outcome(page.url, "unchanged", state=state)
-        return Outcome(page.url, "learnt", page=page, state=state)
+    def _learnt(self, page: Page, found: Fetched, links: Sequence[str] = ()) -> Outcome:
+        state = noted(page, found, links)
+        same = self._known.get(page.url, {}).get("digest") == state["digest"]
+        return Outcome(page.url, "unchanged" if same else "learnt", page=page, state=state)
 
     def _missed(self, url: str, error: Refused) -> Outcome:
         """The outcome for a known page that failed: its last text is used, unless it is missing
@@ -216,32 +236,12 @@ class Crawler:
         gone = int(known.get("gone", 0)) + (error.status in {404, 410})
         if gone > 1:
             return Outcome(url, "failed", f"{error}, for the second time: forgotten")
+        self._follow(url)
         reason = f"{error}: its last text is kept"
-        return Outcome(url, "kept", reason, state={**known, "gone": gone})
+        return Outcome(
+            url, "kept", reason, state=self._noted(url) | ({"gone": gone} if gone else {})
+        )
 
     def _add(self, outcome: Outcome) -> None:
         self._outcomes[outcome.url] = outcome
         self._note(outcome)
-
-    def _read_few(self) -> None:
-        """Use only the main parts of the pages if there are too few to find a common frame."""
-        count = sum(one.kind in {"learnt", "unchanged", "kept"} for one in self._outcomes.values())
-        for url, found in self._raw.items() if count < FEWEST else ():
-            if (outcome := self._outcomes[url]).page:
-                with suppress(Refused):  # it was read before: only a busy machine can be too slow
-                    read, _ = self._parsed(found, ".html", whole=False)
-                    self._outcomes[url] = outcome._replace(page=read.page)
-
-
-def _check_text(read: Html) -> None:
-    if read.asks_for_login:
-        raise Refused("asks for a sign-in", "skipped")
-    if read.needs_script:
-        raise Refused("shows its text only with JavaScript", "skipped")
-    if not read.page.blocks:
-        raise Refused("has no text", "skipped")
-
-
-def _digest(page: Page) -> str:
-    text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()

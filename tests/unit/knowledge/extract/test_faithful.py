@@ -16,7 +16,7 @@ import pytest
 
 from kefu.knowledge.extract.files import read_file
 from kefu.knowledge.extract.html import read_html
-from kefu.knowledge.frame import Frame, cleaned, frame_of
+from kefu.knowledge.frame import parted
 from kefu.knowledge.pages import Page
 from tests.fakes.files import pdf
 
@@ -127,13 +127,12 @@ def f1_and_recall(found: Counter[str], wanted: Counter[str]) -> tuple[float, flo
 
 
 def extracted(htmls: Sequence[str]) -> list[Page]:
-    few = len(htmls) < 5
-    read = [
-        read_html(html, f"https://www.example.com/{number}", whole=not few).page
-        for number, html in enumerate(htmls)
-    ]
-    frame = frame_of(read, Frame())
-    return [cleaned(page, frame) for page in read]
+    return list(
+        parted(
+            read_html(html, f"https://www.example.com/{number:02}").page
+            for number, html in enumerate(htmls)
+        ).own
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -58,10 +58,20 @@ def test_a_login_wall_and_a_page_that_needs_scripts_are_told_apart_from_text() -
     assert (whole.asks_for_login, whole.needs_script) == (False, False)
 
 
-def test_of_a_site_of_few_pages_the_main_part_is_read() -> None:
-    framed = PAGE.replace("<main>", "<header>Our shop</header><main>")
-    assert "Our shop" in [one.text for one in read_html(framed, URL).page.blocks]
-    assert "Our shop" not in [one.text for one in read_html(framed, URL, whole=False).page.blocks]
+def test_a_block_says_whether_it_is_outside_of_the_main_part_and_whether_it_is_a_link() -> None:
+    framed = PAGE.replace(
+        "<main>",
+        "<header>Our shop</header><ul><li><a href=/a>A</a> | <a href=b>B</a>"
+        "<li><a href=tel:551234>55 12 34</a><li>At <a href=/map>the quay</a></ul><main>",
+    )
+    blocks = read_html(framed, URL).page.blocks
+    assert {one.text: (one.outside, one.linked) for one in blocks[:5]} == {
+        "Our shop": (True, False),
+        "- A | B": (True, True),
+        "- 55 12 34": (True, False),
+        "- At the quay": (True, False),
+        "Returns": (False, False),
+    }
 
 
 def test_a_deeply_nested_page_is_read() -> None:

@@ -1,12 +1,16 @@
-"""The passages of a page as they are stored: compressed together, because they share words."""
+"""Passages and pages as they are stored: compressed together, because they share words."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from kefu.knowledge.pages import Passage
+from kefu.knowledge.learning import Learnt
+from kefu.knowledge.pages import Block, Page, Passage
+
+FAST = 1
+"""Of LZMA's presets. The default one needs eight times as long for a seventh less."""
 
 
 def packed(passages: Sequence[Passage]) -> bytes:
@@ -15,6 +19,22 @@ def packed(passages: Sequence[Passage]) -> bytes:
 
 def unpacked(data: bytes) -> list[Passage]:
     return [Passage(*one) for one in json.loads(zlib.decompress(data))]
+
+
+def packed_pages(pages: Iterable[Learnt]) -> bytes:
+    """Pages as they were read."""
+    import lzma
+
+    lines = (as_json([*page, dict(state)]) for page, state in pages)
+    return lzma.compress("\n".join(lines).encode(), preset=FAST)
+
+
+def unpacked_pages(data: bytes) -> Iterator[Learnt]:
+    import lzma
+
+    for line in lzma.decompress(data).split(b"\n"):
+        url, title, blocks, language, state = json.loads(line)
+        yield Learnt(Page(url, title, [Block(*one) for one in blocks], language), state)
 
 
 def as_json(value: object) -> str:

@@ -67,13 +67,14 @@ class KnowledgeFile:
     def _facts(self) -> Facts:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self.languages: Sequence[str] = meta["languages"].split()
-        pages = self._db.execute("SELECT count(*) FROM page").fetchone()[0]
+        pages = self._db.execute("SELECT count(DISTINCT source) FROM page").fetchone()[0]
         problems = self._db.execute("SELECT count(*) FROM problem").fetchone()[0]
         return Facts(pages, int(meta["passages"]), float(meta["made"]), problems)
 
     def sources(self) -> list[str]:
         """The address of each page, in order."""
-        return [one for (one,) in self._db.execute("SELECT source FROM page ORDER BY first")]
+        rows = self._db.execute("SELECT source FROM page ORDER BY first")
+        return list(dict.fromkeys(one for (one,) in rows))
 
     def problems(self) -> list[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""

@@ -6,8 +6,11 @@ import sqlite3
 
 from kefu.knowledge import terms
 
-VERSION = 2
-"""Of the tables. A file of another version is refused: it is quickly learnt again."""
+VERSION = 3
+"""Of the tables. Before 3, a file had no pages as they were read."""
+
+READABLE = frozenset({2, VERSION})
+"""A file of another version is refused: it is quickly learnt again."""
 
 APPLICATION = 0x4B656675
 """`Kefu` in ASCII: SQLite's application_id tells this file from other databases."""
@@ -16,9 +19,11 @@ TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # `first` is the id of the page's first passage in the index; the others follow it.
     """CREATE TABLE page (first INTEGER PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL,
-    language TEXT NOT NULL, state TEXT NOT NULL, passages BLOB NOT NULL)""",
+    language TEXT NOT NULL, passages BLOB NOT NULL)""",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE frame (line TEXT PRIMARY KEY) WITHOUT ROWID",
+    # For the next run: the pages as they were read, with their frame. Compressed together, because
+    # pages share lines.
+    "CREATE TABLE whole (pages BLOB NOT NULL)",
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )
 
@@ -63,7 +68,7 @@ def check(db: sqlite3.Connection, name: str) -> None:
             raise CannotRead(f"{name} is not a file of learnt pages. {again}")
         version = db.execute("PRAGMA user_version").fetchone()[0]
         made_of = db.execute("SELECT value FROM meta WHERE name = 'terms'").fetchone()
-        if version != VERSION or made_of != (str(terms.VERSION),):
+        if version not in READABLE or made_of != (str(terms.VERSION),):
             raise CannotRead(f"{name} was made by another version of Kefu. {again}")
         db.execute("SELECT rowid FROM term WHERE term MATCH 'x' LIMIT 1").fetchall()
     except sqlite3.OperationalError as error:

@@ -5,7 +5,6 @@ complete.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import tempfile
@@ -15,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kefu.knowledge.finding import COMMON
-from kefu.knowledge.frame import Frame, cleaned, frame_of
+from kefu.knowledge.frame import parted
+from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Page, Passage
 from kefu.knowledge.passages import passages
 from kefu.knowledge.terms import page_language, terms
-from kefu.stores.sqlite.knowledge.packed import as_json, packed, unpacked
+from kefu.stores.sqlite.knowledge.packed import packed, packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
 MANY = 2000
@@ -27,6 +27,9 @@ MANY = 2000
 the share `COMMON` of all, or in more than `FREQUENT` passages."""
 
 FREQUENT = 500
+
+NOTHING_OWN = "has no text of its own"
+"""Why a page is not learnt whose text is on many pages."""
 
 
 class Problem(NamedTuple):
@@ -38,25 +41,6 @@ class Problem(NamedTuple):
     reason: str
 
 
-class Learnt(NamedTuple):
-    """A page with the data that the next run needs to learn whether it changed."""
-
-    page: Page | CutPage
-    state: Mapping[str, str | int]
-
-
-class CutPage(NamedTuple):
-    """A page of the last file. It did not change, so it is neither read nor cut again."""
-
-    url: str
-    title: str
-    language: str
-    passages: Sequence[Passage]
-
-
-NO_FRAME = Frame()
-
-
 class Run(NamedTuple):
     """The result of one run of `kefu learn`."""
 
@@ -64,8 +48,6 @@ class Run(NamedTuple):
     problems: Sequence[Problem]
     made: float
     """Unix time in seconds."""
-    frame: Frame = NO_FRAME
-    """Of the last run."""
 
 
 Encode = Callable[[Sequence[str]], bytes]
@@ -89,6 +71,8 @@ class Size(NamedTuple):
     text: int
     """Bytes of the passages' text in UTF-8."""
     file: int
+    without_own: Sequence[str] = ()
+    """The addresses of pages that have no text of their own."""
 
 
 def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
@@ -135,27 +119,24 @@ def _flush(path: Path) -> None:
 
 
 def _fill(db: sqlite3.Connection, run: Run) -> Size:
-    frame = frame_of([one.page for one in run.pages if isinstance(one.page, Page)], run.frame)
+    pages = sorted(run.pages, key=lambda one: one.page.url)
+    db.execute("INSERT INTO whole VALUES (?)", (packed_pages(pages),))
+    own, shared = parted(one.page for one in pages)
     index = _Index(db)
-    for page, state in sorted(run.pages, key=lambda one: one.page.url):
-        cut = _cut(cleaned(page, frame)) if isinstance(page, Page) else page
-        # A page without text has no passage, yet keeps its state for the next run.
-        body = packed(cut.passages)
-        row = (index.next, cut.url, cut.title, cut.language, as_json(state), body)
-        if cut.passages:
-            db.execute("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?)", row)
-            index.add(cut)
+    without = [page.url for page in own if not index.add(page)]
+    count = index.pages
+    for page in shared:
+        index.add(page)
     index.close()
-    db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(run.problems))
-    db.executemany("INSERT INTO frame VALUES (?)", [(line,) for line in sorted(frame.lines)])
+    problems = [*run.problems, *(Problem(url, "skipped", NOTHING_OWN) for url in without)]
+    db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
     facts = {
         "made": run.made,
         "languages": " ".join(sorted(index.languages)),
         "passages": index.next - 1,
-        "title_end": frame.title_end,
     }
     db.executemany("INSERT INTO meta VALUES (?, ?)", [(n, str(v)) for n, v in facts.items()])
-    return Size(index.pages, index.next - 1, index.size, 0)
+    return Size(count, index.next - 1, index.size, 0, without)
 
 
 def _add_meaning(db: sqlite3.Connection, meaning: Meaning, kept: _Vectors) -> None:
@@ -191,12 +172,6 @@ def _kept(path: Path, model: str) -> _Vectors:
             return {}
 
 
-def _cut(page: Page) -> CutPage:
-    cut = passages(page)
-    language = page_language(page.language, "\n".join(one.text for one in cut))
-    return CutPage(page.url, page.title, language, cut)
-
-
 class _Index:
     """The rows of the index. A passage's id is its number in the file, from 1."""
 
@@ -208,19 +183,28 @@ class _Index:
         self._db = db
         self._frequency = Counter[str]()
 
-    def add(self, page: CutPage) -> None:
+    def add(self, page: Page) -> bool:
+        """Add the passages of a page. Returns False for a page without text."""
+        cut = passages(page)
+        if not cut:
+            return False
         self.pages += 1
-        self.languages.add(page.language)
-        for passage in page.passages:
-            headings = " ".join((*passage.headings, *passage.inside))
-            fields = [terms(field, page.language) for field in (page.title, headings, passage.text)]
-            row = (self.next, *(" ".join(field) for field in fields))
-            self._db.execute(
-                "INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row
-            )
-            self._frequency.update({term for field in fields for term in field})
-            self.size += len(passage.text.encode())
-            self.next += 1
+        language = page_language(page.language, "\n".join(one.text for one in cut))
+        self.languages.add(language)
+        row: tuple[int | str | bytes, ...] = (self.next, page.url, page.title, language)
+        self._db.execute("INSERT INTO page VALUES (?, ?, ?, ?, ?)", (*row, packed(cut)))
+        for passage in cut:
+            self._add(page.title, passage, language)
+        return True
+
+    def _add(self, title: str, passage: Passage, language: str) -> None:
+        headings = " ".join((*passage.headings, *passage.inside))
+        fields = [terms(field, language) for field in (title, headings, passage.text)]
+        row = (self.next, *(" ".join(field) for field in fields))
+        self._db.execute("INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row)
+        self._frequency.update({term for field in fields for term in field})
+        self.size += len(passage.text.encode())
+        self.next += 1
 
     def close(self) -> None:
         count = self.next - 1
@@ -229,23 +213,3 @@ class _Index:
             often = [one for one in self._frequency.items() if one[1] > least]
             self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
         self._db.execute("INSERT INTO term (term) VALUES ('optimize')")
-
-
-class LastRun(NamedTuple):
-    pages: Mapping[str, Learnt]
-    """By address. All are a `CutPage`."""
-    frame: Frame
-
-
-def read_back(path: Path) -> LastRun:
-    """What an older file holds, for a run that asks only for changed pages. Raises CannotRead."""
-    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-        check(db, str(path))
-        rows = db.execute("SELECT source, title, language, state, passages FROM page").fetchall()
-        lines = frozenset(line for (line,) in db.execute("SELECT line FROM frame"))
-        end = db.execute("SELECT value FROM meta WHERE name = 'title_end'").fetchone()[0]
-    pages = {
-        source: Learnt(CutPage(source, title, language, unpacked(body)), json.loads(state))
-        for source, title, language, state, body in rows
-    }
-    return LastRun(pages, Frame(lines, end))

@@ -1,0 +1,111 @@
+"""Removes from a page what its readers do not see, or do not read."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_NEVER = (
+    "script, style, noscript, template, iframe, object, svg, canvas, select, datalist, dialog, nav,"
+    " [role=navigation], [role=search], [role=dialog], [role=alertdialog], [role=doc-toc], .toc,"
+    " #toc, .sr-only, .visually-hidden, form label, form legend, form textarea"
+)
+_HIDDEN = "[hidden], [aria-hidden=true], [style]"
+_NO_DISPLAY = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_FIXED = re.compile(r"position\s*:\s*fixed", re.IGNORECASE)
+
+_COOKIE = "[id*=cookie i], [class*=cookie i], [id*=consent i], [class*=consent i]"
+_BANNER = re.compile(
+    r"banner|dialog|message|modal|notice|overlay|pop-?up|toast|(?<![a-z])bar(?![a-z])"
+    r"|(cookies?|consent)bar"
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary"})
+_NO_BANNER = _HEADINGS | {"html", "body", "main", "article", "section", "li"}
+_ARTICLE = re.compile(r"product|categor|item|recipe|post|tag")
+_LONGEST_BANNER = 600
+"""Characters of a banner that only its button tells."""
+
+_CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".join(
+    f", [data-{prefix}toggle={kind}]"
+    for prefix in ("", "bs-")
+    for kind in ("collapse", "tab", "pill")
+)
+_TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
+
+
+def remove_unseen(tree: LexborHTMLParser) -> None:
+    """A part that a click shows, such as an answer below its question, stays."""
+    controls = tree.css(_CONTROLS)
+    questions = {node.mem_id for node in controls}
+    shown = {name for node in controls for name in _targets(node)}
+    for node in _inner_first(tree, _COOKIE):
+        if _is_banner(node):
+            node.decompose()
+    for node in _inner_first(tree, _NEVER):
+        node.decompose()
+    for node in _inner_first(tree, "button"):
+        if node.mem_id not in questions and not _is_inside(node, _HEADINGS):
+            node.decompose()
+    for node in _inner_first(tree, _HIDDEN):
+        if _is_hidden(node) and not _is_panel(node, shown):
+            node.decompose()
+
+
+def _inner_first(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
+    """In this order no node is used after it was removed with the one around it."""
+    return tree.css(selector)[::-1]
+
+
+def _targets(node: LexborNode) -> list[str]:
+    """The ids of the parts that a button or a tab shows."""
+    return [
+        name.removeprefix("#")
+        for attribute in _TARGETS
+        for name in (node.attributes.get(attribute) or "").split()
+    ]
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    attributes = node.attributes
+    return (
+        "hidden" in attributes
+        or attributes.get("aria-hidden") == "true"
+        or _NO_DISPLAY.search(attributes.get("style") or "") is not None
+    )
+
+
+def _is_panel(node: LexborNode, shown: set[str]) -> bool:
+    attributes = node.attributes
+    return (
+        attributes.get("id") in shown
+        or attributes.get("role") == "tabpanel"
+        or attributes.get("hidden") == "until-found"
+    )
+
+
+def _is_banner(node: LexborNode) -> bool:
+    """Whether an element with "cookie" or "consent" in its name asks for consent.
+
+    A policy, an article of a bakery or a page around which a script put its mark is text.
+    """
+    names = f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"
+    names = _CAMEL.sub("-", names).lower()
+    if node.tag in _NO_BANNER or node.css_first("main, article, h1, header, footer, nav"):
+        return False
+    if _BANNER.search(names) or _FIXED.search(node.attributes.get("style") or ""):
+        return True
+    if _ARTICLE.search(names) or _is_inside(node, frozenset({"main", "article"})):
+        return False
+    has_button = node.css_first("button, [role=button], input, [class*=btn], [class*=button]")
+    return has_button is not None and len(node.text()) < _LONGEST_BANNER
+
+
+def _is_inside(node: LexborNode, tags: frozenset[str]) -> bool:
+    around = node.parent
+    while around is not None:
+        if around.tag in tags:
+            return True
+        around = around.parent
+    return False

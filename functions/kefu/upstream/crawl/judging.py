@@ -1,0 +1,47 @@
+"""Judges pages that were read: which are learnt, and what is noted about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from urllib.parse import urljoin, urlsplit
+
+from kefu.knowledge.extract.html import Html
+from kefu.knowledge.learning import State
+from kefu.knowledge.pages import Page
+from kefu.upstream.crawl.fetch import Fetched, Refused
+
+
+def rooted(url: str) -> str:
+    """The address with a path: `https://www.example.com` is the page `/`."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return url if parts.path or not parts.netloc else parts._replace(path="/").geturl()
+
+
+def check_text(read: Html) -> None:
+    """Raises Refused for a page without text of its own."""
+    if read.asks_for_login:
+        raise Refused("asks for a sign-in", "skipped")
+    if read.needs_script:
+        raise Refused("shows its text only with JavaScript", "skipped")
+    if not read.page.blocks:
+        raise Refused("has no text", "skipped")
+
+
+def is_passing(error: Refused) -> bool:
+    """Whether the page may be there again in the next run."""
+    return error.kind == "failed" and not 400 <= error.status < 500
+
+
+def noted(page: Page, found: Fetched, links: Sequence[str]) -> State:
+    """What the next run needs: it follows the links of a page that it does not read again."""
+    text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
+    digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+    root = urljoin(found.url, "/")
+    here = "\n".join(link for link in links if link.startswith(root))
+    notes = {"etag": found.etag, "links": here, "modified": found.modified}
+    return {"digest": digest, **{name: value for name, value in notes.items() if value}}

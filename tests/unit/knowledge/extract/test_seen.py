@@ -1,0 +1,164 @@
+"""G13: text that a reader sees is kept: short pages with scripts, articles named after cookies,
+answers that a click shows, and pages inside a form.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kefu.knowledge.extract.html import Html, read_html
+
+URL = "https://shop.example/page"
+TAG = '<script src="https://chat.example/chat-widget.js" data-title="Help" defer></script>'
+OWN_TAG = '<script src="/chat-widget.js" defer></script>'
+LD = '<script type="application/ld+json">{"@type": "Bakery", "name": "Strand"}</script>'
+INLINE = "<script>window.dataLayer = []</script>"
+
+
+def read(body: str, head: str = "") -> Html:
+    return read_html(f"<html><head><title>T</title>{head}</head><body>{body}</body></html>", URL)
+
+
+def texts(body: str) -> list[str]:
+    return [one.text for one in read(body).page.blocks]
+
+
+@pytest.mark.parametrize("scripts", [TAG, OWN_TAG, LD, INLINE, TAG + OWN_TAG + LD + INLINE])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<main><h1>Contact</h1><p>Phone 55 12 34 56. Strandgaten 4, Bergen.</p></main>",
+        "<p>Open 8 to 17.</p>",
+        "<div>Open 8 to 17.</div>",
+        "<ul><li>Rolls<li>Buns</ul><div id=root></div>",
+        "<main><h1>联系我们</h1><p>电话：010-12345678。地址：北京市朝阳区。</p></main>",
+        "<div id=app><p>营业时间：每天八点。</p></div>",
+    ],
+)
+def test_d3_a_short_page_with_a_script_has_text(body: str, scripts: str) -> None:
+    found = read(body, scripts)
+    assert not found.needs_script
+    assert found.page.blocks
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div id=root></div>",
+        "<div id=app>Loading, please wait …</div>",
+        "<header>Our shop</header><div id=__next></div><footer><p>© 2026 Our shop</p></footer>",
+        "<noscript><p>You need to enable JavaScript to run this app.</p></noscript>",
+        "<app-root></app-root>",
+    ],
+)
+def test_d3_a_page_with_only_a_place_for_text_needs_its_script(body: str) -> None:
+    assert read(body + "<script type=module src=/assets/index.js></script>").needs_script
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<section id=cookie-policy><p>TEXT</p></section>",
+        "<section id=module-http.cookies><p>TEXT <button>Copy</button></p></section>",
+        "<h2 id=cookies>TEXT</h2>",
+        "<div class='product product_cat-cookies'><p>TEXT</p><button>Add to cart</button></div>",
+        "<div class='site cookies-accepted'><h1>Shop</h1><p>TEXT</p><button>Menu</button></div>",
+        "<div class='page has-cookie-bar'><main><p>TEXT</p></main></div>",
+        "<main><div class=consent-management><p>TEXT</p><button>Download</button></div></main>",
+        "<div class=consent-form-for-surgery><p>TEXT</p></div>",
+    ],
+)
+def test_g13_text_with_cookie_or_consent_in_its_name_is_kept(body: str) -> None:
+    assert any("TEXT" in one for one in texts(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div class=CookieBanner><p>TEXT</p></div>",
+        "<div id=cookie-law-info-bar><p>TEXT</p></div>",
+        "<div class=cookiebar>TEXT</div>",
+        "<div class='cc cookies' style='bottom: 0; position: fixed'>TEXT</div>",
+        "<div id=cookie-consent><p>TEXT</p><button>Accept all</button></div>",
+        "<aside class=consent><p>TEXT</p><a class='btn btn-primary'>OK</a></aside>",
+        "<div role=dialog aria-label='Cookies'>TEXT</div>",
+    ],
+)
+def test_g13_a_banner_that_asks_for_consent_is_left_out(body: str) -> None:
+    assert texts(f"<p>Before.</p>{body}<p>After.</p>") == ["Before.", "After."]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """<h2 class=accordion-header><button class=accordion-button data-bs-toggle=collapse
+        data-bs-target=#a>Can I cancel?</button></h2>
+        <div id=a class="accordion-collapse collapse"><div>Within a day.</div></div>""",
+        """<h3><button aria-expanded=false aria-controls=a>Can I cancel?</button></h3>
+        <div id=a role=region hidden>Within a day.</div>""",
+        """<button aria-expanded=false aria-controls=a>Can I cancel?</button>
+        <div id=a aria-hidden=true>Within a day.</div>""",
+        """<a data-toggle=collapse href=#a>Can I cancel?</a>
+        <div id=a style='display:none'>Within a day.</div>""",
+        """<button role=tab aria-controls=a>Can I cancel?</button>
+        <div role=tabpanel id=a hidden>Within a day.</div>""",
+        "<h3>Can I cancel?</h3><div hidden=until-found>Within a day.</div>",
+        "<details><summary>Can I cancel?</summary>Within a day.</details>",
+    ],
+)
+def test_g13_an_answer_that_a_click_shows_is_kept_with_its_question(body: str) -> None:
+    assert texts(body) == ["Can I cancel?", "Within a day."]
+
+
+def test_g13_other_hidden_parts_and_buttons_are_left_out() -> None:
+    body = (
+        "<p>Seen.</p><button>Buy</button><button aria-controls=slides>Next slide</button>"
+        "<div hidden>Not seen</div><button data-bs-toggle=modal data-bs-target=#m>Open</button>"
+        "<div id=m class=modal aria-hidden=true>Not seen</div>"
+    )
+    assert texts(body) == ["Seen."]
+
+
+def test_g13_the_button_of_a_menu_is_no_text_of_its_own() -> None:
+    blocks = read("<button aria-expanded=false aria-controls=m>Menu</button><ul id=m>").page.blocks
+    assert [(one.text, one.linked) for one in blocks] == [("Menu", True)]
+
+
+def test_g13_a_page_inside_a_form_keeps_its_text() -> None:
+    """So ASP.NET writes pages."""
+    body = """<form id=aspnetForm action=./help.aspx method=post>
+<input type=hidden name=__VIEWSTATE value=xyz><h1>Help</h1><p>We open at nine.</p>
+<div><label for=q>Search</label><input id=q><select><option>All</select><button>Go</button></div>
+<span>Ask at the counter.</span></form>"""
+    assert texts(body) == ["Help", "We open at nine.", "Ask at the counter."]
+
+
+def questions(*pairs: tuple[str, str]) -> str:
+    entities = [
+        {"@type": "Question", "name": name, "acceptedAnswer": {"@type": "Answer", "text": text}}
+        for name, text in pairs
+    ]
+    data = {"@graph": [{"@type": "FAQPage", "mainEntity": entities}]}
+    return f"<script type=application/ld+json>{json.dumps(data)}</script>"
+
+
+def test_g13_questions_in_json_ld_are_read_where_the_page_does_not_show_them() -> None:
+    head = questions(("Can I cancel?", "<p>Within <b>a day</b>.</p>"), ("Do you ship?", "Yes."))
+    found = read("<div id=root></div><script src=/app.js></script>", head)
+    assert not found.needs_script
+    assert [(one.text, one.level) for one in found.page.blocks] == [
+        ("Can I cancel?", 2),
+        ("Within a day.", 0),
+        ("Do you ship?", 2),
+        ("Yes.", 0),
+    ]
+    shown = read("<h3>Can I cancel?</h3><p>Within a day.</p>", head).page.blocks
+    assert [one.text for one in shown] == ["Can I cancel?", "Within a day."]
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"@type": "Question", "name": 1}', "null"])
+def test_g13_other_json_ld_is_passed_over(text: str) -> None:
+    found = read("<p>Seen.</p>", f"<script type=application/ld+json>{text}</script>")
+    assert [one.text for one in found.page.blocks] == ["Seen."]
