@@ -155,9 +155,10 @@ async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: S
     assert site.front.settle().calls["BatchGetItem"] <= CHATS // 100 + 2
 
 
-async def test_m3_gaps_of_old_chats_are_found(site: Site) -> None:
-    """They are older than the newest thousand. The first look says that it is not whole."""
+async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look that could not read all chats says that it is not whole."""
     await older(site)
+    monkeypatch.setattr("kefu.stores.dynamodb.sessions.AT_ONCE", 200)
     looks = [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     looks += [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     assert [(len(one.questions), one.is_whole) for one in looks] == [(0, False), (WAITING, True)]
