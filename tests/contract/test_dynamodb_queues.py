@@ -217,6 +217,15 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
     assert await site.look(PEOPLE) == ([], [])
 
 
+async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site) -> None:
+    """As when another operator takes it over: the state before is the one after."""
+    await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
+    await site.sessions.attend(ONE, Attendance("person", "Ingrid", site.clock.now))
+    session = await site.sessions._session(ONE, site.clock.now)
+    await site.sessions._requeue(session, (), {"person", "waiting"})
+    assert await site.queued() == ["queue#person"]
+
+
 async def test_h21_an_outdated_item_of_a_queue_lists_no_chat_twice(site: Site) -> None:
     """The chat was used again, and the process was killed before it deleted the former item."""
     store, clock = site.sessions, site.clock
