@@ -155,9 +155,10 @@ async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: S
     assert site.front.settle().calls["BatchGetItem"] <= CHATS // 100 + 2
 
 
-async def test_m3_gaps_of_old_chats_are_found(site: Site) -> None:
-    """They are older than the newest thousand. The first look says that it is not whole."""
+async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look that could not read all chats says that it is not whole."""
     await older(site)
+    monkeypatch.setattr("kefu.stores.dynamodb.sessions.AT_ONCE", 200)
     looks = [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     looks += [await site.sessions.questions(0, site.clock.now, 9, site.clock.now, gaps=True)]
     assert [(len(one.questions), one.is_whole) for one in looks] == [(0, False), (WAITING, True)]
@@ -214,6 +215,15 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
         await site.sessions.attend(ONE, Attendance("waiting", "", site.clock.now))
     assert await site.queued() == ["queue#waiting"]
     assert await site.look(PEOPLE) == ([], [])
+
+
+async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site) -> None:
+    """As when another operator takes it over: the state before is the one after."""
+    await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
+    await site.sessions.attend(ONE, Attendance("person", "Ingrid", site.clock.now))
+    session = await site.sessions._session(ONE, site.clock.now)
+    await site.sessions._requeue(session, (), {"person", "waiting"})
+    assert await site.queued() == ["queue#person"]
 
 
 async def test_h21_an_outdated_item_of_a_queue_lists_no_chat_twice(site: Site) -> None:

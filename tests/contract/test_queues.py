@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.queues import BEFORE, FILTERS, seed
-from kefu.errors import QueryTimeout
+from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.overview import Overview, Page, Wanted
 from kefu.sessions.people import Attendance, State
@@ -223,6 +223,18 @@ async def test_m1_a_query_cannot_write(tmp_path: Path, clock: HandClock) -> None
     store = SqliteStore(tmp_path / "kefu.sqlite3", clock)
     with pytest.raises(Exception, match="readonly"):
         await store._file.read(lambda db: db.execute("DELETE FROM sessions").rowcount)
+    await store.aclose()
+
+
+async def test_m1_a_query_creates_no_file(tmp_path: Path, clock: HandClock) -> None:
+    """A file that was moved away is not replaced by an empty one that all may read."""
+    path = tmp_path / "kefu.sqlite3"
+    store = SqliteStore(path, clock)
+    await store.cooldowns()
+    path.rename(tmp_path / "moved.sqlite3")
+    with pytest.raises(StoreUnavailable, match="unable to open"):
+        await store.sessions(Retention()).newest(Wanted(), None, 9, clock.now)
+    assert not path.exists()
     await store.aclose()
 
 

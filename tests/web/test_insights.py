@@ -65,6 +65,7 @@ async def test_g29_questions_without_an_answer_are_gaps_of_the_panel(
         ("selling hats", 2),
         ("Can boots be sent back?", 1),
     ]
+    assert found["gaps_whole"]
     [day] = found["days"]
     assert found["read"] == 3
     assert (day["chats"], day["turns"], day["unanswered"], day["ups"]) == (3, 3, 2, 1)

@@ -37,7 +37,7 @@ export function insightsView(
     el(
       "div",
       { class: "cards" },
-      gapsCard(found.gaps),
+      gapsCard(found, sums.unanswered + sums.downs),
       questionsCard(found),
       chart(found.days, days),
     ),

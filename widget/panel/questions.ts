@@ -12,13 +12,21 @@ import type { Group, Insights } from "./types.ts";
 /** The comments that a list shows for a question; the CSV file has more. */
 const SHOWN = 3;
 
-export function gapsCard(gaps: readonly Group[]): HTMLElement {
+/** The line above the list. `counted`: the questions of the period that were gaps on their day. */
+export function gapsText({ gaps, gaps_whole }: Insights, counted: number): string {
+  if (gaps.length) return gaps_whole ? it.gapsHint : `${it.gapsHint} ${it.gapsNewest}`;
+  if (!gaps_whole) return it.noGapsNewest;
+  return counted ? it.noGapsLeft : it.noGaps;
+}
+
+export function gapsCard(found: Insights, counted: number): HTMLElement {
+  const { gaps } = found;
   const save = () => download(csvFile(groupsCsv(gaps)), "kefu-not-answered.csv");
   const node = el(
     "section",
     { class: "card gaps" },
     el("h3", {}, it.gaps, gaps.length > 0 && button({ class: "quiet save" }, save, it.csv)),
-    el("p", { class: "muted" }, gaps.length ? it.gapsHint : it.noGaps),
+    el("p", { class: "muted" }, gapsText(found, counted)),
   );
   if (!gaps.length) return node;
   const list = el("ol", { class: "questions" });

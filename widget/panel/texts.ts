@@ -353,6 +353,7 @@ export function seconds(s: number): string {
 }
 
 export function percent(part: number): string {
+  if (part > 0 && part < 0.0005) return "< 0.1 %";
   return `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
 }
 

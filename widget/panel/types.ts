@@ -194,6 +194,8 @@ export interface Insights {
   readonly is_whole: boolean;
   readonly questions: readonly Group[];
   readonly gaps: readonly Group[];
+  /** Whether all chats of the period were looked at for `gaps`. */
+  readonly gaps_whole: boolean;
   /** The learnt pages of the site; null without any. */
   readonly pages: Learnt | null;
 }

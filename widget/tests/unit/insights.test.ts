@@ -9,6 +9,8 @@ type Times = typeof import("../../panel/times.ts");
 type Days = typeof import("../../panel/days.ts");
 let times: Times;
 let days: Days;
+let questions: typeof import("../../panel/questions.ts");
+let texts: typeof import("../../panel/texts.ts");
 
 beforeAll(async () => {
   vi.stubGlobal("navigator", { language: "en" });
@@ -17,6 +19,8 @@ beforeAll(async () => {
   });
   times = await import("../../panel/times.ts");
   days = await import("../../panel/days.ts");
+  questions = await import("../../panel/questions.ts");
+  texts = await import("../../panel/texts.ts");
 });
 
 const DAY: Day = {
@@ -71,4 +75,20 @@ test("a searched word marks its other forms, and no parts of words (H7)", () => 
   expect(marked("заказы", "мой Заказ")).toEqual(["Заказ"]);
   expect(marked("a.b", "a b ab")).toEqual(["a", "b"]);
   expect(formsOf(" ?! ")).toBeUndefined();
+});
+
+test("no gaps are told only if all chats were read and none was counted (M3)", () => {
+  const whole = { days: [], read: 9, is_whole: true, questions: [], pages: null };
+  const none = { ...whole, gaps: [], gaps_whole: true };
+  expect(questions.gapsText(none, 0)).toBe("Every question was answered.");
+  expect(questions.gapsText({ ...none, gaps_whole: false }, 5)).toContain("among the newest");
+  expect(questions.gapsText(none, 5)).toContain("were counted");
+  const gap = { question: "?", times: 1, session_id: "a", at: 0, reasons: [], comments: [] };
+  expect(questions.gapsText({ ...none, gaps: [gap] }, 5)).not.toContain("newest");
+  const some = { ...none, gaps: [gap], gaps_whole: false };
+  expect(questions.gapsText(some, 5)).toContain("Only the newest");
+});
+
+test("a small share is not told as none (M3)", () => {
+  expect([0, 5 / 10_006, 0.01].map(texts.percent)).toEqual(["0.0 %", "< 0.1 %", "1.0 %"]);
 });

@@ -49,6 +49,9 @@ BATCH: Final = 100
 NEWEST: Final = 200
 """The number of sessions whose questions are read."""
 
+PARTS: Final = 5
+"""Parts of an older version's chats that one look at the insights converts."""
+
 READERS: Final = 8
 """Sessions whose turns are read at the same time. Chats have the other threads."""
 
@@ -163,7 +166,7 @@ class DynamoSessions(DynamoCalls):
         self, client: DynamoDBClient, since: float, now: float
     ) -> tuple[Sequence[Overview], bool]:
         """The newest sessions with a question that was not answered, or an answer rated down."""
-        left = self._convert(client, now)
+        left = all(self._convert(client, now) for _ in range(PARTS))
         gaps = Wanted(since=since, unanswered=True), Wanted(since=since, rating="down")
         pages = [self._page(client, wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
         rows = {row.session.id: row for page in pages for row in page.rows}

@@ -294,7 +294,7 @@ class DynamoTurns(DynamoContacts):
         day = DayChange(date_of(turn.answered_at), by)
         counted, session = await self._update(items.session_row(turn.session_id), add)
         queues = {name for name in by if counted}
-        await self._requeue(session, queues & queues_of(session), queues - queues_of(session))
+        await self._requeue(session, queues & queues_of(session), queues)
         await self._table.run(lambda client: count(self._table, client, day))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:

@@ -90,15 +90,16 @@ class DynamoUpkeep:
     async def _requeue(
         self, session: Item, queues: Collection[str], former: Collection[str] = ()
     ) -> None:
-        """Add a session to queues, and remove it from former ones."""
+        """Add a session to queues, and remove it from former ones, unless it belongs there."""
+        left = set(former) - queues_of(session)
 
         def work(client: DynamoDBClient) -> None:
             if queues:
                 enter(self._table, client, session, queues)
-            if former:
-                leave(self._table, client, session, former)
+            if left:
+                leave(self._table, client, session, left)
 
-        if queues or former:
+        if queues or left:
             await self._table.run(work)
 
     async def _put_turn(self, turn: StoredTurn, *, replace: bool = True) -> bool:

@@ -31,6 +31,8 @@ class Reader:
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self._path = path
+        # Without `rw`, SQLite would create a file that is missing, for other users, too.
+        self._uri = f"{path.absolute().as_uri()}?mode=rw"
         self._busy_timeout = busy_timeout
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="kefu-sqlite-read")
 
@@ -54,7 +56,7 @@ class Reader:
 
     def _query(self, work: Callable[[sqlite3.Connection], T], ended: threading.Event) -> T:
         try:
-            with closing(sqlite3.connect(self._path, timeout=self._busy_timeout)) as db:
+            with closing(sqlite3.connect(self._uri, self._busy_timeout, uri=True)) as db:
                 db.execute("PRAGMA query_only = ON")
                 # Not `interrupt()`: it has no effect between two statements.
                 db.set_progress_handler(ended.is_set, STEPS)

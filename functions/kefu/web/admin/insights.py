@@ -31,6 +31,7 @@ async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
         "is_whole": asked.is_whole,
         "questions": [_question(one) for one in asked.questions],
         "gaps": [_question(one) for one in unanswered.questions],
+        "gaps_whole": unanswered.is_whole,
     }
 
 
