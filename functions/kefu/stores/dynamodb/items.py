@@ -8,6 +8,7 @@
     calls#ID             call#0000000007#0001#00  a part of an upstream call
     calls#ID             text#DIGEST#00           a part of a text that several calls refer to
     active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
+    user#NAME            2026-01-31#141#ID        the same, in the list of a user of the site
     days                 2026-01-31               the totals of a day
     secret               sessions                 the key that signs session tokens
 
@@ -84,6 +85,16 @@ def active_at(at: float) -> str:
 def active_row(active: str, session_id: str) -> Row:
     date, _, minutes = active.partition("#")
     return Row(f"active#{date}", f"{minutes}#{session_id}")
+
+
+def user_row(user: str, active: str, session_id: str) -> Row:
+    return Row(f"user#{user}", f"{active}#{session_id}")
+
+
+def listing_rows(active: str, session_id: str, user: str) -> list[Row]:
+    """The items that list a session: for operators and, if a user has it, for that user."""
+    of_user = [user_row(user, active, session_id)] if user else []
+    return [active_row(active, session_id), *of_user]
 
 
 def row_of(item: Item) -> Row:

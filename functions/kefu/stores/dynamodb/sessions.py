@@ -37,6 +37,9 @@ AT_ONCE: Final = 1000
 NEWEST: Final = 200
 """The number of sessions whose questions are read."""
 
+OF_USER: Final = 100
+"""The number of items of a user's list that one read takes."""
+
 AHEAD: Final = 3600.0
 """Seconds by which the clock of another instance may be ahead of this instance's clock."""
 
@@ -76,7 +79,13 @@ class DynamoSessions(DynamoCalls):
         rows: list[Overview] = []
         scanned = 0
         oldest = max(now - self._retention.session, wanted.since or 0.0)
-        for group in self._groups(client, min(last[0], now + AHEAD), oldest):
+        latest = min(last[0], now + AHEAD)
+        groups = (
+            self._groups_of_user(client, wanted.user, latest)
+            if wanted.user
+            else self._groups(client, latest, oldest)
+        )
+        for group in groups:
             overviews = self._overviews(client, group, now)
             overviews.sort(key=_position, reverse=True)
             for row in overviews:
@@ -125,11 +134,18 @@ class DynamoSessions(DynamoCalls):
         while date_of(day) >= date_of(oldest):
             pk = items.active_row(items.active_at(day), "").pk
             listed = self._table.query(client, pk, (" ", f"{minutes}#~"), newest=AT_ONCE)
-            for _, group in groupby(
-                listed, lambda item: items.text_in(item, "sk").partition("#")[0]
-            ):
+            for _, group in groupby(listed, lambda item: _listed_as(item)[0]):
                 yield list(group)
             day, minutes = day - DAY, "~"
+
+    def _groups_of_user(
+        self, client: DynamoDBClient, user: str, latest: float
+    ) -> Iterator[list[Item]]:
+        """Like `_groups`, for the sessions of a user."""
+        pk, last = items.user_row(user, items.active_at(latest), "~")
+        listed = self._table.query(client, pk, (" ", last), newest=OF_USER)
+        for _, group in groupby(listed, lambda item: _listed_as(item)[0]):
+            yield list(group)
 
     def _overviews(
         self, client: DynamoDBClient, listed: Sequence[Item], now: float
@@ -164,15 +180,15 @@ class DynamoSessions(DynamoCalls):
 
 
 def _listed_as(item: Item) -> tuple[str, str]:
-    """Return `(ten-minute interval of the day, session id)` of an `active#` item."""
-    minutes, _, session_id = items.text_in(item, "sk").partition("#")
-    return minutes, session_id
+    """Return `(ten-minute interval, session id)` of an item that lists a session."""
+    interval, _, session_id = items.text_in(item, "sk").rpartition("#")
+    return interval, session_id
 
 
 def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:
-    """Whether the session is still listed under the `active#` item in `rows`."""
-    session_id = items.session_in(session).id
-    return items.active_row(items.text_in(session, "active"), session_id) == rows[session_id]
+    """Whether the session is still listed under the item in `rows`."""
+    one, active = items.session_in(session), items.text_in(session, "active")
+    return rows[one.id] in items.listing_rows(active, one.id, one.user)
 
 
 def _position(row: Overview) -> Position:

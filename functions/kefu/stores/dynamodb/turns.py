@@ -73,7 +73,7 @@ class DynamoTurns(DynamoContacts):
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
         old = await self._use(session, now)
         number = items.whole_in(old, "seq") + 1
-        moving = asyncio.create_task(self._list(session.id, items.text_in(old, "active"), now))
+        moving = asyncio.create_task(self._list(session, items.text_in(old, "active"), now))
         try:
             return await self._begin(session.id, asked, number, old, now)
         finally:
@@ -313,8 +313,9 @@ class DynamoTurns(DynamoContacts):
             mark = change("SET #updated = :never REMOVE #title", "attribute_exists(pk)", never=0)
             _, marked = self._table.update(client, row, mark)
             if active := items.text_in(marked, "active"):
-                listed = items.active_row(active, session_id)
-                items.delete_rows(self._table, client, [listed])
+                user = items.text_in(marked, "user")
+                listed = items.listing_rows(active, session_id, user)
+                items.delete_rows(self._table, client, listed)
             items.delete_partition(self._table, client, items.calls_pk(session_id))
             items.delete_partition(self._table, client, row.pk, keep=row)
             items.delete_rows(self._table, client, [row])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention, SessionId, TurnOutcome
+from kefu.sessions.model import LEASE, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Change, Row, Table, change, text, value_of
@@ -140,17 +140,19 @@ class DynamoUpkeep:
         renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
         self._table.update(client, items.session_row(session_id), renewed)
 
-    async def _list(self, session_id: SessionId, old: str, now: float) -> None:
-        """Move a session to the current ten minutes of the list. Errors do not fail the chat."""
+    async def _list(self, session: Session, old: str, now: float) -> None:
+        """Move a session to the current ten minutes of its lists. Errors do not fail the chat."""
         new = items.active_at(now)
         if new == old:
             return
         values = {"expires": value_of(int(now + self._retention.session) + 1)}
 
         def work(client: DynamoDBClient) -> None:
-            self._table.put(client, items.active_row(new, session_id), values)
+            for row in items.listing_rows(new, session.id, session.user):
+                self._table.put(client, row, values)
             if old:
-                items.delete_rows(self._table, client, [items.active_row(old, session_id)])
+                rows = items.listing_rows(old, session.id, session.user)
+                items.delete_rows(self._table, client, rows)
 
         with contextlib.suppress(StoreUnavailable):
             await self._table.run(work)
