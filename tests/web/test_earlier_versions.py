@@ -5,64 +5,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import boto3
-import httpx
 import pytest
 
-from tests.contract.engines import new_table
 from tests.fakes.asking import conversation
-from tests.fakes.chatting import Visitor
 from tests.fakes.fixtures import Staged
-from tests.fakes.stage import ORIGIN, UNHURRIED, Stage
-from tests.fixtures.earlier import FOLDER, LONGEST, VERSIONS, copy_file, facts, fill_table, is_in
-from tests.fixtures.old import ADMIN, IDENTITY, user_token
-from tests.parts.plugin import CREDENTIALS, each
-
-SETTINGS: dict[str, Any] = {**UNHURRIED, **LONGEST, "identity_secrets": IDENTITY}
-ENVIRONMENT = {"ADMIN_TOKEN": ADMIN, "KEFU_CONTACT_FORM": "email,message"}
-
-
-class Earlier(NamedTuple):
-    """The service of today on the data of an earlier version."""
-
-    stage: Stage
-    facts: Mapping[str, Any]
-    """What the earlier version said about its chats."""
-
-    def visitor(self, kept: Mapping[str, Any]) -> Visitor:
-        visitor = EarlierVisitor(self.stage, signed_in=bool(kept.get("user")))
-        visitor.session_id, visitor.token = kept["id"], kept["token"]
-        return visitor
-
-    def operator(self, path: str) -> Any:
-        headers = {"Authorization": f"Bearer {ADMIN}"}
-        found = httpx.get(f"{self.stage.url}/admin/api{path}", headers=headers, timeout=60)
-        return found.raise_for_status().json()
-
-    def listed(self, query: str = "") -> Any:
-        """The operator's list at the time of the earlier version.
-
-        Without limits a table is asked for each day of ten years.
-        """
-        at = [kept["operator"]["session"]["updated_at"] for kept in self.facts["chats"].values()]
-        period = f"since={min(at) - 1:.3f}&until={max(at) + 60:.3f}"
-        return self.operator(f"/sessions?{period}&{query}")["rows"]
-
-
-class EarlierVisitor(Visitor):
-    def __init__(self, stage: Stage, *, signed_in: bool) -> None:
-        super().__init__(stage)
-        self.signed_in = signed_in
-
-    @property
-    def headers(self) -> dict[str, str]:
-        user = {"X-User-Token": user_token()} if self.signed_in else {}
-        return {**super().headers, **user}
+from tests.fakes.stage import ORIGIN
+from tests.fixtures.earlier import FOLDER, VERSIONS, copy_file, facts, is_in
+from tests.fixtures.reopened import ENVIRONMENT, SETTINGS, Earlier, in_table, table_of
+from tests.parts.plugin import each
 
 
 @pytest.fixture(params=VERSIONS)
@@ -84,13 +37,8 @@ async def earlier(
         yield Earlier(running, facts(version, "sqlite"))
         return
     endpoint = request.getfixturevalue(request.param)
-    table = await new_table(endpoint, time.time, with_ttl=False)
-    client = boto3.client("dynamodb", endpoint_url=endpoint)
-    assert fill_table(client, table.table, version) > 30
-    client.close()
-    place = {**ENVIRONMENT, **CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": endpoint}
-    running = staged(1, store=f"dynamodb://{table.table}", environment=place, **SETTINGS)
-    yield Earlier(running, facts(version, "table"))
+    table = await table_of(version, endpoint)
+    yield Earlier(staged(1, **in_table(table, endpoint)), facts(version, "table"))
     await table.aclose()
 
 
