@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.asking import conversation
+from tests.fakes.asking import conversation, get
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import ORIGIN
 from tests.fixtures.earlier import FOLDER, VERSIONS, copy_file, facts, is_in
+from tests.fixtures.old import user_token
 from tests.fixtures.reopened import ENVIRONMENT, SETTINGS, Earlier, in_table, table_of
 from tests.parts.plugin import each
 
@@ -145,3 +146,15 @@ async def test_learnt_file_of_an_earlier_version_answers(staged: Staged, learnt:
         [call] = running.upstream.calls(question)
         assert words in call.body["messages"][-1]["content"]
         assert f"{ORIGIN}/help/{page}" in answer.raw.decode()
+
+
+async def test_d2_chat_of_a_signed_in_user_of_an_earlier_file_is_listed(
+    staged: Staged, version: str, tmp_path: Path
+) -> None:
+    """0.1.0 did not store the user of a chat."""
+    store = f"sqlite:///{copy_file(version, tmp_path)}"
+    running = staged(1, store=store, environment=ENVIRONMENT, **SETTINGS)
+    answer = await get(running.url, "/api/sessions", X_User_Token=user_token())
+    listed = [one["id"] for one in answer.raise_for_status().json()["sessions"]]
+    kept = facts(version, "sqlite")["chats"]["user"]["id"]
+    assert listed == ([] if version == "0.1.0" else [kept])
