@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kefu.auth.admin_tokens import COMMAND_LIFE, AdminTokens
 from tests.cli.conftest import Kefu
 from tests.fakes.behaviours import answer, html_200, status
 from tests.fakes.browser import told_by
 from tests.fakes.service import Service
 from tests.fakes.siteverify import SECRET, SiteVerify
+from tests.fakes.stranger import Stranger
 from tests.fakes.upstream import ScriptedUpstream
 
 
@@ -128,6 +131,33 @@ def test_the_operators_token_passes_the_bot_check(
         monkeypatch.setenv("ADMIN_TOKEN", operator)
         assert kefu(*chat).code == 0
         assert provider.asked == []
+
+
+@pytest.mark.parametrize(
+    ("command", "opens_panel"),
+    [
+        (["chat", "--once", "--no-log", "Q1"], False),
+        (["test", "questions.jsonl"], False),
+        (["tail", "--once"], True),
+    ],
+)
+def test_s8_a_strange_server_never_gets_the_operators_token(
+    kefu: Kefu, monkeypatch: pytest.MonkeyPatch, command: list[str], opens_panel: bool
+) -> None:
+    """S8: an old address in CI gave the panel away for good."""
+    operator = "operator-token-5f3c9a7e1b-6d20c81f"
+    monkeypatch.setenv("ADMIN_TOKEN", operator)
+    Path("questions.jsonl").write_text('{"ask": "Q1", "expect": {"contains": "x"}}\n')
+    with Stranger() as stranger:
+        kefu(*command, "--server", stranger.address)
+    bearers = [bearer for _, bearer in stranger.got if bearer]
+    assert bearers
+    assert not [bearer for bearer in bearers if operator in bearer]
+    tokens = AdminTokens(operator)
+    for bearer in bearers:
+        text = bearer.removeprefix("Bearer ")
+        assert tokens.admits(text, time.time()) is opens_panel
+        assert not tokens.admits_check(text, time.time() + COMMAND_LIFE)
 
 
 @pytest.mark.parametrize("flag", ["--origin", "--user-token"])

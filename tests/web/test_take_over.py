@@ -72,7 +72,8 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     running = staged(1, **settings())
     visitor, operator = Visitor(running), Operator(running)
     first = await visitor.say("Do you ship to Norway?")
-    assert (await polled(visitor)) == {"state": "bot", "operator": "", "messages": []}
+    nobody = {"state": "bot", "operator": "", "messages": [], "questions": []}
+    assert (await polled(visitor)) == nobody
     assert (await send(visitor, new_id())).status_code == 204
     assert (await polled(visitor))["state"] == "waiting"
     assert operator.listed("waiting") == [visitor.session_id]
@@ -89,7 +90,12 @@ async def test_h4_a_person_takes_over_writes_and_hands_back_to_a_model_that_know
     assert (await polled(visitor, line["id"]))["messages"] == []
 
     calls = len(running.upstream.calls())
-    quiet = await visitor.say("How much is it?")
+    asked = new_id()
+    quiet = await visitor.say("How much is it?", client_message_id=asked)
+    # The page that shows this message already puts the older line above it (M6).
+    [question] = (await polled(visitor))["questions"]
+    assert question["client_message_id"] == asked
+    assert question["id"] > line["id"]
     assert (quiet.status, quiet.text, quiet.complete) == (200, "", True)
     assert len(running.upstream.calls()) == calls
     operator.say(visitor, "49 kroner.")

@@ -92,9 +92,11 @@ export class Conversation {
     return true;
   }
 
-  /** Adds a finished turn. Returns false while an answer is in progress. */
-  add(turn: Turn): boolean {
-    return !isBusy(this.#state) && !!this.#turns.push(turn);
+  /** Adds a finished turn before the last `later` ones. Returns false while an answer is in progress. */
+  add(turn: Turn, later: number): boolean {
+    if (isBusy(this.#state)) return false;
+    this.#turns.splice(this.#turns.length - later, 0, turn);
+    return true;
   }
 
   /** Requests the last answer again after it failed, from the service's transport or from `from`. */

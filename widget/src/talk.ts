@@ -48,18 +48,23 @@ export default function talk(
   let answeredAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isAsking = false;
+  /** The lines that came while the panel was closed or the tab hidden, and the mark of their number. */
+  let unseen = 0;
+  let mark = "";
+  /** The notice that a person has come, until their first line is shown. */
+  let arrival: HTMLElement | undefined;
   /** Changes when the chat does: answers to requests of the former one are ignored. */
   let round = 0;
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
   const isWatching = (): boolean => Date.now() - answeredAt < WATCH_MS;
-  /** Whether the service is asked for lines. The launcher shows the number of those of a talk. */
-  const isDue = (): boolean => isTalking() || (isWatching() && !panel?.hidden);
-  const isSeen = (): boolean => !!panel && !document.hidden;
+  /** Whether the service is asked for lines. */
+  const isDue = (): boolean => isTalking() || isWatching();
+  const isSeen = (): boolean => !panel?.hidden && !document.hidden;
 
   const schedule = (): void => {
     clearTimeout(timer);
-    if (!isDue() || !isSeen() || !panel?.isConnected) return;
+    if (!isDue() || !panel?.isConnected) return;
     timer = setTimeout(
       poll,
       failures ? Math.min(POLL_MS * 2 ** failures, LONGEST_PAUSE_MS) : pause(),
@@ -67,19 +72,32 @@ export default function talk(
   };
 
   const pause = (): number => {
-    if (!isTalking()) return Math.max(POLL_MS, (Date.now() - answeredAt) * WATCH_PAUSE);
-    return !panel?.hidden && Date.now() - activeAt < ACTIVE_MS ? POLL_MS : IDLE_POLL_MS;
+    const least = isSeen() ? POLL_MS : IDLE_POLL_MS;
+    if (!isTalking()) return Math.max(least, (Date.now() - answeredAt) * WATCH_PAUSE);
+    return Date.now() - activeAt < ACTIVE_MS ? least : IDLE_POLL_MS;
   };
 
   const enter = (next: unknown, name: string): void => {
     if (next === state) return;
+    if (next === "person") activeAt = Date.now();
     // After a change of the page, the visitor knows the person from the lines above.
-    if (log && next === "person" && (state !== "" || !newest)) notice(log, words.joined, name);
+    if (log && next === "person" && (state !== "" || !newest)) {
+      arrival = notice(log, words.joined, name);
+    }
     if (log && state === "person" && next === "bot") notice(log, words.left, name);
     if (log && state === "person" && next === "closed") notice(log, words.ended, name);
     state = next;
     head.show(next, name);
     chat?.waits(isTalking());
+  };
+
+  /** Counts the lines that nobody has seen in the title of the page, as its tab shows it. */
+  const entitle = (lines: number): void => {
+    unseen = lines;
+    const { title } = document;
+    const own = title.startsWith(mark) ? title.slice(mark.length) : title;
+    mark = lines ? `(${lines}) ` : "";
+    if (mark + own !== title) document.title = mark + own;
   };
 
   /** Labels the launcher: this person wrote while the panel was closed. */
@@ -90,15 +108,24 @@ export default function talk(
   };
 
   /** Shows the new lines. The next request repeats those that an answer in progress delays. */
-  const take = (lines: unknown): void => {
-    for (const line of Array.isArray(lines) ? lines : []) {
+  const take = (lines: unknown, questions: unknown): void => {
+    for (const line of list(lines)) {
       const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
       if (typeof id !== "number" || id <= newest) continue;
       if (typeof answer !== "string" || typeof person !== "string") continue;
       const turn: Turn = { id: `person-${id}`, question: "", answer, ending: "whole", person };
-      if (!chat?.said(turn)) return;
+      // The visitor may have written meanwhile: the line was there before.
+      const newer = list(questions).filter((one) => Number(own(one, "id")) > id);
+      if (
+        !chat?.said(
+          turn,
+          newer.map((one) => own(one, "client_message_id")),
+        )
+      )
+        return;
       newest = id;
       activeAt = Date.now();
+      if (!isSeen()) entitle(unseen + 1);
       missed(person);
       speak(`${person}: ${answer}`);
     }
@@ -118,16 +145,18 @@ export default function talk(
       failures = 0;
       const name = `${own(body, "operator") ?? ""}`;
       if (next === "person") enter(next, name);
-      take(own(body, "messages"));
+      take(own(body, "messages"), own(body, "questions"));
       enter(next, name);
+      arrival = undefined;
     } else failures += 1;
     schedule();
   }
 
   const woken = (): void => {
     if (!panel?.isConnected) document.removeEventListener("visibilitychange", woken);
-    else if (isDue() && isSeen()) void poll();
-    else clearTimeout(timer);
+    else if (!isDue() || !isSeen()) schedule();
+    else void poll();
+    if (isSeen()) entitle(0);
   };
   document.addEventListener("visibilitychange", woken);
   if (panel) new MutationObserver(woken).observe(panel, { attributeFilter: ["hidden"] });
@@ -159,11 +188,20 @@ export default function talk(
     /** Shows who wrote a line; `row` is the row below it. */
     shown: (row: HTMLElement, { id, person }: Turn) => {
       newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
+      const above = arrival;
+      arrival = undefined;
       // By then the row has been added below its line.
-      if (person) queueMicrotask(() => label(row.parentElement, person));
+      queueMicrotask(() => {
+        if (above) row.parentElement?.before(above);
+        if (person) label(row.parentElement, person);
+      });
     },
     missed,
   };
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Adds the name to a line. Only screen readers need it again below another line of this person. */

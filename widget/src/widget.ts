@@ -227,7 +227,7 @@ export class Widget implements Acts, Audience {
     const acts = {
       request: async (...to: Parameters<KeptChat["request"]>) => this.#chat?.request(...to),
       renew: () => this.#renew(),
-      said: (turn: Turn) => this.#said(turn),
+      said: (turn: Turn, newer: readonly unknown[]) => this.#said(turn, newer),
       waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),
       resume: (from: AnswerSource) => this.#conversation.retry(from),
     };
@@ -235,10 +235,13 @@ export class Widget implements Acts, Audience {
   }
 
   /** Shows the line of a person. Returns false while an answer is in progress. */
-  #said(turn: Turn): boolean {
-    const isAdded = this.#conversation.add(turn);
+  #said(turn: Turn, newer: readonly unknown[]): boolean {
+    const { turns } = this.#conversation;
+    const next = turns.findIndex(({ id, first }) => newer.includes(first ?? id));
+    const later = next < 0 ? 0 : turns.length - next;
+    const isAdded = this.#conversation.add(turn, later);
     if (isAdded) {
-      this.#view.restored([turn]);
+      this.#view.transcript.added(turn, later);
       this.#ended(turn);
     }
     return isAdded;

@@ -2,10 +2,14 @@
 
 A *ticket* is part of a link. Links can end up in a browser history, so a ticket can be used only
 once, within minutes. The panel exchanges it for a *pass*, which is valid for hours. Only the used
-tickets are stored.
+tickets are stored. A command signs a short pass for each request, so that the server never gets the
+token: it may be another one than the operator thinks. `kefu chat` and `kefu test` sign a *check*,
+which is good for the bot check alone.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from kefu.auth.signing import is_signed, key_for, sign
 
@@ -14,7 +18,11 @@ MIN_LENGTH = 32
 
 TICKET_LIFE = 600.0
 PASS_LIFE = 12 * 3600.0
+COMMAND_LIFE = 300.0
 """Lifetimes in seconds."""
+
+
+Kind = Literal["pass", "check"]
 
 
 class AdminTokens:
@@ -48,9 +56,15 @@ class AdminTokens:
         """The nonce of a valid ticket, None otherwise. The caller must mark the nonce as used."""
         return self._checked("ticket", ticket, now)
 
-    def issue(self, nonce: str, now: float) -> str:
-        """A new pass."""
-        return self._signed("pass", nonce, now + PASS_LIFE)
+    def issue(
+        self,
+        nonce: str,
+        now: float,
+        life: float = PASS_LIFE,
+        kind: Kind = "pass",
+    ) -> str:
+        """A new pass, or a check."""
+        return self._signed(kind, nonce, now + life)
 
     def is_token(self, bearer: str) -> bool:
         """Whether `bearer` is the operator's token."""
@@ -60,6 +74,10 @@ class AdminTokens:
     def admits(self, bearer: str, now: float) -> bool:
         """Whether `bearer` is the operator's token or a valid pass."""
         return self.is_token(bearer) or self._checked("pass", bearer, now) is not None
+
+    def admits_check(self, bearer: str, now: float) -> bool:
+        """The same, or whether it is a valid check."""
+        return self.admits(bearer, now) or self._checked("check", bearer, now) is not None
 
     def _signed(self, kind: str, nonce: str, expires: float) -> str:
         if not self._key:

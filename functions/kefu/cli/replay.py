@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kefu.agent.events import Log, read_lines
+from kefu.bootstrap.operator import operator_of
 from kefu.bootstrap.upstream import choose_model
 from kefu.errors import KefuError
 from kefu.evaluation.recorded import Recorded, Sampling, changed, final_text, of_chat, of_log
@@ -83,10 +84,10 @@ async def _recorded(options: argparse.Namespace, settings: Settings) -> AsyncIte
         for one in of_log(_log(options.session, options.log_dir), sampling):
             yield one
         return
-    token = settings.admin_token.get_secret_value()
-    if not token:
+    operator = operator_of(settings)
+    if not operator:
         raise WrongUse("--server needs the operator's token, ADMIN_TOKEN")
-    server = KefuServer(options.server, Visitor(operator_token=token))
+    server = KefuServer(options.server, Visitor(operator=operator))
     try:
         ids = _ids(server) if options.rated_down else _one(options.session)
         async for name in ids:

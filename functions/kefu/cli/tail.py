@@ -9,6 +9,7 @@ import sys
 import time
 from typing import Any
 
+from kefu.bootstrap.operator import operator_of
 from kefu.errors import UpstreamUnavailable
 from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
@@ -23,10 +24,10 @@ _ENDED = ("ok", "failed", "partial", "interrupted")
 
 def tail(options: argparse.Namespace, settings: Settings) -> int:
     """Print messages until Ctrl-C. Returns the exit code. Raises WrongUse and KefuError."""
-    token = settings.admin_token.get_secret_value()
-    if not token:
+    operator = operator_of(settings)
+    if not operator:
         raise WrongUse("tail needs the operator's token, ADMIN_TOKEN")
-    server = KefuServer(options.server, Visitor(operator_token=token))
+    server = KefuServer(options.server, Visitor(operator=operator))
     asyncio.run(_Tail(server, options).run())
     return 0
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits, ToolPolicy
 from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
 from kefu.bootstrap.clock import SystemClock
+from kefu.bootstrap.operator import operator_of
 from kefu.bootstrap.upstream import ChosenModel, choose_model
 from kefu.context import message_counter
 from kefu.context.tokens import counter as counter_of
@@ -66,8 +67,8 @@ def model_of(
 
 def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> Visitor:
     """The visitor in whose name the server of `--server` is asked."""
-    token = settings.admin_token.get_secret_value()
-    return Visitor(flags.origin or "", flags.user_token or "", token, flags.preset or "")
+    operator = operator_of(settings)
+    return Visitor(flags.origin or "", flags.user_token or "", operator, flags.preset or "")
 
 
 def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:

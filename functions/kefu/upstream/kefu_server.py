@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from kefu.auth.admin_tokens import Kind
 from kefu.errors import (
     CertificateRejected,
     ConnectionLost,
@@ -58,8 +60,8 @@ class Visitor(NamedTuple):
     """The origin of the page; empty: none is sent."""
     user_token: str = ""
     """The site's token for its signed-in user."""
-    operator_token: str = ""
-    """It passes the bot check."""
+    operator: Callable[[Kind], str] | None = None
+    """Signs what opens the panel's API, or passes the bot check; None without ADMIN_TOKEN."""
     preset: str = ""
     sources: bool | Literal["text", "passages"] = "text"
 
@@ -132,9 +134,9 @@ class KefuServer:
         try:
             return await self._once(body)
         except VerificationRequired:
-            if not self._visitor.operator_token:
+            if not self._visitor.operator:
                 raise
-            given = await self.read("/admin/api/verification-pass", "POST")
+            given = await self.read("/admin/api/verification-pass", "POST", "check")
             self._pass = str(given["pass"])
             return await self._once(body)
 
@@ -154,10 +156,13 @@ class KefuServer:
             return response
         raise await _error_of(response)
 
-    async def read(self, path: str, method: str = "GET") -> dict[str, object]:
-        """The JSON object at a path, with the operator's token. Raises the server's error."""
-        token = self._visitor.operator_token
-        headers = {"Authorization": f"Bearer {token}" if token else "", "Accept": "*/*"}
+    async def read(self, path: str, method: str = "GET", kind: Kind = "pass") -> dict[str, object]:
+        """The JSON object at a path, as the operator. Raises the server's error.
+
+        Raises InvalidRequest for a server that could be another one, because it has no HTTPS.
+        """
+        signed = self._signed(self._visitor.operator, kind) if self._visitor.operator else ""
+        headers = {"Authorization": signed, "Accept": "*/*"}
         http = HttpUpstream(self._site, path, method)
         try:
             response = await self._request(http, b"", headers)
@@ -171,6 +176,11 @@ class KefuServer:
             await http.aclose()
         return dict(answer)
 
+    def _signed(self, operator: Callable[[Kind], str], kind: Kind) -> str:
+        if not is_private(self._site):
+            raise InvalidRequest(f"ADMIN_TOKEN is for https or a loopback address: {self._site}")
+        return f"Bearer {operator(kind)}"
+
     async def _request(
         self, http: HttpUpstream, body: bytes, headers: Mapping[str, str]
     ) -> UpstreamResponse:
@@ -179,6 +189,17 @@ class KefuServer:
             return await http.send(body, "", given)
         except (HostUnreachable, CertificateRejected) as error:
             raise Unreachable(f"{self._url} cannot be reached ({error})") from error
+
+
+def is_private(url: str) -> bool:
+    """Whether nobody on the way can read requests to this URL, or answer them."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or parts.hostname == "localhost":
+        return True
+    try:
+        return ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return False
 
 
 class Unreachable(UpstreamUnavailable):

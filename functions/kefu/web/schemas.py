@@ -221,12 +221,22 @@ class FeedbackRequest(AnswerFeedback):
     session_id: SessionName | None = None
 
 
+# No control characters, of C0 and C1, of lines and of text direction: with them a mail, a CRM or a
+# table shows another text.
+OneLine = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$"
+    ),
+]
+
+
 class ContactBody(ProvenBody):
     """A filled-in contact form. The form says which of the texts are required."""
 
     client_message_id: ClientMessageId
-    name: Annotated[str, StringConstraints(max_length=200)] = ""
-    email: Annotated[str, StringConstraints(max_length=254)] = ""
+    name: Annotated[OneLine, StringConstraints(max_length=200)] = ""
+    email: Annotated[OneLine, StringConstraints(max_length=254)] = ""
     message: Annotated[str, StringConstraints(max_length=4000)] = ""
     consent: StrictBool = False
 
@@ -285,12 +295,19 @@ class ShownMessage(TypedDict):
     """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
 
 
+class ShownQuestion(TypedDict):
+    id: int
+    client_message_id: str
+
+
 class ShownAttendance(TypedDict):
     state: Literal["bot", "waiting", "person", "closed"]
     operator: str
     """The name of the person who answers, or who ended the talk; empty without one."""
     messages: list[ShownMessage]
     """The messages of persons after the message `after`."""
+    questions: list[ShownQuestion]
+    """The visitor's messages after the first of these."""
 
 
 class ShownMessages(TypedDict):

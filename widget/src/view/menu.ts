@@ -20,8 +20,11 @@ export interface MenuActs {
   ): Promise<Response | undefined>;
   /** Starts a new conversation. */
   renew(): void;
-  /** Shows the line of a person. Returns false while an answer is in progress. */
-  said(turn: Turn): boolean;
+  /**
+   * Shows the line of a person, above the questions with the ids `newer`. Returns false while an answer
+   * is in progress.
+   */
+  said(turn: Turn, newer: readonly unknown[]): boolean;
   /** Stores whether a person may write, so that the next page looks for their lines. */
   waits(isWaiting: boolean): void;
   /** Requests the last answer again, from `from`, after it ended without being complete. */

@@ -21,10 +21,11 @@ function named(text: string, name: string): (Node | string)[] {
   return after === undefined ? [before] : [before, element("bdi", {}, name), after];
 }
 
-/** Adds a line between the messages. */
-export function notice(log: HTMLElement, text: string, name: string): void {
+/** Adds a line between the messages, and returns it. */
+export function notice(log: HTMLElement, text: string, name: string): HTMLElement {
   const line = element("p", { className: "joined" }, element("span", {}, ...named(text, name)));
   atEnd(log, () => log.append(line), AT_END_PX);
+  return line;
 }
 
 /** The lines below the title and below the input. */

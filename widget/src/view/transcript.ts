@@ -87,6 +87,17 @@ export class Transcript {
     }
   }
 
+  /** Shows a finished turn above the last `later` ones. */
+  added(turn: Turn, later: number): void {
+    const last = this.#last;
+    const below = [...this.node.querySelectorAll(".turn")].at(-later);
+    if (later) this.#last = undefined;
+    this.restored([turn]);
+    if (!later || !this.#last) return;
+    below?.before(this.#last.node);
+    this.#last = last;
+  }
+
   /** Removes all turns; the greeting stays. */
   cleared(): void {
     this.#drop();

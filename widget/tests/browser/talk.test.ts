@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, inSession } from "../scripted-service.ts";
+import { answer, inSession, type Play } from "../scripted-service.ts";
 import { daily, eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -104,15 +104,15 @@ test("an open chat asks for lines within seconds, a closed one seldom, and count
   expect(await nextRequest(page, 3_000)).toBeGreaterThanOrEqual(3_250);
   await page.locator("kefu-chat .close").click();
   await panel.waitFor({ state: "hidden" });
-  // Closing asks at once.
-  await nextRequest(page);
   talk.says = state("person", [4, "I am here."], [5, "Are you?"]);
   expect(await nextRequest(page, 18_750)).toBeGreaterThanOrEqual(19_000);
   await eventually(() => talk.launcher.getAttribute("data-unread"), "2");
+  expect(await page.title()).toBe("(2) A shop");
   expect(await talk.launcher.getAttribute("aria-label")).toBe("Open chat: Ingrid wrote to you");
   await talk.launcher.click();
   expect(await lines(page).allInnerTexts()).toEqual(["I am here.", "Are you?"]);
   expect(await talk.launcher.getAttribute("data-unread")).toBe("0");
+  expect(await page.title()).toBe("A shop");
   await nextRequest(page);
   expect(asked.at(-1)).toBe("?after=5");
   expect(talk.errors).toEqual([]);
@@ -181,8 +181,10 @@ test("markup in a line or in a name is text (T9)", async () => {
 });
 
 /** A stored chat of a site with a contact form: the model has answered, and nobody was asked for. */
-async function answered(): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
-  it.service.script(inSession(answer(["one"]), "s1", "t1"));
+async function answered(
+  ...more: readonly Play[]
+): Promise<Operator & Awaited<ReturnType<typeof it.visit>>> {
+  it.service.script(inSession(answer(["one"]), "s1", "t1"), ...more);
   it.service.kept = [];
   const operator: Operator = { says: { state: "bot", operator: "", messages: [] }, asked: [] };
   const visit = await it.visit({ "data-contact": "" }, { reducedMotion: "reduce" });
@@ -214,6 +216,71 @@ test("a person who takes over a chat unasked is noticed within seconds of the an
   expect(talk.errors).toEqual([]);
 });
 
+test("after a take-over the first line comes within seconds, also if it is not there at once (widget M6)", async () => {
+  const talk = await answered();
+  talk.says = state("person");
+  await nextRequest(talk.page);
+  await talk.page.locator("kefu-chat .talks").waitFor();
+  talk.says = state("person", [4, "Can I help you?"]);
+  expect(await nextRequest(talk.page)).toBeLessThanOrEqual(4_000);
+  await eventually(() => lines(talk.page).allInnerTexts(), ["Can I help you?"]);
+});
+
+test("a line that is older than the visitor's next message stands above it, also on the next page (widget M6)", async () => {
+  const toPerson = inSession(answer([]), "s1", "t1");
+  const talk = await answered(toPerson, toPerson);
+  const { page } = talk;
+  await talk.send("Tuesday morning, please.");
+  await talk.idle();
+  await talk.send("At nine.");
+  await talk.idle();
+  const [, second, third] = it.service.received.map(({ body }) => body.client_message_id);
+  const questions = [
+    { id: 7, client_message_id: second },
+    { id: 9, client_message_id: third },
+  ];
+  talk.says = { ...state("person", [5, "Which day suits you?"], [8, "Fine."]), questions };
+  await nextRequest(page);
+  const rows = page.locator(
+    "kefu-chat .log :is(.question:not([hidden]), .joined, .turn > .answer:not(:empty))",
+  );
+  const shown = [
+    "You:\nfirst",
+    "one",
+    "Ingrid joined the conversation",
+    "Which day suits you?",
+    "You:\nTuesday morning, please.",
+    "Fine.",
+    "You:\nAt nine.",
+  ];
+  await eventually(() => rows.allInnerTexts(), shown);
+  expect(await page.locator("kefu-chat .by:not(.spoken)").count()).toBe(2);
+  const stored = await page.evaluate(() => Object.values(sessionStorage).join());
+  expect(stored.indexOf("Which day")).toBeLessThan(stored.indexOf("Tuesday"));
+  expect(stored.indexOf("Fine.")).toBeLessThan(stored.indexOf("At nine."));
+});
+
+test("a person who takes over a closed chat is noticed: a badge, and a mark in the tab's title (kept-chats M7)", async () => {
+  const talk = await answered();
+  const { page, launcher, panel } = talk;
+  await page.locator("kefu-chat .close").click();
+  await panel.waitFor({ state: "hidden" });
+  talk.says = state("person", [4, "Can I help you?"]);
+  expect(await nextRequest(page, 15_000)).toBeLessThanOrEqual(21_000);
+  await eventually(() => launcher.getAttribute("data-unread"), "1");
+  expect(await page.title()).toBe("(1) A shop");
+  // The page may change its title meanwhile.
+  await page.evaluate(() => {
+    document.title = "Boots";
+  });
+  talk.says = state("person", [4, "Can I help you?"], [6, "Hello?"]);
+  await nextRequest(page, 15_000);
+  await eventually(() => page.title(), "(2) Boots");
+  await launcher.click();
+  await eventually(() => page.title(), "Boots");
+  expect(await lines(page).allInnerTexts()).toEqual(["Can I help you?", "Hello?"]);
+});
+
 test("an open chat that nobody takes over asks ever less, and ends after ten minutes (H4)", {
   tags: "slow",
 }, async () => {
@@ -235,12 +302,7 @@ test("an open chat that nobody takes over asks ever less, and ends after ten min
   await asksNothingFor(page, 7_200_000);
 });
 
-test("a closed chat, and one on a site without a contact form, is not watched (H4)", async () => {
-  const talk = await answered();
-  await nextRequest(talk.page);
-  await talk.page.locator("kefu-chat .close").click();
-  await talk.panel.waitFor({ state: "hidden" });
-  await asksNothingFor(talk.page, 300_000);
+test("a chat on a site without a contact form is not watched (H4)", async () => {
   it.service.script(inSession(answer(["one"]), "s1", "t1"));
   it.service.kept = [];
   const other = await it.visit();

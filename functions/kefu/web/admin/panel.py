@@ -95,6 +95,12 @@ class Panel:
         if not self.tokens.admits(bearer_of(request), self.clock.now()):
             await self._failed(address)
 
+    async def check_command(self, request: Request, address: str) -> None:
+        """As `check`, for a request of a command about the bot check."""
+        await self.ready()
+        if not self.tokens.admits_check(bearer_of(request), self.clock.now()):
+            await self._failed(address)
+
     def stored_chats(self) -> Sessions:
         """Raises NotFound on a server that stores no chats."""
         if self.sessions is None:

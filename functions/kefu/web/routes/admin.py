@@ -65,7 +65,7 @@ def _add_entrance(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
     async def verification_pass(request: Request) -> Response:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
         address = gateway.address(request)
-        await panel.check(request, address)
+        await panel.check_command(request, address)
         if runtime.services.bot_check is None:
             raise NotFound("This server has no bot check.")
         return JsonResponse({"pass": await runtime.services.bot_check.pass_for(address)})

@@ -37,10 +37,22 @@ def person_routes(kept: KeptChats) -> APIRouter:
                 "state": session.attendance.state,
                 "operator": session.attendance.operator,
                 "messages": _shown(kept, lines),
+                "questions": _questions(newest, lines),
             }
         )
 
     return router
+
+
+def _questions(
+    newest: Sequence[StoredMessage], lines: Sequence[StoredMessage]
+) -> list[dict[str, object]]:
+    """The visitor's messages behind the first of the lines, for pages that show them already."""
+    return [
+        {"id": one.id, "client_message_id": one.client_message_id}
+        for one in newest
+        if lines and one.role == "user" and one.id > lines[0].id and one.client_message_id
+    ]
 
 
 def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[dict[str, object]]:

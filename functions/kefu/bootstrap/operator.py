@@ -1,0 +1,20 @@
+"""Signs the requests of commands that ask a service as its operator."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from kefu.auth.admin_tokens import COMMAND_LIFE, AdminTokens, Kind
+from kefu.bootstrap.clock import SystemClock
+from kefu.settings import Settings
+from kefu.settings.fields import text_of
+
+
+def operator_of(settings: Settings) -> Callable[[Kind], str] | None:
+    """Return a function that signs a short pass or check; None without ADMIN_TOKEN."""
+    token = text_of(settings.admin_token)
+    if not token:
+        return None
+    tokens, clock = AdminTokens(token), SystemClock()
+    return lambda kind: tokens.issue(secrets.token_hex(8), clock.now(), COMMAND_LIFE, kind)
