@@ -88,6 +88,7 @@ PAGES = {
     "/api/chat": "sessions.md#sending-a-message",
     "/answer": "sessions.md#taking-up-an-answer",
     "/api/sessions/": "sessions.md#reading-exporting-and-deleting",
+    "/api/sessions": "sessions.md#the-chats-of-a-user",
     "/v1/": "openai.md",
 }
 """The page about a path that contains this text; the first one counts."""

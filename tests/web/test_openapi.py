@@ -17,6 +17,7 @@ from tests.fakes.asking import ask
 from tests.fakes.behaviours import answer
 from tests.fakes.service import Service
 from tests.fakes.upstream import ScriptedUpstream
+from tests.web.test_identity import NEW, token
 
 BOUND = "5"
 """Seconds for a whole response; the upstream answers at once."""
@@ -34,7 +35,10 @@ CHECKS = (
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with ScriptedUpstream() as upstream, Service(upstream.base_url) as service:
+    with (
+        ScriptedUpstream() as upstream,
+        Service(upstream.base_url, identity_secrets=NEW) as service,
+    ):
         upstream.script("*", answer("Yes."))
         yield service
 
@@ -43,6 +47,10 @@ CHATS = """
 [parameters]
 "path.session_id" = "{kept[0]}"
 "header.X-Session-Token" = "{kept[1]}"
+
+[[operations]]
+include-path = "/api/sessions"
+parameters = {{ "header.X-User-Token" = "{user}" }}
 
 [[operations]]
 include-method = "DELETE"
@@ -72,7 +80,7 @@ async def kept_chat(service: Service) -> tuple[str, str]:
 async def test_service_answers_as_its_description_says(service: Service, tmp_path: Path) -> None:
     """Requests that need a chat use an existing one."""
     chats = {"kept": await kept_chat(service), "other": await kept_chat(service)}
-    (tmp_path / "schemathesis.toml").write_text(CHATS.format(**chats))
+    (tmp_path / "schemathesis.toml").write_text(CHATS.format(**chats, user=token(secret=NEW)))
     command = [str(Path(sys.executable).with_name("schemathesis")), "run"]
     command += [f"{service.url}/openapi.json", "--checks", ",".join(CHECKS)]
     command += ["--phases", "examples,coverage,fuzzing", "--max-examples", "40", "--seed", "7"]

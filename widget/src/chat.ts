@@ -60,6 +60,7 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
         : undefined,
   });
   const extras = lazyExtras(host, seat, texts, (text) => widget?.speak(text));
+  if (store.isNew) await transport.find(settings.preset);
   const { turns, session } = store.read();
   const names = ["suggestions", "consent", "context", "mount", "tip", "logo"];
   const isAsked = names.some((name) => settings[name]);

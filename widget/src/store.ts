@@ -67,6 +67,12 @@ export class Store {
     }
   }
 
+  /** Whether a signed-in user has stored nothing in this browser yet. Never throws. */
+  get isNew(): boolean {
+    const isEmpty = this.#isOn && this.#owner.user !== undefined && this.#record() === null;
+    return isEmpty && !!this.#area();
+  }
+
   /** Whether another tab has removed the record, or written that of another user. Never throws. */
   isReplaced({ key, storageArea }: StorageEvent): boolean {
     try {

@@ -38,6 +38,8 @@ class Constants(NamedTuple):
     store_max_mb: int | None = None
     """Megabytes that the store may take, in a file or in memory; 0: no limit. None: those of
     `kefu.bootstrap.stores.limit_of`."""
+    raw_days: float = 7.0
+    """Days for which the raw requests and responses of calls to the model are stored."""
     max_retries: int = 3
     """Further keys that are tried for one request."""
     max_duration: float | None = None
@@ -60,9 +62,6 @@ FILE_MEGABYTES = 1000
 """The store's file may take as much, however small the disk is."""
 MEMORY_MEGABYTES = 100
 """Chats in memory may take as much."""
-
-RAW_DAYS = 7.0
-"""Days for which the raw requests and responses of calls to the model are stored."""
 
 BYTES_PER_CHARACTER = 4
 """Of UTF-8, at most: a body has room for one message of the longest length."""

@@ -119,7 +119,7 @@ def _common(settings: Settings, constants: Constants) -> _Common:
         clock,
         log,
         choose_model(settings),
-        open_store(settings, clock, log, constants.store_timeout),
+        open_store(settings, clock, log, constants),
         SecretReader(settings, clock.now, log),
         notices if widget_is_built() else [*notices, NOT_BUILT],
     )

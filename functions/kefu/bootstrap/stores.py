@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kefu.bootstrap.clock import SystemClock
-from kefu.bootstrap.constants import FILE_MEGABYTES, MEMORY_MEGABYTES, RAW_DAYS
+from kefu.bootstrap.constants import CONSTANTS, FILE_MEGABYTES, MEMORY_MEGABYTES, Constants
 from kefu.settings import Settings
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
@@ -27,18 +27,17 @@ _MEGABYTE = 1_000_000
 
 
 def open_store(
-    settings: Settings, clock: SystemClock, log: RequestLog, timeout: float
+    settings: Settings, clock: SystemClock, log: RequestLog, constants: Constants
 ) -> GuardedStore:
-    """The store of the settings. It connects when it is used first, or by `warm`.
-
-    `timeout`: seconds for it to answer a chat.
-    """
+    """The store of the settings. It connects when it is used first, or by `warm`."""
     store = choose_store(settings, clock)
     needed = settings.keeps_chats or settings.contact_form
-    sessions = sessions_of(store, settings) if needed else None
+    sessions = sessions_of(store, settings, constants) if needed else None
     if isinstance(store, MemoryStore):
         return _guarded(settings, GuardedStore(store, store, store), sessions)
-    cooldowns = GuardedCooldowns(store, clock.now, timeout=timeout, on_degraded=log.degraded)
+    cooldowns = GuardedCooldowns(
+        store, clock.now, timeout=constants.store_timeout, on_degraded=log.degraded
+    )
     limits = GuardedLimits(
         store,
         MemoryStore(clock.now),
@@ -87,7 +86,7 @@ async def open_chats(
     _check_chats(settings, or_requests=or_requests)
     store = choose_store(settings, clock)
     try:
-        yield sessions_of(store, settings)
+        yield sessions_of(store, settings, CONSTANTS)
     finally:
         await store.aclose()
 
@@ -130,9 +129,9 @@ def capacity_of(
     return Capacity(store.used, limit, clock.monotonic, log.store_level)
 
 
-def sessions_of(store: Store, settings: Settings) -> Sessions:
+def sessions_of(store: Store, settings: Settings, constants: Constants) -> Sessions:
     """The stored chats, kept for as long as the settings say."""
     from kefu.sessions.model import Retention
 
-    raw_days = min(RAW_DAYS, settings.session_days)
+    raw_days = min(constants.raw_days, settings.session_days)
     return store.sessions(Retention(session=86400 * settings.session_days, raw=86400 * raw_days))

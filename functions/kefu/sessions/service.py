@@ -25,6 +25,7 @@ from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.history import rated_turn
 from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.model import Rating, Session, SessionId, StoredMessage
+from kefu.sessions.overview import Wanted
 from kefu.sessions.ports import Sessions, SessionStore
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
@@ -211,6 +212,19 @@ class SessionService:
         now = self.deps.persistence.clock.now()
         read = self.store.messages(session.id, before=before, limit=limit, now=now)
         return await in_time(read)
+
+    async def listed(
+        self, owner: str, config_id: str, cursor: str | None, limit: int
+    ) -> tuple[Sequence[tuple[Session, str]], str | None]:
+        """A page of a user's sessions, by the last message, newest first: each with a new token.
+
+        Also returns the cursor of the next page. Raises ValueError for an invalid cursor.
+        """
+        now, wanted = self.deps.persistence.clock.now(), Wanted(user=owner, config_id=config_id)
+        page = await in_time(self.store.newest(wanted, cursor, limit, now))
+        tokens = await self._tokens()
+        sessions = [row.session for row in page.rows]
+        return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
 
     async def answer_to(self, session: Session, client_message_id: str) -> KnownAnswer:
         """The stored answer to one of the newest messages, for a page that waits for it.

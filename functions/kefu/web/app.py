@@ -132,10 +132,11 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
     if parts.turns is not None:
         from kefu.web.routes.contact import session_contact_routes
         from kefu.web.routes.person import person_routes
-        from kefu.web.routes.sessions import session_routes
+        from kefu.web.routes.sessions import session_routes, user_routes
         from kefu.web.session_chat import KeptChats
 
         kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
+        yield user_routes(kept)
         yield session_routes(kept, seconds)
         yield person_routes(kept)
         yield session_contact_routes(

@@ -26,6 +26,7 @@ from kefu.web.schemas import (
     ShownAttendance,
     ShownForm,
     ShownMessages,
+    ShownSessions,
 )
 
 Spec = dict[str, Any]
@@ -70,6 +71,8 @@ _QUERY: Mapping[str, Spec] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
     "after": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "before": {"type": "integer", "minimum": 1, "maximum": 2**53},
+    "config_id": {"type": "string"},
+    "cursor": {"type": "string"},
     "sources": {"type": "boolean", "default": False},
     "format": {"type": "string", "enum": ["json", "md", "txt"], "default": "json"},
 }
@@ -85,6 +88,17 @@ def session_parameters(*query: str) -> Spec:
         "parameters": [
             {"name": "session_id", "in": "path", "required": True, "schema": text},
             {"name": "X-Session-Token", "in": "header", "required": True, "schema": text},
+            *({"name": name, "in": "query", "schema": _QUERY[name]} for name in query),
+        ]
+    }
+
+
+def user_parameters(*query: str) -> Spec:
+    """Describe the parameters of the list of a user's sessions."""
+    text = {"type": "string"}
+    return {
+        "parameters": [
+            {"name": "X-User-Token", "in": "header", "required": True, "schema": text},
             *({"name": name, "in": "query", "schema": _QUERY[name]} for name in query),
         ]
     }
@@ -121,7 +135,7 @@ def describe(app: FastAPI) -> Spec:
             _both_forms(document["paths"]["/api/chat"]["post"])
         described = (
             *(ErrorBody, Health, MessageRequest, Ready),
-            *(ShownAttendance, ShownForm, ShownMessages),
+            *(ShownAttendance, ShownForm, ShownMessages, ShownSessions),
             *bodies.values(),
         )
         for model in described:

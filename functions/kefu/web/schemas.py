@@ -318,6 +318,24 @@ class ShownMessages(TypedDict):
     """With `sources=true`: the addresses that answers may link to beside those of their sources."""
 
 
+class ShownSession(TypedDict):
+    id: str
+    token: str
+    """A new token, for `X-Session-Token`."""
+    title: str
+    config_id: str
+    """The preset of the chat."""
+    created_at: float
+    updated_at: float
+    """When the visitor last wrote."""
+
+
+class ShownSessions(TypedDict):
+    sessions: list[ShownSession]
+    cursor: str | None
+    """The `cursor` parameter for the next page. None: there are no older chats."""
+
+
 FormField = Literal["name", "email", "message"]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from starlette.requests import Request
 
 from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
+from kefu.errors import IdentityRejected
 from kefu.knowledge.sources import parted
 from kefu.sessions.model import Session, StoredMessage
 from kefu.sessions.service import IncomingMessage, SessionService
@@ -61,6 +63,23 @@ class KeptChats:
         session = await self.turns.owned(name, _token(request), await self._owner(request))
         await self._runtime.admission.admit_reader(session.id)
         return session
+
+    async def listed(
+        self, request: Request, config_id: str, cursor: str | None, limit: int
+    ) -> tuple[Sequence[tuple[Session, str]], str | None]:
+        """As `SessionService.listed`, for the user of the request.
+
+        Raises IdentityRejected for an anonymous visitor, and RateLimited.
+        """
+        owner = await self._owner(request)
+        if not owner:
+            raise IdentityRejected(
+                "Only a signed-in user has a list of chats: send the user token of the site."
+            )
+        # Hashed, because the names of limits are stored.
+        name = sha256(owner.encode("utf-8", "replace")).hexdigest()[:32]
+        await self._runtime.admission.admit_reader(f"user:{name}")
+        return await self.turns.listed(owner, config_id, cursor, limit)
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""

@@ -5,6 +5,7 @@
  * If none comes, the service stores no chats, and later questions carry the whole conversation.
  */
 
+import { own } from "../own.ts";
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
 import type { Rating, Turn } from "../turn.ts";
@@ -92,6 +93,18 @@ export class KeptTransport implements Transport, KeptChat {
     const reply = await replyOf(response);
     // An earlier attempt of this question is still being answered: retry as after a 429.
     return status === 409 && !reply.ok ? { ...reply, code: "rate_limit_exceeded" } : reply;
+  }
+
+  /** Goes on with the newest chat that the signed-in user has with this preset, if there is one. */
+  async find(preset: unknown): Promise<void> {
+    const url = new URL("sessions?limit=1", this.#around.apiUrl);
+    url.searchParams.set("config_id", `${preset || "default"}`);
+    const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const response = await this.#request(url, { signal }).catch(() => undefined);
+    if (!response?.ok) return;
+    const body: unknown = await response.json().catch(() => undefined);
+    const newest = sessionOf(own(own(body, "sessions"), "0"));
+    if (newest) this.#hold(newest);
   }
 
   /** Sends only the id of the message, because the user may have changed meanwhile. */

@@ -1,7 +1,7 @@
-"""Finds the sessions of one user in a DynamoDB table.
+"""Finds all sessions of one user in a DynamoDB table.
 
-It reads the whole table. The list of sessions has no user, an item of it may be missing, and an
-index would cost a write for each turn, while a user is erased rarely.
+It reads the whole table, because a user's queue has no expired sessions, and none whose deletion
+was interrupted. A user is erased rarely.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`/api/sessions/{id}`: reads, exports and deletes a visitor's chat. No endpoint lists chats."""
+"""`/api/sessions`: lists the chats of a signed-in user; reads, exports and deletes one chat."""
 
 from __future__ import annotations
 
@@ -16,9 +16,17 @@ from kefu.web.openapi import (
     json_response,
     session_parameters,
     stream_response,
+    user_parameters,
 )
 from kefu.web.options import BodyLimits
-from kefu.web.schemas import FEEDBACK_BYTES, AnswerFeedback, ResumeRequest, ShownMessages
+from kefu.web.schemas import (
+    FEEDBACK_BYTES,
+    AnswerFeedback,
+    ResumeRequest,
+    ShownMessages,
+    ShownSession,
+    ShownSessions,
+)
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
@@ -36,6 +44,42 @@ def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
     _add_feedback(router, kept, BodyLimits(FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
     return router
+
+
+def user_routes(kept: KeptChats) -> APIRouter:
+    router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+    @router.get(
+        "",
+        summary="The chats of the signed-in user, newest first, each with a new token",
+        responses={200: json_response(ShownSessions), **errors(400, 403, 429, 503)},
+        response_model=None,
+        openapi_extra=user_parameters("limit", "cursor", "config_id"),
+    )
+    async def sessions(request: Request) -> Response:
+        limit = integer(request, "limit", PAGE, LONGEST_PAGE)
+        query = request.query_params
+        try:
+            found, cursor = await kept.listed(
+                request, query.get("config_id", ""), query.get("cursor") or None, limit
+            )
+        except ValueError:
+            raise InvalidRequest("cursor: is not valid.", param="cursor") from None
+        shown = [shown_session(session, token) for session, token in found]
+        return JSONResponse({"sessions": shown, "cursor": cursor})
+
+    return router
+
+
+def shown_session(session: Session, token: str) -> ShownSession:
+    return {
+        "id": session.id,
+        "token": token,
+        "title": session.title,
+        "config_id": session.config_id,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+    }
 
 
 def _add_messages(router: APIRouter, kept: KeptChats) -> None:
