@@ -17,7 +17,7 @@ const SOURCES = new URL("src/", import.meta.url);
 const TARGET = "es2022";
 
 /** In bytes with brotli: before a visitor shows interest, and up to a first answer in a kept chat. */
-export const LIMITS = { loader: 1_741, "first answer": 19_200 };
+export const LIMITS = { loader: 1_741, "first answer": 19_456 };
 
 const stylesheets = {
   name: "stylesheets",

@@ -55,9 +55,17 @@ export class Lazy<Module> {
     return this.#coming;
   }
 
-  /** Calls `use` with the module, at once if it is loaded. Never calls it if fetching fails. */
+  /**
+   * Calls `use` with the module, at once if it is loaded. If it cannot be fetched offline, the call waits
+   * for the network; after any other failure there is none.
+   */
   use(use: (module: Module) => void): void {
     if (this.#module) use(this.#module);
-    else this.load().then((module) => module && use(module));
+    else {
+      this.load().then((module) => {
+        if (module) use(module);
+        else if (!navigator.onLine) addEventListener("online", () => this.use(use), { once: true });
+      });
+    }
   }
 }

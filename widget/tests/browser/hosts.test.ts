@@ -228,7 +228,7 @@ test("under Trusted Types a chat that could not be fetched comes with the next c
   const strict = it.site.page("/strict", blank(""), `, ${policy}`);
   const { page, launcher, panel } = await it.glance(strict);
   let fails = true;
-  await page.route(/widget-chat/, (route) => (fails ? route.abort() : route.continue()));
+  await page.route(/widget[-.](chat|all)/, (route) => (fails ? route.abort() : route.continue()));
   await launcher.click();
   const complaint = (): Promise<string> =>
     launcher.evaluate((node) => (node as HTMLButtonElement).validationMessage);

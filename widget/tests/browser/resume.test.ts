@@ -221,6 +221,40 @@ test("an answer that is cut offline goes on by itself when the network is back (
   expect((await seenBy(page)).join()).not.toContain("Please try again");
 });
 
+test("a first answer that is cut offline before the extras are there goes on, too (M3)", async () => {
+  let cut = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    cut = resolve;
+  });
+  it.service.script(
+    inSession({ acts: [{ send: chunk("Half an ") }, { until }, "reset"] }, "s1", "t"),
+  );
+  it.service.kept = [];
+  it.service.answers.push(answer(["Half an answer is whole."]));
+  const visit = await it.visit();
+  const { page, answers, idle, trouble } = visit;
+  let isAway = true;
+  const asked: (() => void)[] = [];
+  await page.route("**/chat-widget-extras.*", async (route) => {
+    if (!isAway) return route.continue();
+    await new Promise<void>((resolve) => asked.push(resolve));
+    return route.abort();
+  });
+  await visit.send("Tell me");
+  await eventually(() => answers.last().innerText(), "Half an");
+  await page.context().setOffline(true);
+  await eventually(() => asked.length > 0, true);
+  isAway = false;
+  for (const fail of asked) fail();
+  cut();
+  await trouble.waitFor();
+  await page.context().setOffline(false);
+  await eventually(() => answers.last().innerText(), "Half an answer is whole.");
+  await idle();
+  await page.locator("kefu-chat .actions").waitFor();
+  expect(it.service.received).toHaveLength(1);
+});
+
 test("an answer that was given up is taken up when the visitor comes back to the tab (M3)", async () => {
   it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
   it.service.kept = [];

@@ -8,11 +8,12 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { test } from "vitest";
-import { answer, chunk } from "../scripted-service.ts";
+import { chunk, cited, DONE, finish, sources } from "../scripted-service.ts";
 import { eventually, stage } from "./harness.ts";
 import { DESKTOP, openPage, PHONE, shoot } from "./picture.ts";
 
 const it = stage();
+const SHOP = "https://nordlys.example/help";
 const DOCS = fileURLToPath(new URL("../../../docs/images", import.meta.url));
 const OUT = process.env.SHOTS;
 const STATIC = new URL("../../../functions/kefu/web/static/", import.meta.url);
@@ -32,9 +33,23 @@ async function scene(name: string, lang: string, theme: string, isPhone = false)
 for (const colorScheme of ["light", "dark"] as const) {
   test(`docs: the demo page, ${colorScheme}`, async () => {
     it.service.script(
-      answer([
-        'Yes. **Standard delivery** takes 3 to 5 working days [1]. Customs are paid at checkout, so nothing is due at the door [2].\n\n[1]: https://nordlys.example/help/delivery "Delivery times"\n[2]: https://nordlys.example/help/customs "Customs and taxes"',
-      ]),
+      {
+        acts: [
+          {
+            send:
+              sources([
+                { number: 1, title: "Delivery times", url: `${SHOP}/delivery` },
+                { number: 2, title: "Customs and taxes", url: `${SHOP}/customs` },
+              ]) +
+              chunk(
+                "Yes. **Standard delivery** takes 3 to 5 working days [1]. Customs are paid at checkout, so nothing is due at the door [2].",
+              ) +
+              finish() +
+              cited([1, 2]) +
+              DONE,
+          },
+        ],
+      },
       {
         acts: [
           {

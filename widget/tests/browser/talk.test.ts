@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answer, inSession, type Play } from "../scripted-service.ts";
+import { answer, chunk, cited, DONE, finish, inSession, type Play } from "../scripted-service.ts";
 import { daily, eventually, pause, stage } from "./harness.ts";
 
 const it = stage();
@@ -224,6 +224,20 @@ test("after a take-over the first line comes within seconds, also if it is not t
   talk.says = state("person", [4, "Can I help you?"]);
   expect(await nextRequest(talk.page)).toBeLessThanOrEqual(4_000);
   await eventually(() => lines(talk.page).allInnerTexts(), ["Can I help you?"]);
+});
+
+test("the button for a person goes while one answers (widget M6)", async () => {
+  const send = chunk("I do not know.") + finish() + cited([], false) + DONE;
+  const talk = await answered(inSession({ acts: [{ send }] }, "s1", "t1"));
+  await talk.send("Do you deliver to Mars?");
+  const offer = talk.page.locator("kefu-chat .handoff");
+  await offer.waitFor();
+  talk.says = state("person");
+  await nextRequest(talk.page);
+  await offer.waitFor({ state: "hidden" });
+  talk.says = state("bot");
+  await nextRequest(talk.page);
+  await offer.waitFor();
 });
 
 test("a line that is older than the visitor's next message stands above it, also on the next page (widget M6)", async () => {

@@ -1,6 +1,6 @@
 /** How questions go out to a service, over real HTTP: with the conversation, or alone in a session. */
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { Lazy } from "../../src/lazy.ts";
 import { Owner } from "../../src/owner.ts";
 import { type Area, Store } from "../../src/store.ts";
@@ -203,6 +203,9 @@ test("transport: a restored chat has the service's texts; without a response it 
 });
 
 test("lazy: a module is fetched once, used at once when it is there, and tried again if it was away", async () => {
+  const page = new EventTarget();
+  vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
+  vi.stubGlobal("navigator", { onLine: true });
   let tries = 0;
   const lazy = new Lazy(async () => {
     tries += 1;
@@ -217,4 +220,17 @@ test("lazy: a module is fetched once, used at once when it is there, and tried a
   expect(used).toEqual([2]);
   expect(await lazy.load()).toBe(2);
   expect(tries).toBe(2);
+  // Offline, the use waits for the network (M3).
+  vi.stubGlobal("navigator", { onLine: false });
+  const late = new Lazy(async () => {
+    if (!navigator.onLine) throw new Error("away");
+    return 3;
+  });
+  late.use((module) => used.push(module));
+  await late.load();
+  vi.stubGlobal("navigator", { onLine: true });
+  page.dispatchEvent(new Event("online"));
+  await late.load();
+  expect(used).toEqual([2, 3]);
+  vi.unstubAllGlobals();
 });

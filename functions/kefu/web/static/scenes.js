@@ -14,8 +14,8 @@ const WORDS = {
     code: "Send them to the form as JSON:",
     tip: "Questions about your visa?",
     wide: "| Visa | Purpose | Stay | Consulate fee | Processing time | Extension |\n|---|---|---|---|---|---|\n| S2 | Private visit of up to 180 days | 30–90 days | 140 USD | 4 workdays | once, at the exit-entry office |\n| M | Trade, also medical treatment | 30 days | 140 USD | 4 workdays | possible |\n\nThe energy needed is $E = mc^2$, or \\(a_1 \\leq b\\).",
-    cited:
-      'Medical visitors apply for an S2 or M visa [1]. Processing takes four workdays [2].\n\n[1]: https://example.com/help/visa "Visas for patients"\n[2]: https://example.com/help/times "Processing times"',
+    cited: "Medical visitors apply for an S2 or M visa [1]. Processing takes four workdays [2].",
+    pages: ["Visas for patients", "Processing times"],
     part: "It takes four workdays once all papers are there. The express service",
   },
   "zh-CN": {
@@ -31,8 +31,8 @@ const WORDS = {
     code: "请以 JSON 格式提交：",
     tip: "签证有问题？问问我们",
     wide: "| 类型 | 用途 | 停留 | 领事费 | 办理时间 | 延期 |\n|---|---|---|---|---|---|\n| S2 | 不超过一百八十天的私人访问 | 30–90 天 | 140 美元 | 4 个工作日 | 可在出入境管理局办理一次 |\n| M | 贸易，也包括就医 | 30 天 | 140 美元 | 4 个工作日 | 可以 |",
-    cited:
-      '就医者申请 S2 或 M 类签证 [1]。办理需要四个工作日 [2]。\n\n[1]: https://example.com/help/visa "就医签证"\n[2]: https://example.com/help/times "办理时间"',
+    cited: "就医者申请 S2 或 M 类签证 [1]。办理需要四个工作日 [2]。",
+    pages: ["就医签证", "办理时间"],
     part: "材料齐全后一般 4 个工作日可以出签，加急",
   },
   ar: {
@@ -48,8 +48,8 @@ const WORDS = {
     code: "أرسلها إلى النموذج بصيغة JSON:",
     tip: "هل لديكم أسئلة عن التأشيرة؟",
     wide: "| التأشيرة | الغرض | الإقامة | رسوم القنصلية | مدة المعالجة | التمديد |\n|---|---|---|---|---|---|\n| S2 | زيارة خاصة لا تتجاوز 180 يومًا | 30–90 يومًا | 140 دولارًا | 4 أيام عمل | مرة واحدة في مكتب الهجرة |\n| M | التجارة والعلاج الطبي | 30 يومًا | 140 دولارًا | 4 أيام عمل | ممكن |",
-    cited:
-      'يتقدم المرضى بطلب تأشيرة S2 أو M [1]. تستغرق المعالجة أربعة أيام عمل [2].\n\n[1]: https://example.com/help/visa "تأشيرات المرضى"\n[2]: https://example.com/help/times "مدة المعالجة"',
+    cited: "يتقدم المرضى بطلب تأشيرة S2 أو M [1]. تستغرق المعالجة أربعة أيام عمل [2].",
+    pages: ["تأشيرات المرضى", "مدة المعالجة"],
     part: "تستغرق أربعة أيام عمل بعد اكتمال الوثائق. أما الخدمة السريعة",
   },
 };
@@ -69,6 +69,21 @@ function event(delta, reason = null) {
 
 function whole(text) {
   return `${event({ content: text })}${event({}, "stop")}data: [DONE]\n\n`;
+}
+
+/** An answer from learnt pages: between two events that name the pages, and those that it cites. */
+function grounded(text, titles) {
+  const paths = ["visa", "times"];
+  const sources = titles.map((title, at) => {
+    return { number: at + 1, title, url: `https://example.com/help/${paths[at]}` };
+  });
+  const [found, used] = [
+    { sources, links: [] },
+    { used: [1, 2], answered: true },
+  ].map(
+    (fields) => `data: ${JSON.stringify({ object: "kefu.sources", choices: [], ...fields })}\n\n`,
+  );
+  return `${found}${event({ content: text })}${event({}, "stop")}${used}data: [DONE]\n\n`;
 }
 
 /**
@@ -247,7 +262,7 @@ export const SCENES = {
     act: ({ question }) => ask(question).then(() => seen(".actions")),
   }),
   sources: scene({
-    plays: ({ cited }) => [() => streamed(whole(cited))],
+    plays: ({ cited, pages }) => [() => streamed(grounded(cited, pages))],
     act: ({ question }) => ask(question).then(() => seen(".sources")),
   }),
   table: scene({
