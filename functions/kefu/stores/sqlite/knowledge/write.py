@@ -14,19 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kefu.knowledge.finding import COMMON
+from kefu.knowledge.finding import MANY
 from kefu.knowledge.frame import Frame, cleaned, frame_of
 from kefu.knowledge.pages import Page, Passage
 from kefu.knowledge.passages import passages
-from kefu.knowledge.terms import page_language, terms
+from kefu.knowledge.terms import page_language, terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import as_json, packed, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
-MANY = 2000
-"""Passages. A larger index lists its frequent terms, which take long to rank: those in more than
-the share `COMMON` of all, or in more than `FREQUENT` passages."""
-
+COMMON = 0.05
 FREQUENT = 500
+"""A frequent term is in more than the share `COMMON` of all passages, or in more than so many."""
 
 
 class Problem(NamedTuple):
@@ -214,6 +212,9 @@ class _Index:
         for passage in page.passages:
             headings = " ".join((*passage.headings, *passage.inside))
             fields = [terms(field, page.language) for field in (page.title, headings, passage.text)]
+            own = (*passage.headings[-1:], *passage.inside)
+            fields[0].append(whole_term(page.title, page.language))
+            fields[1] += [whole_term(heading, page.language) for heading in own]
             row = (self.next, *(" ".join(field) for field in fields))
             self._db.execute(
                 "INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row
