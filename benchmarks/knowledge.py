@@ -31,6 +31,8 @@ from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.write import Run, write
+from tests.parts import documentation
+from tests.parts.fetch import folder_of
 
 RELATED = ROOT / "functions/kefu/knowledge/related_words.txt"
 SIZES = (250, 1_000, 10_000, 50_000)
@@ -132,6 +134,7 @@ def knowledge(largest: int) -> str:
             cells = [_recall(one, opened(one)) for one in sites]
             lines.append(f"{name:32}{cells[0]:>12.3f}{cells[1]:>11.3f}")
         lines.append(_bm25s_line(sites, Path(folder)))
+        lines += ["", *_documentation_lines(Path(folder))]
     return "\n".join(lines)
 
 
@@ -189,6 +192,24 @@ def _learning_line(folder: Path, count: int) -> str:
 
 def _recall(made: Site, find: Find) -> float:
     return sum(url in find(question)[:5] for question, url in made.questions) / len(made.questions)
+
+
+def _documentation_lines(folder: Path) -> list[str]:
+    part = folder_of("documentation")
+    if part is None:
+        return ["The documentation sites are not in .parts/; for their lines: make parts"]
+    lines = [f"{'headings of documentation':32}{'found':>12}{'a word less':>13}{'mean ms':>9}"]
+    for name in documentation.SITES:
+        documentation.learn(part / name, folder / "docs.kefu")
+        file, asked = KnowledgeFile(folder / "docs.kefu"), documentation.headings(part / name)
+        started = time.thread_time()
+        whole = documentation.share_found(file, asked)
+        mean = 1000 * (time.thread_time() - started) / len(asked)
+        shorter = documentation.share_found(file, documentation.shortened(asked))
+        lines.append(f"{name:32}{whole:>12.3f}{shorter:>13.3f}{mean:>9.2f}")
+        file.close()
+        (folder / "docs.kefu").unlink()
+    return lines
 
 
 def _kefu(made: Site, folder: Path) -> Find:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kefu.knowledge.finding import MANY
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge import schema
@@ -20,7 +21,7 @@ from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.schema import CannotRead
-from kefu.stores.sqlite.knowledge.write import MANY, Problem, Run, write
+from kefu.stores.sqlite.knowledge.write import Problem, Run, write
 
 SITE = "https://www.example.com"
 
@@ -144,17 +145,39 @@ def test_g15_pages_in_other_languages_have_no_related_words(tmp_path: Path) -> N
     assert found(tmp_path / "site.kefu", "store") == []
 
 
-def test_g19_a_large_site_lists_the_terms_that_related_words_leave_out(tmp_path: Path) -> None:
-    """The time of a search is bound by the passages of its terms. Own words are always searched."""
+def test_g19_a_large_site_has_no_related_words(tmp_path: Path) -> None:
+    """It has enough text for the question's own words, and the others hide those."""
     many = [
         page(f"{number}", f"Number {number}", Block(f"Cash desk {number}."))
         for number in range(MANY)
     ]
     write(tmp_path / "site.kefu", run([*many, page("rare", "Rare", Block("dollars"))]))
-    assert found(tmp_path / "site.kefu", "money") == [f"{SITE}/rare"]
+    assert found(tmp_path / "site.kefu", "money") == []
     assert len(found(tmp_path / "site.kefu", "cash")) == 6
     write(tmp_path / "small.kefu", run(many[: MANY // 2]))
     assert len(found(tmp_path / "small.kefu", "money")) == 6
+
+
+def test_a_large_site_keeps_the_main_word_of_a_question(tmp_path: Path) -> None:
+    """G19: "brush" is in every tenth passage of a manual on painting."""
+    pages = [page(f"new{n}", f"Newly made {n}", Block("Create a file.")) for n in range(40)]
+    pages += [page(f"{n}", f"Part {n}", Block(f"Some text {n}.")) for n in range(MANY)]
+    pages += [page(f"b{n}", f"Tool {n}", Block("A brush paints.")) for n in range(MANY // 10)]
+    pages.append(page("brush", "Dialog", Block("Create another brush.")))
+    write(tmp_path / "site.kefu", run(pages))
+    assert found(tmp_path / "site.kefu", "create a brush")[0] == f"{SITE}/brush"
+
+
+def test_a_question_in_the_words_of_a_heading_finds_what_is_below_it(tmp_path: Path) -> None:
+    """Without the number, and in any order and form of the words."""
+    pages = [
+        page("copy", "7. Types", Block("9.1. Copying Types", 2), Block("Write %TYPE. " * 20)),
+        page("sql", "COPY", Block("COPY copies a type, and types of copies are copied. " * 9)),
+        page("types", "Types of types", Block("A type is copied. Copy the types. " * 9)),
+    ]
+    write(tmp_path / "site.kefu", run([*pages, *PAGES]))
+    for question in ("copying types", "How do I copy a type?", "Copying Types", "3. types, copied"):
+        assert found(tmp_path / "site.kefu", question)[0] == f"{SITE}/copy"
 
 
 def test_the_index_keeps_all_detail_because_ranking_needs_it(file: Path) -> None:

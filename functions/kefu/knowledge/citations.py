@@ -110,7 +110,8 @@ class CitationFilter:
                 self._seam = self._seam or kept != found[0]
                 self._show(kept, shown)
                 self._seam = kept != found[0]
-                self._ends_address = name == "address" and not self._seam
+                if kept:
+                    self._ends_address = name == "address" and not self._seam
                 return found.end()
         self._show(text[at], shown)
         return at + 1
@@ -230,7 +231,7 @@ class CitationFilter:
             return None if self._place.may_be_code else ""
         if found[2]:
             return None
-        self._place.has_tags = True
+        self._place.has_tags |= self._place.is_before_text
         return found[0]
 
     def _is_ours(self, url: str) -> bool:

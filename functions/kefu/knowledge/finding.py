@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from kefu.knowledge.terms import question_terms
+from kefu.knowledge.terms import terms as terms_of
 
 PASSAGES = 6
 """Given to the model at most."""
@@ -24,9 +25,12 @@ SHORT = 4
 """Terms. A question with fewer says too little, or needs the question before it."""
 
 
-COMMON = 0.05
-"""A term in more than this share of the passages of a large site says little. Questions leave it
-out when they have another one."""
+MANY = 2000
+"""Passages. A larger site lists its frequent terms, which take long to rank."""
+
+RARE = 5
+"""Terms of a question that are always ranked. Further ones only if the site does not list them as
+frequent."""
 
 FLAT = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
@@ -47,19 +51,31 @@ class Found(NamedTuple):
     """Higher is better. Scores of different questions cannot be compared."""
     language: str = ""
     """The language whose stems its terms have."""
-    terms: Sequence[str] = ()
-    """The terms of the question that the passage contains."""
-    related: Sequence[str] = ()
-    """Words of a similar meaning that it contains."""
+    wanted: Sequence[str] = ()
+    """The terms of the question."""
+    near: Sequence[str] = ()
+    """Words of a similar meaning that were looked for, too."""
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms of the question that the passage contains. They are computed when asked for,
+        because that takes longer than the search.
+        """
+        return sorted(self._has().intersection(self.wanted))
 
     @property
     def matched(self) -> list[str]:
         """For people: the terms of the question, and related words such as `~refund`."""
-        return [*self.terms, *(f"~{one}" for one in self.related)]
+        has = self._has()
+        related = (f"~{one}" for one in sorted(has.intersection(self.near)))
+        return [*sorted(has.intersection(self.wanted)), *related]
 
     @property
     def heading(self) -> str:
         return " › ".join(self.headings)
+
+    def _has(self) -> set[str]:
+        return set(terms_of("\n".join((self.title, *self.headings, self.text)), self.language))
 
 
 class Knowledge(Protocol):

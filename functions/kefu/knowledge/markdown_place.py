@@ -30,7 +30,7 @@ class Place:
         self.has_open_ticks = False
         """Whether ticks without an end stand in the current paragraph."""
         self.has_tags = False
-        """Whether tags stand in it. It may be a block of HTML."""
+        """Whether a line of it begins with a tag. It may be a block of HTML."""
         self.is_lost = False
         """Whether a block may be open that not every parser sees."""
         self.line = ""
@@ -79,12 +79,13 @@ class Place:
         indent = len(line) - len(line.lstrip(" "))
         ticks = self.fence.lstrip(" ")
         wanted = len(self.fence) - len(ticks)
-        if not text or (indent >= wanted and text.strip("`")):
-            return True
-        if indent == wanted and text.startswith(ticks):
-            return None
-        if indent >= wanted and len(text) < len(ticks):
-            return True
+        # A line of spaces and ticks is held until its end, but not for ever.
+        is_cut = len(line) > LINE and not line.strip(" \t`")
+        if not is_cut:
+            if not text or (indent >= wanted and (text.strip("`") or len(text) < len(ticks))):
+                return True
+            if indent == wanted:
+                return None
         self.fence, self.is_lost = "", True
         return False
 

@@ -17,6 +17,9 @@ from kefu.knowledge.stemming import ALGORITHMS, stem
 VERSION = 1
 """Of this function. An index with terms of another version is refused."""
 
+WHOLE = "¶"
+"""Begins each part of a term that stands for a whole heading. The index takes it for a letter."""
+
 _PAIRS = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U000323af"
@@ -68,6 +71,20 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
             term for kind, run in kept or _runs(found) for term in _terms(kind, run, languages)
         )
     )
+
+
+_HEADING = 300
+"""Characters of a heading."""
+_NUMBERING = re.compile(r"\s*(?:\d+(?:\.\d+)*\.?|[A-Z]\.(?:\d+\.)*)\s+(?=\S)")
+
+
+def whole_term(text: str, language: str) -> str:
+    """One term for a heading or title as a whole, without its number and in any order of its words.
+
+    A question has it too, so that a question in the words of a heading finds what is below it.
+    """
+    parts = question_terms(_NUMBERING.sub("", text[:_HEADING], count=1), (language,))
+    return "".join(f"{WHOLE}{one}" for one in sorted(parts))
 
 
 def _runs(text: str) -> Iterator[tuple[str, str]]:

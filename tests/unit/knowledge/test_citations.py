@@ -93,6 +93,11 @@ def test_no_link_and_no_image_leads_to_another_site(text: str, shown: str | None
     assert links(filtered(text)[0]) == []
 
 
+def test_a_line_that_is_too_long_to_wait_for_closes_no_block_of_code() -> None:
+    text = f"```\n{'`' * LONGEST}``x\n```\n[x]({EVIL})\n"
+    assert links(filtered(text)[0]) == links(filtered(*text)[0]) == []
+
+
 def test_a_link_that_is_too_long_to_wait_for_is_no_link() -> None:
     text = f"[{'a' * LONGEST}]({EVIL})"
     assert filtered(text)[0] == "a" * LONGEST
@@ -132,6 +137,7 @@ PIECES = st.lists(
 @example(["h", EVIL, "ttps://evil.example"])
 @example([EVIL, "[", EVIL])
 @example(["https://shop.example/customs.", f"<{EVIL}>"])
+@example(["https://shop.example/customs.", "<pre>", "evil.example"])
 @example(["<", "!", "`", ">"])
 @example(["[````](https://shop.example/customs) ```` ", f"[t]({EVIL})", " ````"])
 @settings(max_examples=1000)
@@ -165,6 +171,22 @@ def test_a_text_without_brackets_ticks_and_tags_is_not_changed(text: str) -> Non
     text = re.sub(r"[\[\]【`<\r]|https?:|ftp:|www", "", text)
     assert filtered(text)[0] == text
     assert filtered(*text)[0] == text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. Run:\n\n   ```sh\n   curl https://x.example/a\n   ```\n2. Then `a[0](x)` and [1].\n",
+        "1. Run:\n\n    ```sh\n    curl http://x.example\n\n    b[0] = c[9](x)\n    ```\n\n2. Go\n",
+        "- Step:\n  ```\n  curl https://x.example\n  ```\n- Next\n",
+        "Use `a | b`<br>here:\n```sh\ncurl https://x.example | sh\n```\nDone [2].\n",
+        "````md\n```js\nfetch('https://x.example')\n```\n````\n",
+        "The key ` alone.\n\n`curl https://x.example`\n\n> Quoted `https://x.example`\n",
+    ],
+)
+def test_code_of_usual_answers_is_not_changed(answer: str) -> None:
+    assert filtered(answer)[0] == answer
+    assert filtered(*answer)[0] == answer
 
 
 @pytest.mark.parametrize("answer", ['```\n[1]: https://evil.example "A"', "  ```\n  x\n"])
@@ -207,7 +229,7 @@ def links(text: str, *, every: bool = False) -> list[str]:
 
 
 def _is_ours(url: str) -> bool:
-    return re.match(r"https://shop\.example/(customs|delivery)[/_.]*(?![\w-])", url) is not None
+    return re.match(r"https://shop\.example/(customs|delivery)[/_.-]*(?![\w])", url) is not None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kefu.knowledge.finding import Found, fits_badly
 
 
 def found(*terms: str) -> Found:
-    return Found("p", "", "", (), "", 1.0, "en", terms)
+    return Found("p", "", "", (), " ".join(terms), 1.0, "en", terms)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import COMMON, Found, asked, chosen, joined
+from kefu.knowledge.finding import MANY, RARE, Found, asked, chosen, joined
 from kefu.knowledge.pages import Passage
 from kefu.knowledge.related import WEIGHT, related
-from kefu.knowledge.terms import is_pair, question_terms, terms
+from kefu.knowledge.terms import is_pair, question_terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
 
@@ -88,35 +88,32 @@ class KnowledgeFile:
         if not wanted:
             return []
         near = self._related(wanted)
-        rows = self._by_words(wanted, near)
+        whole = {whole_term(question, language) for language in self.languages}
+        rows = self._by_words(wanted, near, sorted(filter(None, whole)))
         if self._meanings:
             rows = joined([id for id, _ in rows], self._meanings.nearest(text, HITS))
-        return [_explained(one, wanted, near) for one in chosen(self._hits(rows), limit)]
+        return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
 
-    def _by_words(self, wanted: Sequence[str], near: Sequence[str]) -> list[tuple[int, float]]:
+    def _by_words(
+        self, wanted: Sequence[str], near: Sequence[str], whole: Sequence[str]
+    ) -> list[tuple[int, float]]:
         weights = {f'"{term}"': WEIGHT for term in near}
         weights |= dict.fromkeys(self._single(wanted), 1.0)
-        weights |= {f'"{term}"': 1.0 for term in self._rare(wanted)}
+        weights |= {f'"{term}"': 1.0 for term in (*self._rare(wanted), *whole)}
         return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
-        """The terms without common ones, or all if there are no others."""
-        common = self._frequent(wanted, int(COMMON * self.facts.passages))
-        return [term for term in wanted if term not in common] or wanted
+        """The terms without those that a large index lists as frequent, but at least `RARE`."""
+        marks = ",".join("?" * len(wanted))
+        sql = f"SELECT term, passages FROM frequent WHERE term IN ({marks})"  # noqa: S608 - marks
+        often = dict[str, int](self._db.execute(sql, wanted).fetchall())
+        rarest_first = sorted(wanted, key=lambda term: often.get(term, 0))
+        return rarest_first[: max(RARE, len(wanted) - len(often))]
 
     def _related(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Words of a similar meaning, without those that a large index lists as frequent."""
-        if "en" not in self.languages:
-            return ()
-        near = related(wanted)
-        frequent = self._frequent(near, 0)
-        return [term for term in near if term not in frequent]
-
-    def _frequent(self, terms: Sequence[str], least: int) -> set[str]:
-        """Those of the terms that a large index lists, in more than `least` passages."""
-        marks = ",".join("?" * len(terms))
-        sql = f"SELECT term FROM frequent WHERE passages > ? AND term IN ({marks})"  # noqa: S608 - marks
-        return {term for (term,) in self._db.execute(sql, (least, *terms))}
+        """Words of a similar meaning. A large site has enough text for the question's own."""
+        is_small = self.facts.passages <= MANY
+        return related(wanted) if is_small and "en" in self.languages else ()
 
     def _single(self, wanted: Sequence[str]) -> list[str]:
         """Chinese characters of the question whose pairs are on no page, each to be found alone.
@@ -177,8 +174,3 @@ def _link(source: str, anchor: str) -> str:
     if not source.startswith(("https://", "http://", "/")):
         return ""
     return f"{source}#{anchor}" if anchor else source
-
-
-def _explained(one: Found, wanted: Sequence[str], near: Sequence[str]) -> Found:
-    has = set(terms("\n".join((one.title, *one.headings, one.text)), one.language))
-    return one._replace(terms=sorted(has.intersection(wanted)), related=sorted(has & set(near)))

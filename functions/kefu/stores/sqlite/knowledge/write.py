@@ -13,20 +13,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kefu.knowledge.finding import COMMON
+from kefu.knowledge.finding import MANY
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Page, Passage
 from kefu.knowledge.passages import passages
-from kefu.knowledge.terms import page_language, terms
+from kefu.knowledge.terms import page_language, terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import packed, packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
-MANY = 2000
-"""Passages. A larger index lists its frequent terms, which take long to rank: those in more than
-the share `COMMON` of all, or in more than `FREQUENT` passages."""
-
+COMMON = 0.05
 FREQUENT = 500
+"""A frequent term is in more than the share `COMMON` of all passages, or in more than so many."""
 
 NOTHING_OWN = "has no text of its own"
 """Why a page is not learnt whose text is on many pages."""
@@ -200,6 +198,9 @@ class _Index:
     def _add(self, title: str, passage: Passage, language: str) -> None:
         headings = " ".join((*passage.headings, *passage.inside))
         fields = [terms(field, language) for field in (title, headings, passage.text)]
+        own = (*passage.headings[-1:], *passage.inside)
+        fields[0].append(whole_term(title, language))
+        fields[1] += [whole_term(heading, language) for heading in own]
         row = (self.next, *(" ".join(field) for field in fields))
         self._db.execute("INSERT INTO term (rowid, title, heading, body) VALUES (?, ?, ?, ?)", row)
         self._frequency.update({term for field in fields for term in field})

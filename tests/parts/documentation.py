@@ -1,0 +1,76 @@
+"""Documentation sites, learnt and asked their own headings: `.parts/documentation`.
+
+Each heading that is on one page alone, without its number, is a question. The page should be found.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser
+
+from kefu.stores.sqlite.knowledge.read import KnowledgeFile
+from tests.parts.fetch import DOCUMENTATION
+
+SITES = tuple(DOCUMENTATION)
+QUESTIONS = 300
+AMONG = 5
+URL = "https://docs.example/"
+
+_NUMBER = re.compile(
+    r"(?:(?:chapter|appendix|part) )?(?:[0-9]+|[A-Z]|[IVX]+)(?:\.[0-9]+)*\.\s+", re.IGNORECASE
+)
+
+
+class Asked(NamedTuple):
+    question: str
+    url: str
+
+
+def learn(folder: Path, file: Path) -> None:
+    """Learn a folder of HTML pages as a site."""
+    command = [sys.executable, "-m", "kefu", "learn", str(folder), "--url", URL, "-o", str(file)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def headings(folder: Path) -> Sequence[Asked]:
+    """A sample by a fixed seed."""
+    places = defaultdict[str, set[str]](set)
+    for page, url in _pages(folder):
+        for node in LexborHTMLParser(page.read_bytes()).css("h1,h2,h3,h4,h5,h6"):
+            text = " ".join(node.text().replace("¶", " ").split())
+            places[_NUMBER.sub("", text, count=1)].add(url)
+    once = sorted(Asked(text, *urls) for text, urls in places.items() if len(urls) == 1)
+    asked = [one for one in once if len(re.findall(r"\w", one.question)) > 2]
+    return random.Random(0).sample(asked, QUESTIONS)
+
+
+def shortened(asked: Sequence[Asked]) -> Sequence[Asked]:
+    """The headings of at least four words, each without one of them."""
+    rng, short = random.Random(1), list[Asked]()
+    for question, url in asked:
+        words = question.split()
+        if len(words) > 3:
+            del words[rng.randrange(len(words))]
+            short.append(Asked(" ".join(words), url))
+    return short
+
+
+def share_found(file: KnowledgeFile, asked: Sequence[Asked]) -> float:
+    """The share of questions whose page is among the first passages."""
+    found = [
+        any(one.page == url for one in file.find(question, (), AMONG)) for question, url in asked
+    ]
+    return sum(found) / len(found)
+
+
+def _pages(folder: Path) -> Sequence[tuple[Path, str]]:
+    pages = sorted(folder.rglob("*.html"))
+    return [(one, f"{URL}{one.relative_to(folder).as_posix()}") for one in pages]
