@@ -116,6 +116,8 @@ export class ScriptedService {
   readonly rated: unknown[] = [];
   /** The stored messages of the visitor's chat; undefined: the service stores no chats. */
   kept: readonly KeptMessage[] | "gone" | undefined;
+  /** The chats that it lists for each user; undefined: it has no lists. */
+  chats: readonly object[] | undefined;
   /** The user whose chat that is; to all others it is not there. */
   owner: string | undefined;
   /** The page's origin is not allowed. */
@@ -155,6 +157,7 @@ export class ScriptedService {
     this.answers.length = 0;
     this.looked.length = 0;
     this.kept = undefined;
+    this.chats = undefined;
     this.owner = undefined;
     this.contact = WITH_FORM;
     this.contacts.length = 0;
@@ -198,6 +201,12 @@ export class ScriptedService {
     if (request.url?.endsWith("/answer") && this.answers.length > 0) {
       this.looked.push(`${request.method} ${request.url}`);
       await perform(this.answers.shift() as Play, response);
+      return;
+    }
+    if (request.url?.startsWith("/api/sessions?") && this.chats) {
+      this.looked.push(`${request.url} ${subOf(request.headers["x-user-token"])}`);
+      response.writeHead(200, { ...CORS, "Content-Type": "application/json" });
+      response.end(JSON.stringify({ sessions: this.chats, cursor: null }));
       return;
     }
     if (request.url?.startsWith("/api/sessions/")) {

@@ -47,6 +47,28 @@ function holding(text: string): Store {
   return storeOn(area);
 }
 
+test("store: only a signed-in user without a record in a storage that works is new (D2)", () => {
+  const area = new Memory();
+  const store = storeOn(area);
+  expect(store.isNew).toBe(false);
+  store.claim(ann, NOW);
+  expect(store.isNew).toBe(true);
+  store.write({ session: undefined });
+  expect(store.isNew).toBe(false);
+  store.claim(bob, NOW);
+  expect(store.isNew).toBe(true);
+  store.claim(bob, bob.expiresAt);
+  expect(store.isNew).toBe(false);
+  const nowhere = new Store(API, () => undefined);
+  nowhere.claim(ann, NOW);
+  expect(nowhere.isNew).toBe(false);
+  const blocked = new Store(API, () => {
+    throw new DOMException("blocked", "SecurityError");
+  });
+  blocked.claim(ann, NOW);
+  expect(blocked.isNew).toBe(false);
+});
+
 test("store: written values are read again, also by another page (W1)", () => {
   const area = new Memory();
   const stored = {

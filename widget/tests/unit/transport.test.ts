@@ -202,6 +202,28 @@ test("transport: a restored chat has the service's texts; without a response it 
   }
 });
 
+test("transport: the newest chat of a signed-in user with the page's preset is found (D2)", async () => {
+  for (const [chats, preset, found] of [
+    [[{ id: "s9", token: "t9", title: "Mine" }], "shop", { id: "s9", token: "t9" }],
+    [[], undefined, undefined],
+    [[{ id: "s9" }], "", undefined],
+    [undefined, undefined, undefined],
+  ] as const) {
+    service.script();
+    service.chats = chats;
+    const it = trial();
+    it.user = tokenOf("ann");
+    it.owner.check();
+    expect(it.store.isNew).toBe(true);
+    await it.transport.find(preset);
+    expect(it.store.read().session).toEqual(found);
+    expect(it.chat !== undefined).toBe(found !== undefined);
+    expect(it.store.isNew).toBe(found === undefined);
+    const asked = `/api/sessions?limit=1&config_id=${preset || "default"} ann`;
+    expect(service.looked).toEqual(chats ? [asked] : []);
+  }
+});
+
 test("lazy: a module is fetched once, used at once when it is there, and tried again if it was away", async () => {
   const page = new EventTarget();
   vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
