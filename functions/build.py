@@ -67,6 +67,7 @@ NOT_NEEDED = (
     "click/testing.py",
     "dateutil/rrule.py",
     "dateutil/zoneinfo",
+    "fastapi/.agents",
     "fastapi/testclient.py",
     "kefu/__main__.py",
     "kefu/agent",
@@ -82,6 +83,7 @@ NOT_NEEDED = (
     "kefu/stores/legacy_xml.py",
     "kefu/stores/session_logs.py",
     "kefu/stores/sqlite/history.py",
+    "kefu/stores/sqlite/knowledge/last_run.py",
     "kefu/stores/sqlite/knowledge/meaning.py",
     "kefu/stores/sqlite/knowledge/write.py",
     "kefu/stores/stream_sink.py",
@@ -92,6 +94,7 @@ NOT_NEEDED = (
     "kefu/upstream/public_web.py",
     "kefu/upstream/reader.py",
     "kefu/upstream/reader_process.py",
+    "kefu/upstream/sample.py",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",
@@ -169,6 +172,9 @@ def build(folder: Path, arch: str) -> None:
     for pattern in NOT_NEEDED:
         for path in list(folder.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for metadata in folder.glob("*.dist-info/METADATA"):  # without the description, a README
+        head = metadata.read_text(encoding="utf-8").partition("\n\n")[0]
+        metadata.write_text(f"{head}\n", encoding="utf-8")
     for module in folder.glob("**/*.so"):
         module.write_bytes(stripped(module.read_bytes()))
 

@@ -36,7 +36,7 @@ PLAIN = {
     *("chat.completion", "chat.conversation", "chat.limits", "chat.own_cooldowns"),
     *("chat.prompt", "chat.stop", "chat.trim_memory"),
     *("chat.summaries", "chat.summary_prompt", "context"),
-    *("errors", "messages", "relay", "relay.attempt", "relay.chunks", "relay.clocks"),
+    *("errors", "knowledge", "knowledge.sources", "messages", "relay", "relay.attempt", "relay.chunks", "relay.clocks"),
     *("relay.collected", "relay.completion_stream", "relay.failures", "relay.key_leak"),
     *("relay.key_pool", "relay.pace"),
     *("relay.key_search", "relay.options", "relay.redaction", "relay.relay", "relay.response"),

@@ -86,9 +86,12 @@ def test_handler_answers_every_sample_event(name: str, answers: dict[str, Answer
     """L6: the body contains the whole stream, unchanged."""
     answer = answers[name]
     expected = 204 if name.endswith(("-preflight", "-cancel", "-feedback", "-contact")) else 200
-    if "-session-" in name:  # the sample's session does not exist
+    if "-session-" in name and not name.endswith("-list"):  # the sample's session does not exist
         assert json.loads(answer["body"])["error"]["code"] == "session_not_found"
         expected = 404
+    if name.endswith("-session-list"):  # its user is not signed in
+        assert json.loads(answer["body"])["error"]["code"] == "identity_rejected"
+        expected = 403
     assert answer["statusCode"] == expected
     # Every page may load the widget's files; no other page may load the panel.
     readers = (None,) if name == "rest-panel" else ("https://www.example.com", "*")

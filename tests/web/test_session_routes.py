@@ -102,9 +102,11 @@ async def test_t15_no_time_tells_whether_a_session_is_there(visitor: Visitor, ke
     assert max(one, two) < 2 * min(one, two) + 0.002
 
 
-async def test_t15_there_is_no_list_and_no_token_in_a_url(visitor: Visitor, kept: Stage) -> None:
-    for path in ("/api/sessions", "/api/sessions/"):
-        assert (await get(kept.url, path)).status_code == 404
+async def test_t15_visitors_have_no_list_and_no_token_in_a_url(
+    visitor: Visitor, kept: Stage
+) -> None:
+    assert (await get(kept.url, "/api/sessions")).status_code == 403
+    assert (await get(kept.url, "/api/sessions/")).status_code == 404
     path = f"/api/sessions/{visitor.session_id}/messages?token={visitor.token}"
     assert (await get(kept.url, f"{path}&X-Session-Token={visitor.token}")).status_code == 404
 
