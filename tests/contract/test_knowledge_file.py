@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kefu.knowledge.finding import MANY
+from kefu.knowledge.finding import MANY, RANKED
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge import schema
@@ -160,12 +160,21 @@ def test_g19_a_large_site_has_no_related_words(tmp_path: Path) -> None:
 
 def test_a_large_site_keeps_the_main_word_of_a_question(tmp_path: Path) -> None:
     """G19: "brush" is in every tenth passage of a manual on painting."""
-    pages = [page(f"new{n}", f"Newly made {n}", Block("Create a file.")) for n in range(40)]
+    pages = [page(f"new{n}", f"Newly made {n}", Block(f"Create a file {n}.")) for n in range(40)]
     pages += [page(f"{n}", f"Part {n}", Block(f"Some text {n}.")) for n in range(MANY)]
-    pages += [page(f"b{n}", f"Tool {n}", Block("A brush paints.")) for n in range(MANY // 10)]
+    pages += [page(f"b{n}", f"Tool {n}", Block(f"A brush paints {n}.")) for n in range(MANY // 10)]
     pages.append(page("brush", "Dialog", Block("Create another brush.")))
     write(tmp_path / "site.kefu", run(pages))
     assert found(tmp_path / "site.kefu", "create a brush")[0] == f"{SITE}/brush"
+
+
+@pytest.mark.slow
+def test_g19_a_term_of_very_many_passages_is_ranked_only_alone(tmp_path: Path) -> None:
+    """Its time would grow with the site."""
+    pages = [page(f"{n}", f"Part {n}", Block(f"A brush {n}.")) for n in range(RANKED + 1)]
+    write(tmp_path / "site.kefu", run([*pages, page("rare", "Rare", Block("Varnish."))]))
+    assert found(tmp_path / "site.kefu", "varnish for a brush") == [f"{SITE}/rare"]
+    assert len(found(tmp_path / "site.kefu", "brush")) == 6
 
 
 def test_a_question_in_the_words_of_a_heading_finds_what_is_below_it(tmp_path: Path) -> None:

@@ -29,8 +29,11 @@ MANY = 2000
 """Passages. A larger site lists its frequent terms, which take long to rank."""
 
 RARE = 5
-"""Terms of a question that are always ranked. Further ones only if the site does not list them as
-frequent."""
+"""Terms of a question that are ranked, rarest first. Further ones only if the site does not list
+them as frequent."""
+
+RANKED = 10_000
+"""Passages with frequent terms that are ranked for a question, because each takes time."""
 
 FLAT = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no

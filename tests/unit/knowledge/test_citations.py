@@ -204,7 +204,7 @@ def words(text: str) -> list[str]:
 PARSERS = [MarkdownIt("commonmark"), MarkdownIt("js-default", {"html": True})]
 AUTOLINK = re.compile(r"(?:https?|ftp)://[^\s<]*|www\.[^\s<]*", re.IGNORECASE)
 HARMLESS = re.compile(
-    r"</?[a-zA-Z][a-zA-Z0-9-]*\s*/?>|[^<]+|<(?![a-zA-Z/!?])|<https://shop[^\\s<>]*>"
+    r"</?[a-zA-Z][a-zA-Z0-9-]*\s*/?>|[^<]+|<(?![a-zA-Z/!?])|<https://shop[^\s<>]*>"
 )
 
 

@@ -15,7 +15,8 @@ const CHINESE = {
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>
     `目前由这台电脑上一个很小的模型 ${name} 回答（它主要懂英文），无需账号即可试用。设置 LONGCAT_API_KEYS 后换用真正的模型。`,
-  quoted: () => "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 LONGCAT_API_KEYS 后由模型回答。",
+  quoted: () =>
+    "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 LONGCAT_API_KEYS 后由模型回答。",
   down: "服务没有响应。",
   questions: "配送要多久？|怎么退款？|可以退货吗？",
 };

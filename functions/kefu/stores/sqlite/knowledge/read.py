@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import MANY, RARE, Found, asked, chosen, joined
+from kefu.knowledge.finding import MANY, RANKED, RARE, Found, asked, chosen, joined
 from kefu.knowledge.pages import Passage
 from kefu.knowledge.related import WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
@@ -103,12 +103,17 @@ class KnowledgeFile:
         return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
-        """The terms without those that a large index lists as frequent, but at least `RARE`."""
+        """The terms that a large index does not list as frequent; then its rarest up to `RARE`."""
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT term, passages FROM frequent WHERE term IN ({marks})"  # noqa: S608 - marks
         often = dict[str, int](self._db.execute(sql, wanted).fetchall())
-        rarest_first = sorted(wanted, key=lambda term: often.get(term, 0))
-        return rarest_first[: max(RARE, len(wanted) - len(often))]
+        kept, ranked = [term for term in wanted if term not in often], 0
+        for term in sorted(often, key=lambda term: often[term]):
+            ranked += often[term]
+            if kept and (len(kept) >= RARE or ranked > RANKED):
+                break
+            kept.append(term)
+        return kept
 
     def _related(self, wanted: Sequence[str]) -> Sequence[str]:
         """Words of a similar meaning. A large site has enough text for the question's own."""
