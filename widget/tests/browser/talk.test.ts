@@ -254,7 +254,6 @@ test("a line that is older than the visitor's next message stands above it, also
     { id: 9, client_message_id: third },
   ];
   talk.says = { ...state("person", [5, "Which day suits you?"], [8, "Fine."]), questions };
-  await nextRequest(page);
   const rows = page.locator(
     "kefu-chat .log :is(.question:not([hidden]), .joined, .turn > .answer:not(:empty))",
   );
@@ -267,7 +266,10 @@ test("a line that is older than the visitor's next message stands above it, also
     "Fine.",
     "You:\nAt nine.",
   ];
-  await eventually(() => rows.allInnerTexts(), shown);
+  await eventually(async () => {
+    await page.clock.runFor(1_000);
+    return rows.allInnerTexts();
+  }, shown);
   expect(await page.locator("kefu-chat .by:not(.spoken)").count()).toBe(2);
   const stored = await page.evaluate(() => Object.values(sessionStorage).join());
   expect(stored.indexOf("Which day")).toBeLessThan(stored.indexOf("Tuesday"));
