@@ -145,6 +145,23 @@ async def test_m2_a_conversion_that_stopped_goes_on_in_another_process(site: Sit
     assert read == []
 
 
+async def test_m2_a_table_that_keeps_chats_for_long_is_converted_in_parts(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each day is a query, and those of ten years would take longer than a look may."""
+    await older(site)
+    site.clock.now += 20 * 86_400.0
+    monkeypatch.setattr("kefu.stores.dynamodb.sessions.DAYS_AT_ONCE", 5)
+    rows, looks = list[Overview](), 0
+    while not rows and looks < 50:
+        site.front.settle()
+        rows = list((await site.sessions.newest(PEOPLE, None, 50, site.clock.now)).rows)
+        assert site.front.settle().calls["Query"] < 12
+        looks += 1
+    assert len(rows) == WAITING
+    assert 4 < looks < 9
+
+
 async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: Site) -> None:
     """And reads a hundred in a call."""
     await older(site)

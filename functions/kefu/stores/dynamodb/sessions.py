@@ -52,6 +52,9 @@ NEWEST: Final = 200
 PARTS: Final = 5
 """Parts of an older version's chats that one look at the insights converts."""
 
+DAYS_AT_ONCE: Final = 100
+"""Days of the list of an older version that one look reads at most: each is a query."""
+
 READERS: Final = 8
 """Sessions whose turns are read at the same time. Chats have the other threads."""
 
@@ -239,10 +242,10 @@ class DynamoSessions(DynamoCalls):
 
         Returns the number of chats that were read if there are more of them, otherwise 0.
         """
-        oldest, read = now - self._retention.session, 0
         if self._is_converted:
             return 0
-        until = read_converted(self._table, client, now + AHEAD)
+        until, read = read_converted(self._table, client, now + AHEAD), 0
+        oldest = max(now - self._retention.session, until - DAYS_AT_ONCE * DAY)
         for listed in self._listed(client, None, (until, oldest), BATCH) if until > oldest else ():
             sessions = self._sessions(client, listed, now)
             new = [one for session in sessions for one in entries(session, queues_of(session))]
@@ -252,10 +255,12 @@ class DynamoSessions(DynamoCalls):
             if read >= AT_ONCE:
                 self._table.update(client, CONVERTED, change("SET #until = :until", until=until))
                 return read
-        if read:
-            self._table.update(client, CONVERTED, change("SET #until = :until", until=0))
-        self._is_converted = True
-        return 0
+        has_more = oldest > now - self._retention.session
+        if read or has_more:
+            until = oldest if has_more else 0
+            self._table.update(client, CONVERTED, change("SET #until = :until", until=until))
+        self._is_converted = not has_more
+        return max(1, read) if has_more else 0
 
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
         return await self._table.run(lambda client: sessions_of(self._table, client, user, cursor))
