@@ -110,12 +110,19 @@ async function takeOver(browser, seen, service, token, lang, theme, device) {
   await theirs.locator("input[name=operator]").fill("Bob");
   seen.held = [await theirs.innerText(), await theirs.locator("textarea").count()];
   await bar.locator("textarea").fill("draft");
+  // The first operator's panel does not hear of it before they write.
+  const held = [];
+  const hold = (route) =>
+    route.request().method() === "GET" ? held.push(route) : route.continue();
+  await panel.route("**/admin/api/**", hold);
   await theirs.locator("button[type=submit]").click();
   await theirs.locator("textarea").waitFor();
   // The first operator is refused, and takes it back. The text is still there.
   await bar.locator("textarea").press("Enter");
   await bar.locator("[role=alert]").waitFor();
   seen.refused = await bar.locator("[role=alert]").innerText();
+  await panel.unroute("**/admin/api/**", hold);
+  for (const route of held) await route.continue();
   await bar.locator("input[name=operator]").waitFor();
   await bar.locator("button[type=submit]").click();
   seen.draft = await bar.locator("textarea").inputValue();
