@@ -34,7 +34,7 @@ const en = {
   line: "Write to the visitor",
   send: "Send",
   unasked:
-    "The visitor sees your first line after their next message: they have not asked for a person.",
+    "The visitor has not asked for a person. On a page without the contact form, they see your first line after their next message.",
   keys: "Keys",
   openLog: "Open a log",
   leave: "Lock",
