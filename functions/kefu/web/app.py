@@ -144,10 +144,11 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         )
     yield chat_routes(runtime, questions, gateway, options, kept, parts.contact)
     if parts.panel is not None:
-        from kefu.web.routes.admin import admin_routes
+        from kefu.web.routes.admin import admin_routes, entrance_routes
         from kefu.web.routes.admin_contacts import contacts_routes
         from kefu.web.routes.admin_talks import talk_routes
 
+        yield entrance_routes(parts.panel, runtime, gateway)
         yield admin_routes(parts.panel, runtime, gateway)
         yield contacts_routes(parts.panel, runtime, gateway, options.body)
         yield talk_routes(parts.panel, runtime, gateway, options.body)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
-from starlette.requests import Request
+from fastapi import APIRouter, Request
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.chat.addresses import network_of
@@ -19,7 +19,9 @@ from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
-from kefu.web.caller import bearer_of
+from kefu.web.body import strict_route
+from kefu.web.caller import Gateway, bearer_of
+from kefu.web.options import BodyLimits
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -147,3 +149,13 @@ class Panel:
                 "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))
             )
         raise Unauthorized(_WANTED)
+
+
+def panel_router(panel: Panel, gateway: Gateway, path: str, limits: BodyLimits) -> APIRouter:
+    """A router of the panel's API: each request is checked first, before its body is read."""
+
+    async def check(request: Request) -> None:
+        await panel.check(request, gateway.address(request))
+
+    route = strict_route(limits, check)
+    return APIRouter(prefix=f"/admin/api{path}", route_class=route, include_in_schema=False)

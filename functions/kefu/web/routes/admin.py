@@ -16,12 +16,13 @@ from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
 from kefu.sessions.overview import Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
-from kefu.web.admin.panel import Panel
+from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, Whole, day, key, page, page_of_session
 from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.json_response import JsonResponse
 from kefu.web.long_response import LongResponse
+from kefu.web.options import BodyLimits
 from kefu.web.runtime import ChatRuntime
 
 _POLICY = (
@@ -38,12 +39,18 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
-def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
-    router = APIRouter(prefix="/admin", include_in_schema=False, default_response_class=Response)
+def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
+    """The routes of the panel that its pass does not protect."""
+    router = APIRouter(prefix="/admin", include_in_schema=False)
     _add_page(router)
     _add_entrance(router, panel, runtime, gateway)
-    _add_lists(router, panel, gateway)
-    _add_sessions(router, panel, runtime, gateway)
+    return router
+
+
+def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
+    router = panel_router(panel, gateway, "", BodyLimits())
+    _add_lists(router, panel)
+    _add_sessions(router, panel, runtime)
     return router
 
 
@@ -71,29 +78,25 @@ def _add_entrance(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         return JsonResponse({"pass": await runtime.services.bot_check.pass_for(address)})
 
 
-def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
-    @router.get("/api/about")
-    async def info(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+def _add_lists(router: APIRouter, panel: Panel) -> None:
+    @router.get("/about")
+    async def info() -> Response:
         return JsonResponse({**asdict(panel.info), "store": await _room(panel)})
 
-    @router.get("/api/keys")
-    async def keys(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+    @router.get("/keys")
+    async def keys() -> Response:
         return JsonResponse({"keys": [key(state) for state in await panel.keys()]})
 
-    @router.get("/api/days")
+    @router.get("/days")
     async def days(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         today = datetime.fromtimestamp(panel.clock.now(), UTC)
         since = _date(request, "since", today - timedelta(days=_DAYS - 1))
         until = _date(request, "until", today)
         days_in_range = await panel.stored_chats().days(since, until)
         return JsonResponse({"days": [day(one) for one in days_in_range]})
 
-    @router.get("/api/insights")
+    @router.get("/insights")
     async def all_chats(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         now = panel.clock.now()
         today = datetime.fromtimestamp(now, UTC)
         since = _date(request, "since", today - timedelta(days=_DAYS - 1))
@@ -101,9 +104,8 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         found = await insights(panel.stored_chats(), since, until, now)
         return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
 
-    @router.get("/api/sessions")
+    @router.get("/sessions")
     async def sessions(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         query, now = request.query_params, panel.clock.now()
         limit = int(_number(query, "limit") or _ROWS)
         cursor = query.get("cursor") or None
@@ -116,38 +118,34 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         return JsonResponse(page(newest))
 
 
-def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
-    @router.get("/api/sessions/{session_id}")
-    async def session(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
+    @router.get("/sessions/{session_id}")
+    async def session(request: Request, session_id: SessionId) -> Response:
         before = _number(request.query_params, "before")
-        shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
+        shown = await _with_messages(panel, session_id, int(before) if before else None, pages=1)
         runtime.log.audit("read", panel.pass_of(request), shown.session.id)
         more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
         pieces = page_of_session(shown, shown.messages[0].id if more else None)
         return LongResponse(pieces, "application/json")
 
-    @router.get("/api/sessions/{session_id}/export")
-    async def export(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+    @router.get("/sessions/{session_id}/export")
+    async def export(request: Request, session_id: SessionId) -> Response:
         name = request.query_params.get("format", "json")
         if name not in EXPORTS:
             raise InvalidRequest("format: must be json, jsonl or md.", param="format")
-        export, exported = EXPORTS[name], await _with_messages(panel, request)
+        export, exported = EXPORTS[name], await _with_messages(panel, session_id)
         runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
-    @router.delete("/api/sessions/{session_id}")
-    async def delete(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
-        name = SessionId(request.path_params["session_id"])
-        runtime.running.cancel_session(name)
+    @router.delete("/sessions/{session_id}")
+    async def delete(request: Request, session_id: SessionId) -> Response:
+        runtime.running.cancel_session(session_id)
         store = panel.stored_chats()
-        await store.delete_contacts(name)  # first: only the chat says whose they are
-        await store.delete(name)
-        runtime.log.audit("delete", panel.pass_of(request), name)
+        await store.delete_contacts(session_id)  # first: only the chat says whose they are
+        await store.delete(session_id)
+        runtime.log.audit("delete", panel.pass_of(request), session_id)
         return Response(status_code=204)
 
 
@@ -161,14 +159,13 @@ async def _room(panel: Panel) -> dict[str, object] | None:
 
 
 async def _with_messages(
-    panel: Panel, request: Request, before: int | None = None, pages: int | None = None
+    panel: Panel, name: SessionId, before: int | None = None, pages: int | None = None
 ) -> Whole:
     """Return a session with its newest messages and their calls.
 
     `before`: only messages with a smaller id. `pages`: the number of pages of 200; None: all.
     """
     store, now = panel.stored_chats(), panel.clock.now()
-    name = SessionId(request.path_params["session_id"])
     session = await store.session(name)
     if session is None:
         raise SessionNotFound("There is no such session.")
