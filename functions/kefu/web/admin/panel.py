@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.chat.addresses import network_of
@@ -19,9 +19,7 @@ from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
-from kefu.web.body import strict_route
 from kefu.web.caller import Gateway, bearer_of
-from kefu.web.options import BodyLimits
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -151,11 +149,11 @@ class Panel:
         raise Unauthorized(_WANTED)
 
 
-def panel_router(panel: Panel, gateway: Gateway, path: str, limits: BodyLimits) -> APIRouter:
-    """A router of the panel's API: each request is checked first, before its body is read."""
+def panel_router(panel: Panel, gateway: Gateway, path: str = "") -> APIRouter:
+    """A router of the panel's API. Each request is checked before its body is read."""
 
     async def check(request: Request) -> None:
         await panel.check(request, gateway.address(request))
 
-    route = strict_route(limits, check)
-    return APIRouter(prefix=f"/admin/api{path}", route_class=route, include_in_schema=False)
+    prefix = f"/admin/api{path}"
+    return APIRouter(prefix=prefix, dependencies=[Depends(check)], include_in_schema=False)

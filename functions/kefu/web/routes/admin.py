@@ -22,7 +22,6 @@ from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.json_response import JsonResponse
 from kefu.web.long_response import LongResponse
-from kefu.web.options import BodyLimits
 from kefu.web.runtime import ChatRuntime
 
 _POLICY = (
@@ -48,7 +47,7 @@ def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> API
 
 
 def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
-    router = panel_router(panel, gateway, "", BodyLimits())
+    router = panel_router(panel, gateway)
     _add_lists(router, panel)
     _add_sessions(router, panel, runtime)
     return router
@@ -89,19 +88,13 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
 
     @router.get("/days")
     async def days(request: Request) -> Response:
-        today = datetime.fromtimestamp(panel.clock.now(), UTC)
-        since = _date(request, "since", today - timedelta(days=_DAYS - 1))
-        until = _date(request, "until", today)
-        days_in_range = await panel.stored_chats().days(since, until)
-        return JsonResponse({"days": [day(one) for one in days_in_range]})
+        found = await panel.stored_chats().days(*_period(request, panel.clock.now()))
+        return JsonResponse({"days": [day(one) for one in found]})
 
     @router.get("/insights")
     async def all_chats(request: Request) -> Response:
         now = panel.clock.now()
-        today = datetime.fromtimestamp(now, UTC)
-        since = _date(request, "since", today - timedelta(days=_DAYS - 1))
-        until = _date(request, "until", today)
-        found = await insights(panel.stored_chats(), since, until, now)
+        found = await insights(panel.stored_chats(), *_period(request, now), now)
         return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
 
     @router.get("/sessions")
@@ -120,32 +113,33 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
 
 def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
     @router.get("/sessions/{session_id}")
-    async def session(request: Request, session_id: SessionId) -> Response:
+    async def session(request: Request) -> Response:
         before = _number(request.query_params, "before")
-        shown = await _with_messages(panel, session_id, int(before) if before else None, pages=1)
+        shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
         runtime.log.audit("read", panel.pass_of(request), shown.session.id)
         more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
         pieces = page_of_session(shown, shown.messages[0].id if more else None)
         return LongResponse(pieces, "application/json")
 
     @router.get("/sessions/{session_id}/export")
-    async def export(request: Request, session_id: SessionId) -> Response:
+    async def export(request: Request) -> Response:
         name = request.query_params.get("format", "json")
         if name not in EXPORTS:
             raise InvalidRequest("format: must be json, jsonl or md.", param="format")
-        export, exported = EXPORTS[name], await _with_messages(panel, session_id)
+        export, exported = EXPORTS[name], await _with_messages(panel, request)
         runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
     @router.delete("/sessions/{session_id}")
-    async def delete(request: Request, session_id: SessionId) -> Response:
-        runtime.running.cancel_session(session_id)
+    async def delete(request: Request) -> Response:
+        name = SessionId(request.path_params["session_id"])
+        runtime.running.cancel_session(name)
         store = panel.stored_chats()
-        await store.delete_contacts(session_id)  # first: only the chat says whose they are
-        await store.delete(session_id)
-        runtime.log.audit("delete", panel.pass_of(request), session_id)
+        await store.delete_contacts(name)  # first: only the chat says whose they are
+        await store.delete(name)
+        runtime.log.audit("delete", panel.pass_of(request), name)
         return Response(status_code=204)
 
 
@@ -159,13 +153,14 @@ async def _room(panel: Panel) -> dict[str, object] | None:
 
 
 async def _with_messages(
-    panel: Panel, name: SessionId, before: int | None = None, pages: int | None = None
+    panel: Panel, request: Request, before: int | None = None, pages: int | None = None
 ) -> Whole:
     """Return a session with its newest messages and their calls.
 
     `before`: only messages with a smaller id. `pages`: the number of pages of 200; None: all.
     """
     store, now = panel.stored_chats(), panel.clock.now()
+    name = SessionId(request.path_params["session_id"])
     session = await store.session(name)
     if session is None:
         raise SessionNotFound("There is no such session.")
@@ -218,6 +213,13 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
     if not _NUMBER.fullmatch(text):
         raise InvalidRequest(f"{name}: must be a number.", param=name)
     return float(text)
+
+
+def _period(request: Request, now: float) -> tuple[str, str]:
+    """Return the first and the last day that a request asks for."""
+    today = datetime.fromtimestamp(now, UTC)
+    first = _date(request, "since", today - timedelta(days=_DAYS - 1))
+    return first, _date(request, "until", today)
 
 
 def _date(request: Request, name: str, default: datetime) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound
 from kefu.sessions.contacts import Before
 from kefu.web.admin.panel import Panel, panel_router
+from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonResponse
 from kefu.web.options import BodyLimits
@@ -20,11 +21,12 @@ ROWS = 100
 def contacts_routes(
     panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
 ) -> APIRouter:
-    router = panel_router(panel, gateway, "/contacts", BodyLimits(1024, 2, body.seconds))
+    router = panel_router(panel, gateway, "/contacts")
+    done_body = Depends(JsonBody(DoneBody, BodyLimits(1024, 2, body.seconds)).read)
 
     @router.get("")
-    async def contacts(request: Request, cursor: str = "") -> Response:
-        before = _place(cursor)
+    async def contacts(request: Request) -> Response:
+        before = _place(request.query_params.get("cursor", ""))
         rows = await panel.requests().contacts(ROWS, before)
         contact = panel.contact
         runtime.log.audit("read requests", panel.pass_of(request))
@@ -38,16 +40,16 @@ def contacts_routes(
         )
 
     @router.post("/{id}/done")
-    async def done(request: Request, id: str, wanted: DoneBody) -> Response:
+    async def done(request: Request, wanted: DoneBody = done_body) -> Response:
         done_at = panel.clock.now() if wanted.done else None
-        if not await panel.requests().mark_contact(id, done_at):
+        if not await panel.requests().mark_contact(request.path_params["id"], done_at):
             raise NotFound("There is no such request.")
         runtime.log.audit("request done" if wanted.done else "request open", panel.pass_of(request))
         return JsonResponse({"done_at": done_at})
 
     @router.delete("/{id}")
-    async def delete(request: Request, id: str) -> Response:
-        await panel.requests().delete_contact(id)
+    async def delete(request: Request) -> Response:
+        await panel.requests().delete_contact(request.path_params["id"])
         runtime.log.audit("delete request", panel.pass_of(request))
         return Response(status_code=204)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import SessionNotFound
 from kefu.sessions.model import SessionId
@@ -10,6 +10,7 @@ from kefu.sessions.people import Attendance, Line
 from kefu.sessions.take_over import change_state, say
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import message
+from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonResponse
 from kefu.web.options import BodyLimits
@@ -25,32 +26,36 @@ def talk_routes(
     panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
 ) -> APIRouter:
     limits, hide = BodyLimits(32768, 2, body.seconds), runtime.log.secrets.hide
-    router = panel_router(panel, gateway, "/sessions/{session_id}", limits)
+    router = panel_router(panel, gateway, "/sessions/{session_id}")
+    state_body = Depends(JsonBody(StateBody, limits).read)
+    line_body = Depends(JsonBody(LineBody, limits).read)
 
     @router.get("/talk")
-    async def talk(request: Request, session_id: SessionId) -> Response:
+    async def talk(request: Request) -> Response:
         """Who answers, and the messages after `after`: the panel asks every few seconds."""
         after = integer(request, "after", 0, FAR)
-        store = panel.stored_chats()
-        session = await store.session(session_id)
+        store, name = panel.stored_chats(), SessionId(request.path_params["session_id"])
+        session = await store.session(name)
         if session is None:
             raise SessionNotFound("There is no such session.")
-        newest = await store.messages(session_id, limit=NEWEST, now=panel.clock.now())
+        newest = await store.messages(name, limit=NEWEST, now=panel.clock.now())
         shown = [message(one) for one in newest if one.id > after]
         return JsonResponse({"attendance": session.attendance._asdict(), "messages": shown})
 
     @router.post("/state")
-    async def state(request: Request, session_id: SessionId, wanted: StateBody) -> Response:
+    async def state(request: Request, wanted: StateBody = state_body) -> Response:
+        name = request.path_params["session_id"]
         change = Attendance(wanted.state, hide(wanted.operator), panel.clock.now())
-        found = await change_state(panel.stored_chats(), session_id, change, wanted.taken_from)
-        runtime.log.audit(f"state {found.state}", panel.pass_of(request), session_id)
+        found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
+        runtime.log.audit(f"state {found.state}", panel.pass_of(request), name)
         return JsonResponse(found._asdict())
 
     @router.post("/lines")
-    async def lines(request: Request, session_id: SessionId, written: LineBody) -> Response:
+    async def lines(request: Request, written: LineBody = line_body) -> Response:
+        name = SessionId(request.path_params["session_id"])
         line = Line(hide(written.text), hide(written.operator), written.client_message_id)
-        saved = await say(panel.stored_chats(), session_id, line, panel.clock.now())
-        runtime.log.audit("reply", panel.pass_of(request), session_id)
+        saved = await say(panel.stored_chats(), name, line, panel.clock.now())
+        runtime.log.audit("reply", panel.pass_of(request), name)
         return JsonResponse({"id": saved})
 
     return router
