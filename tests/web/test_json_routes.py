@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.asking import ask
+from tests.fakes.asking import ask, get
 from tests.fakes.behaviours import answer
 from tests.fakes.raw_client import RawClient, RawResponse, request
 from tests.fakes.stage import FAST, Stage, stage
@@ -188,3 +189,14 @@ async def test_c4_bad_requests_of_every_json_route_are_answered_as_before() -> N
     assert list(found) == list(expected)
     for route, answers in found.items():
         assert answers == expected[route], route
+
+
+async def test_c8_every_body_and_schema_is_described_and_no_other() -> None:
+    environment = {"KEFU_CONTACT_FORM": "email,message"}
+    with stage(1, sessions="true", environment=environment) as running:
+        document = (await get(running.url, "/openapi.json")).json()
+    for path in (path.replace("/S/", "/{session_id}/") for path in GOOD):
+        described = document["paths"].get(path, {}).get("post", {})
+        assert ("requestBody" in described) == path.startswith("/api/"), path
+    names = set(re.findall("#/components/schemas/([A-Za-z]+)", json.dumps(document)))
+    assert names == set(document["components"]["schemas"])

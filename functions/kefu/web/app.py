@@ -105,9 +105,10 @@ def create_app(parts: AppParts) -> FastAPI:
         overload=overload,
         origin_secret=parts.origin_secret,
     )
-    for router in _routers(parts):
+    routers = tuple(_routers(parts))
+    for router in routers:
         app.include_router(router)
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
     return app
 
 
