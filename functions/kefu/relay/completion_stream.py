@@ -5,7 +5,6 @@ The module also defines the ports `Upstream` and `Clock` that the relay uses.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -116,8 +115,15 @@ class Opened(NamedTuple):
 class Opening(Protocol):
     """The search for the key that answers a request."""
 
-    task: asyncio.Task[Opened]
-    """Ends with the first content, or raises a KefuError."""
+    opened: Opened | None
+    """Set with the first content."""
+
+    async def step(self, until: float) -> Opened | None:
+        """Search for the first content. Returns None at `until`, monotonic time.
+
+        Raises a KefuError when no key gives an answer.
+        """
+        ...
 
     def broke(self, outcome: str) -> None:
         """Record that the answer broke off after its first content."""
@@ -148,11 +154,11 @@ class Answer:
         """The chunks in order of arrival. An empty batch asks the caller to send a ping."""
         ping_interval, monotonic = self._limits.ping_interval, self._clock.monotonic
         try:
-            task = self._opening.task
-            while not task.done():
+            opened = self._opening.opened
+            while opened is None:
                 yield []
-                await asyncio.wait({task}, timeout=ping_interval)
-            stream, batch = task.result()
+                opened = await self._opening.step(monotonic() + ping_interval)
+            stream, batch = opened
             yield batch
             self._received_at = sent_at = monotonic()
             while not stream.over:

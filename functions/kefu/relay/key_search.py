@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kefu.errors import GatewayTimeout, KefuError
 from kefu.relay.attempt import Provider, RunningAttempt
@@ -41,11 +41,10 @@ class _Candidate(NamedTuple):
 
 
 class KeySearch:
-    """Implements `Opening` for one request; a task of its own runs it."""
+    """Implements `Opening` for one request."""
 
     def __init__(self, call: Call, parts: Parts) -> None:
-        self.answered = asyncio.Event()
-        """Set while an upstream has answered with status 200 and is thinking."""
+        self.opened: Opened | None = None
         self._call = call
         self._parts = parts
         self._options = parts.options
@@ -59,23 +58,45 @@ class KeySearch:
         self._hedged = False
         self._winner: RunningAttempt | None = None
         self._closing: set[asyncio.Task[object]] = set()
-        self.task = asyncio.create_task(self._first_content())
+        self._news: asyncio.Future[None] | None = None
+        """Done when an upstream answers with status 200, if somebody waits for that."""
 
-    async def _first_content(self) -> Opened:
-        await self._options.keys_ready()
-        while True:
+    @property
+    def answered(self) -> bool:
+        """Whether an upstream has answered with status 200 and is thinking."""
+        return any(one.answered for one in self._running.values())
+
+    async def step(self, until: float, *, or_answered: bool = False) -> Opened | None:
+        """Search for the first content. Returns None at `until`, monotonic time.
+
+        With `or_answered` it returns None also when `answered` holds. Raises a KefuError when no
+        key gives an answer.
+        """
+        while not self.opened and not (or_answered and self.answered):
             await self._ask_if_due()
             if not self._running:
                 raise await self._give_up()
-            wait = min(self._ask_at(), self._deadline()) - self._now()
-            done, _ = await asyncio.wait(
-                self._running, timeout=max(0.001, wait), return_when=asyncio.FIRST_COMPLETED
-            )
+            done = await self._ended(min(self._ask_at(), self._deadline(), until), or_answered)
             for task in sorted(done, key=lambda one: one.exception() is None):  # failed ones first
                 if await self._has_won(task):
-                    return task.result()
-            if not done and self._now() >= self._deadline():
+                    self.opened = task.result()
+                    break
+            if not (done or self.opened) and self._now() >= self._deadline():
                 raise self._timeout()
+            if not done and self._now() >= until:
+                break
+        return self.opened
+
+    async def _ended(self, until: float, or_answered: bool) -> set[asyncio.Task[Opened]]:
+        """The attempts that have ended, none at `until`."""
+        waited: list[asyncio.Future[Any]] = [*self._running]
+        if or_answered:
+            self._news = asyncio.get_running_loop().create_future()
+            waited.append(self._news)
+        timeout = max(0.001, until - self._now())
+        await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        self._news = None
+        return {task for task in self._running if task.done()}
 
     async def _ask_if_due(self) -> None:
         if self._now() < self._ask_at():
@@ -159,7 +180,8 @@ class KeySearch:
 
     def _note_answered(self, attempt: RunningAttempt) -> None:
         attempt.provider.pool.pace.answered(self._now() - attempt.started)
-        self.answered.set()
+        if self._news and not self._news.done():
+            self._news.set_result(None)
 
     async def _has_won(self, task: asyncio.Task[Opened]) -> bool:
         """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
@@ -198,8 +220,6 @@ class KeySearch:
             said=failed.said,
         )
         self._nobody_left = False
-        if not any(one.answered for one in self._running.values()):
-            self.answered.clear()
         if verdict.cooldown:
             await parts.cooldowns.cool(attempt.key.fingerprint, verdict.cooldown)
         if verdict.misconfigured:
@@ -262,10 +282,8 @@ class KeySearch:
             if outcome == "ok" and self._call.completion.finish_reason:
                 pool.mark_answering(winner.key, whole=True)
             self._winner = None
-        if stream := _stream_of(self.task):
-            await stream.aclose()
-        else:
-            self._close(self.task)
+        if self.opened:
+            await self.opened.stream.aclose()
         if pending := [task for task in self._closing if not task.done()]:
             await asyncio.wait(pending)
 

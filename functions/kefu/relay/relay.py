@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from kefu.relay.attempt import Provider
@@ -11,6 +10,7 @@ from kefu.relay.completion_stream import Answer, Call, Clock, Upstream
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.key_search import KeySearch, Parts
 from kefu.relay.options import RelayOptions
+from kefu.relay.schedule import NEVER
 
 THINKING = 0.25
 """Seconds from status 200 within which most models send content, or an error with a status."""
@@ -63,13 +63,10 @@ class Relay:
         return Answer(call, search, self._parts.clock, self._parts.options.limits)
 
     async def _gate(self, call: Call, search: KeySearch) -> None:
-        limits = self._parts.options.limits
-        quiet = call.started + limits.ping_interval - self._parts.clock.monotonic()
-        await asyncio.wait({search.task}, timeout=max(0, quiet))
-        while not (search.task.done() or search.answered.is_set() or limits.early_headers):
-            answered = asyncio.create_task(search.answered.wait())
-            await asyncio.wait({search.task, answered}, return_when=asyncio.FIRST_COMPLETED)
-            answered.cancel()
-            await asyncio.wait({search.task}, timeout=THINKING)
-        if search.task.done():
-            search.task.result()
+        options, monotonic = self._parts.options, self._parts.clock.monotonic
+        await options.keys_ready()
+        limits = options.limits
+        await search.step(call.started + limits.ping_interval)
+        while not (search.opened or search.answered or limits.early_headers):
+            await search.step(NEVER, or_answered=True)
+            await search.step(monotonic() + THINKING)

@@ -105,9 +105,10 @@ def create_app(parts: AppParts) -> FastAPI:
         overload=overload,
         origin_secret=parts.origin_secret,
     )
-    for router in _routers(parts):
+    routers = tuple(_routers(parts))
+    for router in routers:
         app.include_router(router)
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
     return app
 
 
@@ -144,10 +145,11 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         )
     yield chat_routes(runtime, questions, gateway, options, kept, parts.contact)
     if parts.panel is not None:
-        from kefu.web.routes.admin import admin_routes
+        from kefu.web.routes.admin import admin_routes, entrance_routes
         from kefu.web.routes.admin_contacts import contacts_routes
         from kefu.web.routes.admin_talks import talk_routes
 
+        yield entrance_routes(parts.panel, runtime, gateway)
         yield admin_routes(parts.panel, runtime, gateway)
         yield contacts_routes(parts.panel, runtime, gateway, options.body)
         yield talk_routes(parts.panel, runtime, gateway, options.body)

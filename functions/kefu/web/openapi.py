@@ -1,44 +1,27 @@
-"""Describes request bodies and streams in OpenAPI, because the routes do not declare them.
+"""The OpenAPI document. FastAPI describes the routes, and this module their bodies and schemas.
 
-The schemas are built when the document is first requested. FastAPI would build models that the
-routes declare during import, which slows cold starts.
+The schemas are built when the document is first requested. FastAPI would build those of its own
+bodies and response models during import, which slows cold starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel, TypeAdapter
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
 
-from kefu.web.schemas import (
-    CancelRequest,
-    ChatRequest,
-    ContactBody,
-    ErrorBody,
-    FeedbackRequest,
-    Health,
-    MessageRequest,
-    Ready,
-    ResumeRequest,
-    ShownAttendance,
-    ShownForm,
-    ShownMessages,
-    ShownSessions,
-)
+from kefu.web import schemas
+from kefu.web.body import JsonBody
+from kefu.web.schemas import ErrorBody
 
 Spec = dict[str, Any]
 
-_BODIES: dict[tuple[str, str], type[BaseModel]] = {
-    ("/api/chat", "post"): ChatRequest,
-    ("/api/chat/cancel", "post"): CancelRequest,
-    ("/api/chat/feedback", "post"): FeedbackRequest,
-    ("/api/contact", "post"): ContactBody,
-    ("/api/sessions/{session_id}/answer", "post"): ResumeRequest,
-    ("/api/sessions/{session_id}/contact", "post"): ContactBody,
-}
 _REF = "#/components/schemas/{model}"
 
 
@@ -78,68 +61,73 @@ _QUERY: Mapping[str, Spec] = {
 }
 
 
-def session_parameters(*query: str) -> Spec:
-    """Describe the parameters of the session endpoints.
-
-    The routes parse them without FastAPI, so that an invalid id or token gives a 404, not a 422.
-    """
-    text = {"type": "string"}
-    return {
-        "parameters": [
-            {"name": "session_id", "in": "path", "required": True, "schema": text},
-            {"name": "X-Session-Token", "in": "header", "required": True, "schema": text},
-            *({"name": name, "in": "query", "schema": _QUERY[name]} for name in query),
-        ]
-    }
+def query(*names: str) -> Spec:
+    """Describe the query parameters of a route."""
+    return {"parameters": [{"name": n, "in": "query", "schema": _QUERY[n]} for n in names]}
 
 
-def user_parameters(*query: str) -> Spec:
-    """Describe the parameters of the list of a user's sessions."""
-    text = {"type": "string"}
-    return {
-        "parameters": [
-            {"name": "X-User-Token", "in": "header", "required": True, "schema": text},
-            *({"name": name, "in": "query", "schema": _QUERY[name]} for name in query),
-        ]
-    }
+def _required(name: str, place: str) -> Spec:
+    return {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
 
 
-def _both_forms(operation: Spec) -> None:
-    """Describe both bodies of `/api/chat` when chats are stored: a conversation or a message."""
-    forms = [{"$ref": _REF.format(model=m.__name__)} for m in (ChatRequest, MessageRequest)]
-    operation["requestBody"]["content"]["application/json"]["schema"] = {"oneOf": forms}
-    operation["parameters"] = [
-        {"name": "X-Session-Token", "in": "header", "schema": {"type": "string"}}
-    ]
+# The routes read them without FastAPI, so that an invalid id or token gives a 404, not a 422.
+_OF_SESSION = [_required("session_id", "path"), _required("X-Session-Token", "header")]
+_OF_USER = [_required("X-User-Token", "header")]
 
 
-def describe(app: FastAPI) -> Spec:
+def describe(app: FastAPI, routers: Iterable[APIRouter]) -> Spec:
     """Return the OpenAPI document. It is built once and cached in the application."""
     if not app.openapi_schema:
-        from kefu.web.completion_schemas import CompletionRequest
-
-        bodies: dict[tuple[str, str], type[BaseModel]] = {
-            **_BODIES,
-            ("/v1/chat/completions", "post"): CompletionRequest,
-        }
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
         )
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        for (path, method), model in bodies.items():
-            if method in document["paths"].get(path, {}):
-                schema = {"$ref": _REF.format(model=model.__name__)}
-                body = {"required": True, "content": {"application/json": {"schema": schema}}}
-                document["paths"][path][method]["requestBody"] = body
-        if "/api/sessions/{session_id}" in document["paths"]:
-            _both_forms(document["paths"]["/api/chat"]["post"])
-        described = (
-            *(ErrorBody, Health, MessageRequest, Ready),
-            *(ShownAttendance, ShownForm, ShownMessages, ShownSessions),
-            *bodies.values(),
-        )
-        for model in described:
-            definition = TypeAdapter(model).json_schema(ref_template=_REF)
-            schemas |= {**definition.pop("$defs", {}), model.__name__: definition}
+        for route in (route for router in routers for route in router.routes):
+            if isinstance(route, APIRoute) and route.include_in_schema:
+                _add_declared(document["paths"][route.path_format], route)
+        _add_streaming(document["paths"])
+        document["components"] = {"schemas": _schemas(json.dumps(document))}
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _add_declared(path: Spec, route: APIRoute) -> None:
+    """Add the body that a route declares, and the path and header parameters that it reads."""
+    for operation in (path[method.lower()] for method in route.methods or ()):
+        for dependency in route.dependant.dependencies:
+            body = getattr(dependency.call, "__self__", None)
+            if isinstance(body, JsonBody):
+                operation["requestBody"] = _body(body.model.__name__)
+        for start, read in (("/api/sessions/{", _OF_SESSION), ("/api/sessions", _OF_USER)):
+            if route.path_format.startswith(start):
+                operation["parameters"] = [*read, *operation.get("parameters", ())]
+                break
+
+
+def _body(*models: str) -> Spec:
+    first, *others = ({"$ref": _REF.format(model=model)} for model in models)
+    schema = {"oneOf": [first, *others]} if others else first
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+def _add_streaming(paths: Spec) -> None:
+    """Describe the bodies of the routes that answer with a stream."""
+    chat = paths["/api/chat"]["post"]
+    chat["requestBody"] = _body("ChatRequest")
+    if "/api/sessions/{session_id}" in paths:  # a conversation, or a message of a stored chat
+        chat["requestBody"] = _body("ChatRequest", "MessageRequest")
+        token = {"name": "X-Session-Token", "in": "header", "schema": {"type": "string"}}
+        chat["parameters"] = [token]
+    if "/v1/chat/completions" in paths:
+        paths["/v1/chat/completions"]["post"]["requestBody"] = _body("CompletionRequest")
+
+
+def _schemas(document: str) -> Spec:
+    """Return the schemas that a document refers to."""
+    from kefu.web import completion_schemas
+
+    models = {**vars(completion_schemas), **vars(schemas)}
+    described: Spec = {}
+    for name in sorted(set(re.findall(_REF.format(model=r"(\w+)"), document))):
+        definition = TypeAdapter(models[name]).json_schema(ref_template=_REF)
+        described |= {**definition.pop("$defs", {}), name: definition}
+    return described

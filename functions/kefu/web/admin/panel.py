@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
-from starlette.requests import Request
+from fastapi import APIRouter, Depends, Request
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.chat.addresses import network_of
@@ -19,7 +19,7 @@ from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
-from kefu.web.caller import bearer_of
+from kefu.web.caller import Gateway, bearer_of
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -147,3 +147,13 @@ class Panel:
                 "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))
             )
         raise Unauthorized(_WANTED)
+
+
+def panel_router(panel: Panel, gateway: Gateway, path: str = "") -> APIRouter:
+    """A router of the panel's API. Each request is checked before its body is read."""
+
+    async def check(request: Request) -> None:
+        await panel.check(request, gateway.address(request))
+
+    prefix = f"/admin/api{path}"
+    return APIRouter(prefix=prefix, dependencies=[Depends(check)], include_in_schema=False)

@@ -16,7 +16,7 @@ from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
 from kefu.sessions.overview import Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
-from kefu.web.admin.panel import Panel
+from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, Whole, day, key, page, page_of_session
 from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
@@ -38,12 +38,18 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
-def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
-    router = APIRouter(prefix="/admin", include_in_schema=False, default_response_class=Response)
+def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
+    """The routes of the panel that its pass does not protect."""
+    router = APIRouter(prefix="/admin", include_in_schema=False)
     _add_page(router)
     _add_entrance(router, panel, runtime, gateway)
-    _add_lists(router, panel, gateway)
-    _add_sessions(router, panel, runtime, gateway)
+    return router
+
+
+def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
+    router = panel_router(panel, gateway)
+    _add_lists(router, panel)
+    _add_sessions(router, panel, runtime)
     return router
 
 
@@ -71,39 +77,28 @@ def _add_entrance(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         return JsonResponse({"pass": await runtime.services.bot_check.pass_for(address)})
 
 
-def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
-    @router.get("/api/about")
-    async def info(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+def _add_lists(router: APIRouter, panel: Panel) -> None:
+    @router.get("/about")
+    async def info() -> Response:
         return JsonResponse({**asdict(panel.info), "store": await _room(panel)})
 
-    @router.get("/api/keys")
-    async def keys(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
+    @router.get("/keys")
+    async def keys() -> Response:
         return JsonResponse({"keys": [key(state) for state in await panel.keys()]})
 
-    @router.get("/api/days")
+    @router.get("/days")
     async def days(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
-        today = datetime.fromtimestamp(panel.clock.now(), UTC)
-        since = _date(request, "since", today - timedelta(days=_DAYS - 1))
-        until = _date(request, "until", today)
-        days_in_range = await panel.stored_chats().days(since, until)
-        return JsonResponse({"days": [day(one) for one in days_in_range]})
+        found = await panel.stored_chats().days(*_period(request, panel.clock.now()))
+        return JsonResponse({"days": [day(one) for one in found]})
 
-    @router.get("/api/insights")
+    @router.get("/insights")
     async def all_chats(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         now = panel.clock.now()
-        today = datetime.fromtimestamp(now, UTC)
-        since = _date(request, "since", today - timedelta(days=_DAYS - 1))
-        until = _date(request, "until", today)
-        found = await insights(panel.stored_chats(), since, until, now)
+        found = await insights(panel.stored_chats(), *_period(request, now), now)
         return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
 
-    @router.get("/api/sessions")
+    @router.get("/sessions")
     async def sessions(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         query, now = request.query_params, panel.clock.now()
         limit = int(_number(query, "limit") or _ROWS)
         cursor = query.get("cursor") or None
@@ -116,10 +111,9 @@ def _add_lists(router: APIRouter, panel: Panel, gateway: Gateway) -> None:
         return JsonResponse(page(newest))
 
 
-def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
-    @router.get("/api/sessions/{session_id}")
+def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
+    @router.get("/sessions/{session_id}")
     async def session(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         before = _number(request.query_params, "before")
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
         runtime.log.audit("read", panel.pass_of(request), shown.session.id)
@@ -127,9 +121,8 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         pieces = page_of_session(shown, shown.messages[0].id if more else None)
         return LongResponse(pieces, "application/json")
 
-    @router.get("/api/sessions/{session_id}/export")
+    @router.get("/sessions/{session_id}/export")
     async def export(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         name = request.query_params.get("format", "json")
         if name not in EXPORTS:
             raise InvalidRequest("format: must be json, jsonl or md.", param="format")
@@ -139,9 +132,8 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
-    @router.delete("/api/sessions/{session_id}")
+    @router.delete("/sessions/{session_id}")
     async def delete(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         name = SessionId(request.path_params["session_id"])
         runtime.running.cancel_session(name)
         store = panel.stored_chats()
@@ -221,6 +213,13 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
     if not _NUMBER.fullmatch(text):
         raise InvalidRequest(f"{name}: must be a number.", param=name)
     return float(text)
+
+
+def _period(request: Request, now: float) -> tuple[str, str]:
+    """Return the first and the last day that a request asks for."""
+    today = datetime.fromtimestamp(now, UTC)
+    first = _date(request, "since", today - timedelta(days=_DAYS - 1))
+    return first, _date(request, "until", today)
 
 
 def _date(request: Request, name: str, default: datetime) -> str:

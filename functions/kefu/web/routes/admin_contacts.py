@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound
 from kefu.sessions.contacts import Before
-from kefu.web.admin.panel import Panel
-from kefu.web.body import checked, read_json
+from kefu.web.admin.panel import Panel, panel_router
+from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonResponse
 from kefu.web.options import BodyLimits
@@ -21,14 +21,11 @@ ROWS = 100
 def contacts_routes(
     panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
 ) -> APIRouter:
-    router = APIRouter(
-        prefix="/admin/api/contacts", include_in_schema=False, default_response_class=Response
-    )
-    limits = BodyLimits(1024, 2, body.seconds)
+    router = panel_router(panel, gateway, "/contacts")
+    done_body = Depends(JsonBody(DoneBody, BodyLimits(1024, 2, body.seconds)).read)
 
     @router.get("")
     async def contacts(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         before = _place(request.query_params.get("cursor", ""))
         rows = await panel.requests().contacts(ROWS, before)
         contact = panel.contact
@@ -43,9 +40,7 @@ def contacts_routes(
         )
 
     @router.post("/{id}/done")
-    async def done(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
-        wanted = checked(DoneBody, await read_json(request, limits))
+    async def done(request: Request, wanted: DoneBody = done_body) -> Response:
         done_at = panel.clock.now() if wanted.done else None
         if not await panel.requests().mark_contact(request.path_params["id"], done_at):
             raise NotFound("There is no such request.")
@@ -54,7 +49,6 @@ def contacts_routes(
 
     @router.delete("/{id}")
     async def delete(request: Request) -> Response:
-        await panel.check(request, gateway.address(request))
         await panel.requests().delete_contact(request.path_params["id"])
         runtime.log.audit("delete request", panel.pass_of(request))
         return Response(status_code=204)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.chat.stateless import Stateless
 from kefu.web.answers import ChatResponse
-from kefu.web.body import checked, read_json
+from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway, caller_of
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
@@ -75,15 +75,15 @@ def _add_chat(
 def _add_cancel(
     router: APIRouter, runtime: ChatRuntime, gateway: Gateway, limits: BodyLimits
 ) -> None:
+    cancelled = Depends(JsonBody(CancelRequest, limits).read)
+
     @router.post(
         "/api/chat/cancel",
         summary="Cancel an answer in progress",
         status_code=204,
         responses=errors(400, 403, 408, 415, 429),
-        response_model=None,
     )
-    async def cancel(request: Request) -> Response:
-        body = checked(CancelRequest, await read_json(request, limits))
+    async def cancel(request: Request, body: CancelRequest = cancelled) -> Response:
         await runtime.admission.admit_note(gateway.address(request))
         runtime.running.cancel(body.client_message_id)
         # The response is the same for an unknown id, so that clients cannot probe ids.
@@ -97,21 +97,21 @@ def _add_feedback(
     kept: KeptChats | None,
     limits: BodyLimits,
 ) -> None:
+    rated = Depends(JsonBody(FeedbackRequest, limits).read)
+
     @router.post(
         "/api/chat/feedback",
         summary="Rate an answer",
         status_code=204,
         responses=errors(400, 403, 404, 408, 415, 429, 503),
-        response_model=None,
     )
-    async def feedback(request: Request) -> Response:
-        body = checked(FeedbackRequest, await read_json(request, limits))
+    async def feedback(request: Request, body: FeedbackRequest = rated) -> Response:
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
             await runtime.admission.admit_note(gateway.address(request))
         else:
             session = await kept.session(request, body.session_id)
-            rated = body.client_message_id, body.stored_rating, body.comment
-            await kept.turns.rate(session, *rated)
+            told = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *told)
         return Response(status_code=204)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu.chat.answer import check_visitor
 from kefu.sessions.contacts import FilledForm
 from kefu.sessions.model import Session
-from kefu.web.body import checked, read_json
+from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
-from kefu.web.openapi import errors, json_response, session_parameters
+from kefu.web.openapi import errors, json_response
 from kefu.web.options import BodyLimits
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
@@ -45,12 +45,6 @@ class Intake(NamedTuple):
     deliveries: Deliveries
     runtime: ChatRuntime
     gateway: Gateway
-    seconds: float
-    """The time limit for a body."""
-
-    async def body(self, request: Request) -> ContactBody:
-        limits = BodyLimits(BODY_BYTES, BODY_DEPTH, self.seconds)
-        return checked(ContactBody, await read_json(request, limits))
 
     async def take(self, request: Request, body: ContactBody, session: Session | None) -> Response:
         """Store and deliver a request, of the stored chat `session` if there is one.
@@ -83,25 +77,12 @@ def contact_routes(
         "",
         summary="The way to a person: a form or a link",
         responses={200: json_response(ShownForm), **errors(403)},
-        response_model=None,
     )
     async def contact() -> Response:
         return JSONResponse(_shown(deliveries, link))
 
-    if deliveries is None:
-        return router
-    intake = Intake(deliveries, runtime, gateway, seconds)
-
-    @router.post(
-        "",
-        summary="Ask for a person",
-        status_code=204,
-        responses=errors(400, 403, 408, 415, 429, 503),
-        response_model=None,
-    )
-    async def submit(request: Request) -> Response:
-        return await intake.take(request, await intake.body(request), None)
-
+    if deliveries:
+        _add_submit(router, Intake(deliveries, runtime, gateway), seconds)
     return router
 
 
@@ -120,31 +101,31 @@ def session_contact_routes(
         "",
         summary="The contact form",
         responses={200: json_response(ShownForm), **errors(403, 404, 429, 503)},
-        response_model=None,
-        openapi_extra=session_parameters(),
     )
     async def form(request: Request) -> Response:
         await kept.session(request, request.path_params["session_id"])
         return JSONResponse(_shown(deliveries, link))
 
-    if deliveries is None:
-        return router
-    intake = Intake(deliveries, runtime, gateway, seconds)
+    if deliveries:
+        _add_submit(router, Intake(deliveries, runtime, gateway), seconds, kept)
+    return router
+
+
+def _add_submit(
+    router: APIRouter, intake: Intake, seconds: float, kept: KeptChats | None = None
+) -> None:
+    filled = Depends(JsonBody(ContactBody, BodyLimits(BODY_BYTES, BODY_DEPTH, seconds)).read)
 
     @router.post(
         "",
         summary="Ask for a person",
         status_code=204,
-        responses=errors(400, 403, 404, 408, 415, 429, 503),
-        response_model=None,
-        openapi_extra=session_parameters(),
+        responses=errors(400, 403, *([404] if kept else []), 408, 415, 429, 503),
     )
-    async def submit(request: Request) -> Response:
-        body = await intake.body(request)
-        session = await kept.session(request, request.path_params["session_id"])
+    async def submit(request: Request, body: ContactBody = filled) -> Response:
+        name = request.path_params.get("session_id", "")
+        session = await kept.session(request, name) if kept else None
         return await intake.take(request, body, session)
-
-    return router
 
 
 def _shown(deliveries: Deliveries | None, link: str) -> ShownForm:

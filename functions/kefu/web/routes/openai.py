@@ -62,7 +62,7 @@ def openai_routes(
         conversation = Stateless(questions.question(body), reads_bodies=not caller.stream)
         return ChatResponse(runtime, caller, conversation)
 
-    @router.get("/models", summary="List the model of this service", response_model=None)
+    @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> Response:
         await access.client_of(request)
         model = {"id": runtime.chat.model, "object": "model", "created": 0, "owned_by": "kefu"}

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu.sessions.model import StoredMessage
-from kefu.web.openapi import errors, json_response, session_parameters
+from kefu.web.openapi import errors, json_response, query
 from kefu.web.routes.sessions import FAR, integer
 from kefu.web.schemas import ShownAttendance
 from kefu.web.session_chat import KeptChats
@@ -24,8 +24,7 @@ def person_routes(kept: KeptChats) -> APIRouter:
         "",
         summary="Who answers a chat, and the new messages of a person",
         responses={200: json_response(ShownAttendance), **errors(400, 403, 404, 429, 503)},
-        response_model=None,
-        openapi_extra=session_parameters("after"),
+        openapi_extra=query("after"),
     )
     async def person(request: Request) -> Response:
         after = integer(request, "after", 0, FAR)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.model import Session, StoredMessage
-from kefu.web.body import checked, read_json
-from kefu.web.openapi import (
-    errors,
-    export_response,
-    json_response,
-    session_parameters,
-    stream_response,
-    user_parameters,
-)
+from kefu.web.body import JsonBody
+from kefu.web.openapi import errors, export_response, json_response, query, stream_response
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import (
     FEEDBACK_BYTES,
@@ -53,8 +46,7 @@ def user_routes(kept: KeptChats) -> APIRouter:
         "",
         summary="The chats of the signed-in user, newest first, each with a new token",
         responses={200: json_response(ShownSessions), **errors(400, 403, 429, 503)},
-        response_model=None,
-        openapi_extra=user_parameters("limit", "cursor", "config_id"),
+        openapi_extra=query("limit", "cursor", "config_id"),
     )
     async def sessions(request: Request) -> Response:
         limit = integer(request, "limit", PAGE, LONGEST_PAGE)
@@ -87,8 +79,7 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
         "/messages",
         summary="The messages of a chat, page by page",
         responses={200: json_response(ShownMessages), **errors(400, 403, 404, 429, 503)},
-        response_model=None,
-        openapi_extra=session_parameters("limit", "before", "sources"),
+        openapi_extra=query("limit", "before", "sources"),
     )
     async def messages(request: Request) -> Response:
         limit = integer(request, "limit", PAGE, LONGEST_PAGE)
@@ -105,15 +96,14 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
 
 
 def _add_answer(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+    resumed = Depends(JsonBody(ResumeRequest, limits).read)
+
     @router.post(
         "/answer",
         summary="Take up the answer to an earlier message",
         responses={200: stream_response(), **errors(400, 403, 404, 408, 409, 415, 429, 503, 504)},
-        response_model=None,
-        openapi_extra=session_parameters(),
     )
-    async def answer(request: Request) -> Response:
-        body = checked(ResumeRequest, await read_json(request, limits))
+    async def answer(request: Request, body: ResumeRequest = resumed) -> Response:
         return await kept.resume(request, request.path_params["session_id"], body)
 
 
@@ -122,8 +112,7 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
         "/export",
         summary="A chat as a file",
         responses={200: export_response(), **errors(400, 403, 404, 429, 503)},
-        response_model=None,
-        openapi_extra=session_parameters("format"),
+        openapi_extra=query("format"),
     )
     async def export(request: Request) -> Response:
         name = request.query_params.get("format", "json")
@@ -144,20 +133,19 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
 
 
 def _add_feedback(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+    rated = Depends(JsonBody(AnswerFeedback, limits).read)
+
     @router.post(
         "/feedback",
         summary="Rate an answer of a chat, with a comment",
         status_code=204,
         responses=errors(400, 403, 404, 408, 415, 429, 503),
-        response_model=None,
-        openapi_extra=session_parameters(),
     )
-    async def feedback(request: Request) -> Response:
-        body = checked(AnswerFeedback, await read_json(request, limits))
+    async def feedback(request: Request, body: AnswerFeedback = rated) -> Response:
         session = await _owned(request, kept)
         try:
-            rated = body.client_message_id, body.stored_rating, body.comment
-            await kept.turns.rate(session, *rated)
+            told = body.client_message_id, body.stored_rating, body.comment
+            await kept.turns.rate(session, *told)
         except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
             raise InvalidRequest(str(error), param="client_message_id") from error
         return Response(status_code=204)
@@ -169,8 +157,6 @@ def _add_delete(router: APIRouter, kept: KeptChats) -> None:
         summary="Delete a chat and its recorded calls",
         status_code=204,
         responses=errors(403, 404, 429, 503),
-        response_model=None,
-        openapi_extra=session_parameters(),
     )
     async def delete(request: Request) -> Response:
         await kept.delete(request, request.path_params["session_id"])

@@ -63,7 +63,6 @@ def site_routes(
         "/health",
         summary="Is it up, and who answers?",
         responses={200: json_response(Health)},
-        response_model=None,
     )
     async def get_health() -> Response:
         return JSONResponse(health())
@@ -72,7 +71,6 @@ def site_routes(
         "/ready",
         summary="Can it answer a chat now?",
         responses={200: json_response(Ready), 503: json_response(Ready)},
-        response_model=None,
     )
     async def get_ready() -> Response:
         # `/health` says that the process is alive, also while it waits for its keys.
