@@ -215,6 +215,21 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     ]
 
 
+async def test_h6_a_chat_whose_first_message_is_sent_again_counts_once(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """M3: its turns are two, one of them an error."""
+    await chat(sessions, clock, 1, "a", TurnOutcome("failed"))
+    session = await sessions.session(ids(1))
+    assert session
+    begun = await sessions.begin(session, NewMessage("a", "client 1"), clock.now)
+    assert begun.again == 1
+    ok = TurnOutcome("ok", "yes")
+    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.again)
+    [day] = await sessions.days("2096-10-01", "2096-10-31")
+    assert (day.chats, day.turns, day.errors) == (1, 2, 1)
+
+
 async def test_h6_questions_with_the_same_terms_are_one_and_frequent_ones_come_first(
     sessions: Sessions, clock: HandClock
 ) -> None:
