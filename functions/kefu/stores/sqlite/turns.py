@@ -89,6 +89,7 @@ _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
 )
+_UNANSWERED = "SELECT unanswered FROM asked WHERE session = ? AND question_id = ?"
 ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
@@ -153,8 +154,9 @@ class SqliteTurns:
                     db.execute(_SET_LEASE, (lease, session.id, turn.question_id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
-            remove(db, session.id, turn.question_id)
             turn = turn.begun_again(asked, now)
+            if not turn.answer:
+                remove(db, session.id, turn.question_id)
             save_turn(db, turn)
             return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
         bucket = bucket_of(session.user)
@@ -205,10 +207,13 @@ class SqliteTurns:
         tokens = ended.prompt_tokens, ended.completion_tokens
         place = (turn.session_id, turn.question_id)
         count(db, ended_turn(turn, ended, now))
-        turn = turn.ended(ended, now)
+        was = db.execute(_UNANSWERED, place).fetchone() or (0,)
+        remove(db, *place)
+        turn = turn._replace(unanswered=bool(was[0])).ended(ended, now)
         save_turn(db, turn)
-        db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
-        db.execute(ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
+        by = turn.unanswered - was[0]
+        db.execute(_END, (ended.status, error, sum(tokens), by, turn.session_id))
+        db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))
         return turn
 
     async def messages(
