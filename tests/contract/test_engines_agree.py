@@ -23,6 +23,7 @@ PAUSES = [3.0, 3.0, 7.0, LEASE, 700.0, 0.4 * DAY, 0.9 * DAY, 3.5 * DAY]
 WANTED = [Wanted(), Wanted(has_error=True), Wanted(status="pending"), Wanted(status="ok")]
 ENDS = [
     TurnOutcome("ok", "the answer {}", 7, 3),
+    TurnOutcome("ok", "no answer {}", 7, 3, unanswered=True),
     TurnOutcome("partial", "the ans {}", 5, 1),
     TurnOutcome("failed"),
 ]

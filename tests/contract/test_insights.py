@@ -215,6 +215,63 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     ]
 
 
+Gaps = tuple[int, list[int], list[tuple[int, int]]]
+"""By the chat's row, by the filter, and by the questions: their times and misses."""
+
+
+async def test_h7_a_new_answer_decides_whether_a_question_is_a_gap(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """Until there is one, and if it fails, the former answer does."""
+    unknown, known = TurnOutcome("ok", "no", unanswered=True), TurnOutcome("ok", "yes")
+    began = clock.now
+    await chat(sessions, clock, 1, "hats", unknown)
+
+    async def gaps() -> Gaps:
+        clock.now += 1
+        [row] = await found(sessions, Wanted(), clock.now)
+        filtered = numbers(await found(sessions, Wanted(unanswered=True), clock.now))
+        asked = await sessions.questions(began, clock.now, 9, clock.now)
+        assert asked.read == 1
+        asked = await sessions.questions(began, clock.now, 9, clock.now, gaps=True)
+        return row.unanswered, filtered, [(one.times, one.unanswered) for one in asked.questions]
+
+    is_gap: Gaps = (1, [1], [(1, 1)])
+    is_none: Gaps = (0, [], [])
+    assert await gaps() == is_gap
+    for ended, expected, attempt in (
+        (TurnOutcome("failed"), is_gap, "a"),
+        (known, is_none, "b"),
+        (TurnOutcome("failed"), is_none, "c"),
+        (unknown, is_gap, "d"),
+        (unknown, is_gap, "e"),
+    ):
+        session = await sessions.session(ids(1))
+        assert session
+        asked = NewMessage("hats", "client 1", again=True, attempt=attempt)
+        before = await gaps()
+        begun = await sessions.begin(session, asked, clock.now)
+        assert await gaps() == before
+        clock.now += 1
+        await sessions.finish(ids(1), begun.message.id, ended, clock.now, begun.again)
+        assert await gaps() == expected
+
+
+async def test_h6_a_chat_whose_first_message_is_sent_again_counts_once(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """M3: its turns are two, one of them an error."""
+    await chat(sessions, clock, 1, "a", TurnOutcome("failed"))
+    session = await sessions.session(ids(1))
+    assert session
+    begun = await sessions.begin(session, NewMessage("a", "client 1"), clock.now)
+    assert begun.again == 1
+    ok = TurnOutcome("ok", "yes")
+    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.again)
+    [day] = await sessions.days("2096-10-01", "2096-10-31")
+    assert (day.chats, day.turns, day.errors) == (1, 2, 1)
+
+
 async def test_h6_questions_with_the_same_terms_are_one_and_frequent_ones_come_first(
     sessions: Sessions, clock: HandClock
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -23,7 +24,8 @@ from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
-from kefu.sessions.hooks import HOOKS, HookConfig, Hooks, loaded
+from kefu.sessions.capacity import UNLIMITED, Capacity
+from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.model import SessionId
 from kefu.sessions.ports import Sessions
@@ -80,17 +82,24 @@ class Process:
         clock: Clock,
         *,
         key: str = "one key",
-        hooks: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+        hooks: Mapping[str, Mapping[str, object] | Hook] = MappingProxyType({}),
         policy: PromptPolicy | None = None,
         redact: Callable[[str], str] = str,
+        capacity: Capacity = UNLIMITED,
     ) -> None:
-        """`hooks`: the names of the enabled hooks with their options."""
+        """`hooks`: the names of the enabled hooks with their options, or a hook of the site."""
         policy = policy or PromptPolicy()
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
         admission = Admission(MemoryStore(clock.now), clock, Allowance())
         self.clock = clock
         summaries = Summaries(relay, admission, "m", clock, SummaryPolicy(wait=10))
-        made = [loaded(name, HOOKS[name](HookConfig(given))) for name, given in hooks.items()]
+        made = [
+            # On the loop of the test, so that virtual time waits for a hook of the site, too.
+            loaded(name, one)._replace(is_ours=True)
+            if isinstance(one, Hook)
+            else loaded(name, HOOKS[name](HookConfig(one)))
+            for name, one in hooks.items()
+        ]
         chat = Chat(relay, policy, "m", clock, summaries)
         self.runtime = ChatRuntime(chat, admission, RequestLog(clock), prefetch=lambda: None)
         recording = Recording("all", redact, "h")
@@ -100,7 +109,13 @@ class Process:
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
         self.turns = SessionService(
-            SessionDeps(persistence, configs, Hooks(made, pytest.fail), summaries.write),
+            SessionDeps(
+                persistence,
+                configs,
+                Hooks(made, pytest.fail),
+                summaries.write,
+                capacity=capacity,
+            ),
             Signer(store, ["secret"], "", 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )
@@ -109,15 +124,18 @@ class Process:
         """Send a message. `after`: an earlier answer of the same chat; None starts a new chat."""
         return await self.connect(text, after, **more).answer()
 
-    def connect(self, text: str, after: Answer | None = None, **more: Any) -> Connection:
-        """As `ask`, without waiting for the answer."""
+    def connect(
+        self, text: str, after: Answer | None = None, seconds: float | None = None, **more: Any
+    ) -> Connection:
+        """As `ask`, without waiting for the answer, which must end after `seconds`."""
         if after:
             more["session_id"] = after.headers["x-session-id"]
             more["token"] = after.headers["x-session-token"]
         incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
         conversation = KeptConversation(self.turns, incoming, record.started)
-        caller = Caller("1.2.3.4", Proof(), client_message_id=incoming.client_message_id)
+        named = incoming.client_message_id
+        caller = Caller("1.2.3.4", Proof(), client_message_id=named, seconds=seconds)
         return Connection(ChatResponse(self.runtime, caller, conversation), record)
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
@@ -138,6 +156,7 @@ class Connection:
 
     def __init__(self, response: StreamedAnswer, record: Record) -> None:
         self.record = record
+        self.response = weakref.ref(response)
         self.reads = asyncio.Event()
         """Cleared: the client reads nothing."""
         self.reads.set()
@@ -179,6 +198,8 @@ class Connection:
     async def answer(self) -> Answer:
         """The whole response."""
         await self.ended()
+        start = self._sent[0]
+        headers = {name.decode(): value.decode() for name, value in start["headers"]}
         # In the service, the middleware `Edge` adds these headers.
-        headers = {name.lower(): value for name, value in self.record.answer_headers.items()}
-        return Answer(self._sent[0]["status"], headers, self.body)
+        headers |= {name.lower(): value for name, value in self.record.answer_headers.items()}
+        return Answer(start["status"], headers, self.body)

@@ -185,14 +185,15 @@ class KeySearch:
 
     async def _has_won(self, task: asyncio.Task[Opened]) -> bool:
         """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
-        try:
-            completion = task.result().stream.completion
-        except Failed as failed:
-            await self._failed(task, failed)
+        # Not raised here: the traceback would refer to this frame, and so to the task itself.
+        error = task.exception()
+        if isinstance(error, Failed):
+            await self._failed(task, error)
             return False
-        except KefuError:  # from another Kefu server, which has already retried
+        if error:  # from another Kefu server, which has already retried
             del self._running[task]
-            raise
+            raise error
+        completion = task.result().stream.completion
         says_nothing = completion.finish_reason == "stop" and not completion.has_text
         if says_nothing and (len(self._running) > 1 or await self._candidate()):
             await self._failed(task, Failed("no_text"))
@@ -286,6 +287,7 @@ class KeySearch:
             await self.opened.stream.aclose()
         if pending := [task for task in self._closing if not task.done()]:
             await asyncio.wait(pending)
+        self._closing.clear()  # an ended attempt refers to this search
 
     def _close(self, task: asyncio.Task[Opened]) -> None:
         """Cancel an attempt, or close the stream that it has opened, without waiting for it."""

@@ -117,7 +117,7 @@ class TurnOutcome(NamedTuple):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unanswered: bool = False
-    """Whether the site's pages did not answer the question."""
+    """Whether the site's pages did not answer the question; only with the status `ok`."""
     first_word: float | None = None
     """Seconds from the question to the first word of the answer; None without one."""
 

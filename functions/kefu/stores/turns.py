@@ -162,7 +162,6 @@ class StoredTurn(NamedTuple):
             answer=answer,
             again=self.again + 1,
             attempt=asked.attempt,
-            unanswered=self.unanswered and bool(answer),
         )
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
@@ -178,10 +177,12 @@ class StoredTurn(NamedTuple):
         )
 
     def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
-        """Whether `SessionIndex.questions` counts this turn's question."""
+        """Whether `SessionIndex.questions` counts this turn's question: with its former answer,
+        while a new one is awaited.
+        """
         is_gap = self.unanswered or self.rating == "down"
-        has_ended = self.status != "pending" and not self.operator
-        return has_ended and since <= self.answered_at < until and (is_gap or not gaps)
+        has_ended = (self.status != "pending" or self.answer) and not self.operator
+        return bool(has_ended) and since <= self.answered_at < until and (is_gap or not gaps)
 
     def runs_for(self, again: int) -> bool:
         """Whether the turn is `pending` and attempt `again` is the latest one."""

@@ -92,9 +92,11 @@ class StreamedAnswer(Response):
                 except SessionBusy as busy:
                     async with aclosing(self._instead(busy)) as events:
                         await self._send(events, scope, receive, send)
-        except ClientGone:
+        except ClientGone as error:
             record.code = "client_gone"
+            _drop_frames(error)
         except KefuError as error:
+            _drop_frames(error)
             record.failed(error)
             if self._has_head:
                 await self._write(send, error_event(error), more=False)
@@ -258,3 +260,12 @@ class StreamedAnswer(Response):
             raise
         assert completion, "a stored answer is never collected"
         return JsonResponse(collected.response(completion))
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Remove the tracebacks of a handled error, whose frames refer to the answer.
+
+    The answer refers to its error, so only the garbage collector would free it.
+    """
+    while error:
+        error.__traceback__, error = None, error.__cause__ or error.__context__

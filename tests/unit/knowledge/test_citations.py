@@ -42,6 +42,7 @@ def filtered(*pieces: str) -> tuple[str, list[int], bool]:
         ("`a[1]` and\n```js\nb[1] = c[9]\n```\n[1]", None, [1]),
         ("An [x] and [a note] stay.", None, []),
         ("[here](https://shop.example/delivery)", None, []),
+        ("![a photo](https://shop.example/delivery) ![2](/x)", "a photo [2]", [2]),
         ("At https://shop.example/customs.", None, []),
         ("a < b && c > d, 5 * [", None, []),
     ],

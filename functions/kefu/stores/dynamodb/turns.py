@@ -168,7 +168,7 @@ class DynamoTurns(DynamoContacts):
             return again
         lease = now + LEASE
         if stored:
-            removed = ["#answer", "#unanswered"] if turn.status == "partial" else []
+            removed = ["#answer"] if turn.status == "partial" else []
             removed += [] if asked.attempt else ["#attempt"]
             reopen = change(
                 "SET #status = :pending, #lease = :lease, #by = :by"
@@ -232,11 +232,12 @@ class DynamoTurns(DynamoContacts):
             **({"one": 1} if ended.unanswered else {}),
         )
         row = items.turn_row(session_id, message_id)
+        former = await self._read(row) if again else {}
         done, stored = await self._update(row, end)
         if not done:
             session = await self._session(session_id, now)
             stored = (stored or await self._read(row)) if session else {}
-        elif not await self._count(items.turn_in(stored), ended, now):
+        elif not await self._count(former, items.turn_in(stored), ended, now):
             await self._table.run(lambda client: self._remove(client, stored))
             return None
         return items.turn_in(stored).answer_message(now) if stored else None

@@ -61,27 +61,29 @@ class DynamoUpkeep:
             lambda client: self._table.update(client, row, change, returns=returns)
         )
 
-    async def _count(self, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
-        """Add an ended turn to the totals of its session and its day.
+    async def _count(self, former: Item, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
+        """Add an ended turn to the totals of its session and its day. `former`: its item before.
 
         Returns False if the session was deleted or has expired.
         """
         session_id = turn.session_id
+        more = turn.unanswered - items.whole_in(former, "unanswered")
         session = change(
             "SET #status = :status ADD #errors :error, #tokens :tokens"
-            + ", #unanswered :one" * ended.unanswered,
+            + ", #unanswered :more" * bool(more),
             "#updated > :oldest",
             status=ended.status,
             error=int(is_error(ended)),
-            **({"one": 1} if ended.unanswered else {}),
+            **({"more": more} if more else {}),
             tokens=ended.prompt_tokens + ended.completion_tokens,
             oldest=now - self._retention.session,
         )
         day = ended_turn(turn, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
-            counted = {"errors": is_error(ended), "unanswered": ended.unanswered}
-            await self._requeue(item, {name for name, is_new in counted.items() if is_new})
+            counted = {"errors": is_error(ended), "unanswered": more > 0}
+            new = {name for name, is_new in counted.items() if is_new}
+            await self._requeue(item, new, {"unanswered"} if more < 0 else ())
             await self._table.run(lambda client: count(self._table, client, day))
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda client: self._renew(client, session_id, now))

@@ -8,6 +8,7 @@ from kefu.sessions.model import SessionId
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.contacts import SqliteContacts
+from kefu.stores.sqlite.rows import add_turn
 from kefu.stores.sqlite.turns import ASKED
 from kefu.stores.turns import StoredTurn, may_change
 
@@ -17,10 +18,6 @@ _KNOWN = "SELECT question_id FROM turns WHERE session = ? AND client = ?"
 _NUMBER = (
     "UPDATE sessions SET turns = turns + 1 WHERE id = ? AND updated > ? AND state = 'person'"
     " AND operator = ? RETURNING turns"
-)
-_ADD = (
-    "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
-    " answered, again, operator) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -56,14 +53,7 @@ class SqliteAttendance(SqliteContacts):
                 if not numbers:
                     return None
                 turn = StoredTurn.line(SessionId(session_id), 2 * numbers[0][0] - 1, line, now)
-                db.execute(
-                    _ADD,
-                    (
-                        *(session_id, turn.question_id, turn.question, turn.status, turn.lease),
-                        *(turn.asked_at, turn.client_message_id, turn.answer, turn.answered_at),
-                        *(turn.again, turn.operator),
-                    ),
-                )
+                add_turn(db, turn)
                 db.execute(ASKED, (session_id, turn.question_id, now, False, False))
             return turn.question_id + 1
 

@@ -12,18 +12,23 @@ from typing import Any, NamedTuple
 
 from kefu.sessions.overview import Overview, Wanted
 from kefu.stores.sqlite import words
-from kefu.stores.sqlite.turns import session_in
+from kefu.stores.sqlite.rows import SESSION_LENGTH, session_columns, session_in
 from kefu.stores.turns import bucket_of, seen
 
+_COUNTED = tuple(one for one in Overview._fields if one not in ("session", "status"))
+_COMMENT = (
+    "CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
+    " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END"
+)
 _OVERVIEW = (
-    "SELECT id, title, config, created, updated, state, operator, since, '', user,"
-    " turns, tokens, errors, unanswered, ups, downs,"
-    " CASE WHEN downs THEN coalesce((SELECT comment FROM turns WHERE turns.session = sessions.id"
-    " AND comment <> '' ORDER BY question_id DESC LIMIT 1), '') ELSE '' END, status, lease"
-    " FROM sessions {index} JOIN titles ON session = id"
+    f"SELECT status, lease, {session_columns()},"  # noqa: S608 - constant names
+    f" {', '.join(_COMMENT if one == 'comment' else one for one in _COUNTED)}"
+    " FROM sessions {index} JOIN titles ON titles.session = id"
     " WHERE (updated, id) < (?, ?) AND updated >= ? AND updated > ?{filters}"
     " ORDER BY updated DESC, id DESC LIMIT ?"
 )
+
+_COUNTED_AT = 2 + SESSION_LENGTH
 
 
 class _Condition(NamedTuple):
@@ -95,5 +100,6 @@ def _of_status(status: str, now: float) -> _Condition:
 
 
 def _overview(row: tuple[Any, ...], now: float) -> Overview:
-    session, (turns, tokens, errors, *marks, status, lease) = session_in(row[:10]), row[10:]
-    return Overview(session, turns, tokens, errors, seen(status, lease, now), *marks)
+    (status, lease), session, counted = row[:2], row[2:_COUNTED_AT], row[_COUNTED_AT:]
+    named = dict(zip(_COUNTED, counted, strict=True))
+    return Overview(session=session_in(session), status=seen(status, lease, now), **named)

@@ -16,8 +16,9 @@ from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.turns import AT_ONCE, NEWEST, TURN, purge_part
-from kefu.stores.turns import FAR, START, StoredTurn, bucket_of, cursor_after, position
+from kefu.stores.sqlite.rows import TURN, turn_of
+from kefu.stores.sqlite.turns import AT_ONCE, NEWEST, purge_part
+from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -66,7 +67,7 @@ class SqliteSessions(SqliteAttendance):
 
     def _newest(self, db: sqlite3.Connection, session_id: SessionId) -> list[StoredMessage]:
         rows = db.execute(NEWEST, (session_id, words.FAR_ID, REFERRED // 2)).fetchall()
-        return [m for row in rows for m in StoredTurn(session_id, *row).messages(self._clock())]
+        return [m for row in rows for m in turn_of(session_id, row).messages(self._clock())]
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()
@@ -81,7 +82,7 @@ class SqliteSessions(SqliteAttendance):
             first, last = min(ids, default=0) - 1, max(ids, default=0)
             between = "AND question_id BETWEEN ? AND ?"
             rows = db.execute(f"{TURN} {between}", (session_id, first, last)).fetchall()
-            messages = contents([m for r in rows for m in StoredTurn(session_id, *r).messages(now)])
+            messages = contents([m for r in rows for m in turn_of(session_id, r).messages(now)])
             sql = "SELECT digest, text FROM texts WHERE session = ?"
             found = db.execute(sql, (session_id,)).fetchall()
             texts = {name: text_of(text) for name, text in found}

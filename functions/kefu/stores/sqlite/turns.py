@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from math import inf
-from typing import Any
 
 from kefu.sessions.model import (
     LEASE,
@@ -19,10 +18,18 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.people import Attendance
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
+from kefu.stores.sqlite.rows import (
+    TURN,
+    add_turn,
+    save_turn,
+    session_columns,
+    session_in,
+    turn_in,
+    turn_of,
+)
 from kefu.stores.sqlite.words import FAR_ID, remove, remove_some
 from kefu.stores.turns import (
     DayChange,
@@ -52,23 +59,16 @@ AT_ONCE = 20
 DELETED = 0.0
 """The value of `updated` that marks a session as being deleted. Readers treat it as expired."""
 
-_SESSION = (
-    "SELECT id, title, config, created, updated, state, operator, since"
-    " FROM sessions JOIN titles ON session = id WHERE id = ? AND updated > ?"
-)
+_FROM = " FROM sessions JOIN titles ON titles.session = id"
+_SESSION = f"SELECT {session_columns()}{_FROM} WHERE id = ? AND updated > ?"
+_STATE = "coalesce(trim_states.state, '')"
 _WITH_STATE = (
-    "SELECT id, title, config, created, updated, sessions.state, operator, since,"
-    " coalesce(trim_states.state, ''), user"
-    " FROM sessions JOIN titles ON titles.session = id"
+    f"SELECT {session_columns(_STATE)}{_FROM}"
     " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
 _SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
     " SELECT id, ?2 FROM sessions WHERE id = ?1 AND updated > ?3"
-)
-TURN = (
-    "SELECT question_id, question, status, lease, asked, client, answer, answered, rating, again,"
-    " operator, comment, attempt FROM turns WHERE session = ?"
 )
 _BY_NUMBER = f"{TURN} AND question_id = ?"
 _BY_CLIENT = f"{TURN} AND client = ?"
@@ -82,26 +82,14 @@ _BEGIN = (
 )
 _ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title, user) VALUES (?, ?, ?)"
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
-_ADD_TURN = (
-    "INSERT INTO turns (session, question_id, question, status, lease, asked, client, answer,"
-    " answered, again) VALUES (?, ?, ?, 'pending', ?, ?, ?, '', 0, 0)"
-)
 _MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
 _SET_LEASE = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
-_REOPEN = (
-    "UPDATE turns SET status = 'pending', lease = ?, attempt = ?, again = again + 1,"
-    " answer = CASE status WHEN 'partial' THEN '' ELSE answer END"
-    " WHERE session = ? AND question_id = ?"
-)
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
-_END_TURN = (
-    "UPDATE turns SET status = ?, answer = ?, answered = ?, rating = ?, comment = ?"
-    " WHERE session = ? AND question_id = ?"
-)
 _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
     " unanswered = unanswered + ? WHERE id = ?"
 )
+_UNANSWERED = "SELECT unanswered FROM asked WHERE session = ? AND question_id = ?"
 ASKED = "INSERT INTO asked (session, question_id, at, unanswered, down) VALUES (?, ?, ?, ?, ?)"
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
@@ -166,9 +154,10 @@ class SqliteTurns:
                     db.execute(_SET_LEASE, (lease, session.id, turn.question_id))
                 return again
             db.execute(_BEGIN_AGAIN, (now, lease, session.id))
-            remove(db, session.id, turn.question_id)
-            db.execute(_REOPEN, (lease, asked.attempt, session.id, turn.question_id))
             turn = turn.begun_again(asked, now)
+            if not turn.answer:
+                remove(db, session.id, turn.question_id)
+            save_turn(db, turn)
             return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
         bucket = bucket_of(session.user)
         first = (session.id, session.config_id, session.created_at, now, lease, bucket)
@@ -176,7 +165,7 @@ class SqliteTurns:
         if turns == 1:
             db.execute(_ADD_TITLE, (session.id, session.title, session.user))
         turn = StoredTurn.begun(session.id, 2 * turns - 1, asked, now)
-        db.execute(_ADD_TURN, (session.id, turn.question_id, turn.question, lease, now, client))
+        add_turn(db, turn)
         return BeginResult(turn.message(now))
 
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
@@ -218,11 +207,13 @@ class SqliteTurns:
         tokens = ended.prompt_tokens, ended.completion_tokens
         place = (turn.session_id, turn.question_id)
         count(db, ended_turn(turn, ended, now))
-        turn = turn.ended(ended, now)
-        marks = turn.rating, turn.comment
-        db.execute(_END_TURN, (turn.status, turn.answer, turn.answered_at, *marks, *place))
-        db.execute(_END, (ended.status, error, sum(tokens), ended.unanswered, turn.session_id))
-        db.execute(ASKED, (*place, now, ended.unanswered, turn.rating == "down"))
+        was = db.execute(_UNANSWERED, place).fetchone() or (0,)
+        remove(db, *place)
+        turn = turn._replace(unanswered=bool(was[0])).ended(ended, now)
+        save_turn(db, turn)
+        by = turn.unanswered - was[0]
+        db.execute(_END, (ended.status, error, sum(tokens), by, turn.session_id))
+        db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))
         return turn
 
     async def messages(
@@ -234,7 +225,7 @@ class SqliteTurns:
             if self._session(db, session_id, now) is None:
                 return []
             with closing(db.execute(NEWEST, (session_id, last, limit))) as rows:
-                turns = (StoredTurn(session_id, *row) for row in rows)
+                turns = (turn_of(session_id, row) for row in rows)
                 return newest_messages(turns, before, limit, now)
 
         return await self._file.run(work)
@@ -291,19 +282,6 @@ class SqliteTurns:
         oldest = now - self._retention.session
         row = db.execute(_SESSION, (session_id, oldest)).fetchone()
         return session_in(row) if row else None
-
-
-def session_in(row: Sequence[Any]) -> Session:
-    """A session from its columns: id to `updated`, then those of its attendance, then the rest."""
-    id, title, config, created, updated, state, operator, since, *rest = row
-    return Session(id, title, config, created, updated, Attendance(state, operator, since), *rest)
-
-
-def turn_in(
-    db: sqlite3.Connection, sql: str, session_id: SessionId, key: object
-) -> StoredTurn | None:
-    row = db.execute(sql, (session_id, key)).fetchone()
-    return StoredTurn(session_id, *row) if row else None
 
 
 def purge(db: sqlite3.Connection, session_id: str) -> None:

@@ -1,0 +1,85 @@
+"""Reads and writes the rows of sessions and turns by the names of their fields.
+
+The columns are made from the fields, so a new field needs a column, and no statement forgets it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from kefu.sessions.model import Session, SessionId
+from kefu.sessions.people import Attendance
+from kefu.stores.turns import StoredTurn
+
+_NAMES = {
+    "asked_at": "asked",
+    "answered_at": "answered",
+    "client_message_id": "client",
+    "config_id": "config",
+    "created_at": "created",
+    "updated_at": "updated",
+}
+"""The columns whose names are not those of their fields."""
+
+_ELSEWHERE = ("session_id", "unanswered")
+"""The session of a turn is known, and the table `asked` has `unanswered`."""
+
+_TURN = tuple(one for one in StoredTurn._fields if one not in _ELSEWHERE)
+_COLUMNS = tuple(_NAMES.get(one, one) for one in _TURN)
+_SESSION = tuple(one for one in Session._fields if one != "attendance")
+_STATES = len(Attendance._fields)
+
+SESSION_LENGTH = _STATES + len(_SESSION)
+"""The number of columns of a session."""
+
+TURN = f"SELECT {', '.join(_COLUMNS)} FROM turns WHERE session = ?"  # noqa: S608 - constant names
+_ADD_TURN = (
+    f"INSERT INTO turns ({', '.join(_COLUMNS)}, session)"  # noqa: S608 - constant names
+    f" VALUES ({', '.join('?' for _ in _COLUMNS)}, ?)"
+)
+_SAVE_TURN = (
+    f"UPDATE turns SET {', '.join(f'{one} = ?' for one in _COLUMNS)}"  # noqa: S608 - constant names
+    " WHERE session = ? AND question_id = ?"
+)
+
+
+def session_columns(trim_state: str = "''") -> str:
+    """The columns for `session_in`. `trim_state` is an expression, as not all statements read it.
+
+    They are of the tables `sessions` and `titles`.
+    """
+    names = {**_NAMES, "trim_state": trim_state}
+    plain = (names.get(one, one) for one in _SESSION)
+    return ", ".join((*(f"sessions.{one}" for one in Attendance._fields), *plain))
+
+
+def session_in(row: Sequence[Any]) -> Session:
+    attendance = Attendance(**dict(zip(Attendance._fields, row[:_STATES], strict=True)))
+    return Session(attendance=attendance, **dict(zip(_SESSION, row[_STATES:], strict=True)))
+
+
+def turn_of(session_id: SessionId, row: Sequence[Any]) -> StoredTurn:
+    """A turn from a row of a statement that begins with `TURN`."""
+    return StoredTurn(session_id=session_id, **dict(zip(_TURN, row, strict=True)))
+
+
+def turn_in(
+    db: sqlite3.Connection, sql: str, session_id: SessionId, key: object
+) -> StoredTurn | None:
+    row = db.execute(sql, (session_id, key)).fetchone()
+    return turn_of(session_id, row) if row else None
+
+
+def add_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
+    db.execute(_ADD_TURN, (*_values(turn), turn.session_id))
+
+
+def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
+    """Replace all columns of a turn."""
+    db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
+
+
+def _values(turn: StoredTurn) -> Sequence[Any]:
+    return [getattr(turn, one) for one in _TURN]

@@ -1,0 +1,165 @@
+"""Every engine stores every field of a message, a turn, a call and a session (M4).
+
+One script sets each field to something else than its default, and each engine must return what
+memory returns. A field that the script does not set fails here, too, so a new one is added to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.model import (
+    LEASE,
+    BeginResult,
+    CallRecord,
+    NewMessage,
+    Retention,
+    Session,
+    StoredMessage,
+    TurnOutcome,
+)
+from kefu.sessions.overview import AskedQuestion, Day, Overview, Wanted
+from kefu.sessions.people import Attendance, Line
+from kefu.sessions.ports import Sessions
+from kefu.stores.memory.sessions import MemorySessions
+from kefu.stores.turns import date_of
+from tests.contract.chats import ONE, body, call, response
+from tests.contract.engines import HandClock
+
+GIVEN = (NewMessage, TurnOutcome)
+"""What the script gives to the store."""
+RETURNED = (StoredMessage, BeginResult, Session, Attendance, CallRecord, Overview, Day)
+"""What the store returns."""
+
+
+class Told(NamedTuple):
+    given: list[Any]
+    returned: list[Any]
+
+
+class Script:
+    """A chat in which each field is set once. Each step is some seconds after the one before."""
+
+    def __init__(self, store: Sessions, clock: HandClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.told = Told([], [])
+
+    async def begin(self, session: Session, asked: NewMessage) -> BeginResult:
+        self.clock.now += 1.25
+        begun = await self.store.begin(session, asked, self.clock.now)
+        self.told.given.append(asked)
+        self.told.returned.append(begun)
+        return begun
+
+    async def finish(self, begun: BeginResult, ended: TurnOutcome) -> None:
+        self.clock.now += 1.25
+        ids = begun.message.session_id, begun.message.id
+        self.told.given.append(ended)
+        saved = await self.store.finish(*ids, ended, self.clock.now, begun.again)
+        self.told.returned.append(saved)
+
+    async def look(self) -> None:
+        """Read all that the store has."""
+        store, now, today = self.store, self.clock.now, date_of(self.clock.now)
+        found = await store.questions(0, now + 1, 9, now)
+        everything = [
+            await store.session(ONE),
+            *await store.messages(ONE, now=now),
+            *await store.calls(ONE),
+            *(await store.newest(Wanted(), None, 9, now)).rows,
+            *await store.days(today, today),
+            *(one._replace(comments=tuple(one.comments)) for one in found.questions),
+        ]
+        self.told.returned.extend(everything)
+
+    async def run(self) -> Told:
+        await self._turns()
+        await self.look()
+        await self._person()
+        await self.look()
+        return self.told
+
+    async def _turns(self) -> None:
+        """A question that the pages do not answer, one that fails and is retried, and a new answer
+        to it, which is requested twice.
+        """
+        at = self.clock.now + 1.25
+        chat = Session(ONE, "a title", "sales", at, at, user="anna@example.org")
+        begun = await self.begin(chat, NewMessage("What do hats cost?", "first"))
+        ended = TurnOutcome("ok", "I do not know.", 20, 5, unanswered=True, first_word=0.25)
+        await self.finish(begun, ended)
+        await self.store.rate(ONE, "first", "down", "it is on the page")
+        message = begun.message.id
+        made = call(message, self.clock.now, request=body([]), answer=response("I do not know."))
+        await self.store.record(made, ())
+        await self.store.record(made._replace(number=2, error='{"code":"x"}'), ())
+        await self.store.save_trim_state(ONE, '{"cut":1}')
+        asked = NewMessage("And in Oslo?", "second")
+        await self.finish(await self.begin(chat, asked), TurnOutcome("failed"))
+        await self.finish(await self.begin(chat, asked), TurnOutcome("ok", "Twenty."))
+        asked = asked._replace(again=True, attempt="one")
+        begun = await self.begin(chat, asked)
+        await self.begin(chat, asked)  # busy
+        await self.finish(begun, TurnOutcome("ok", "Thirty."))
+        await self.begin(chat, asked)  # the retry of a request, which has its answer
+        await self.store.rate(ONE, "second", "up")
+
+    async def _person(self) -> None:
+        now = self.clock.now
+        request = ContactRequest("r", ONE, "", "a@example.org", "", now, due_at=now)
+        await self.store.add_contact(request)
+        for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
+            self.told.returned.append(await self.store.attend(ONE, change))
+        line = Line("Hello, how can I help?", "Ingrid", "line 1")
+        await self.store.add_line(ONE, line, self.clock.now)
+        self.clock.now += LEASE
+
+
+def parts(values: Sequence[Any]) -> Iterator[Any]:
+    """The values, with all that they consist of."""
+    for one in values:
+        yield one
+        if isinstance(one, tuple):
+            yield from parts(one)
+
+
+def unset(kind: Any, values: Sequence[Any]) -> set[str]:
+    """The fields that have their default in each value of this type."""
+    found = [one for one in parts(values) if type(one) is kind]
+    assert found, f"the script has no {kind.__name__}"
+    defaults = kind._field_defaults
+    return {
+        name
+        for name, default in defaults.items()
+        if all(getattr(one, name) == default for one in found)
+    }
+
+
+async def expected(now: float) -> Told:
+    clock = HandClock()
+    clock.now = now
+    return await Script(MemorySessions(clock, Retention()), clock).run()
+
+
+@pytest.mark.parametrize("kind", [*GIVEN, *RETURNED, AskedQuestion])
+async def test_the_script_sets_every_field(kind: Any) -> None:
+    """A new field fails here, until the script sets it. Then each engine must store it."""
+    told = await expected(HandClock().now)
+    assert unset(kind, told.given if kind in GIVEN else told.returned) == set()
+
+
+async def test_every_engine_returns_every_field_as_memory_does(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    memory = await expected(clock.now)
+    told = await Script(sessions, clock).run()
+    assert told.given == memory.given
+    assert len(told.returned) == len(memory.returned)
+    for one, other in zip(told.returned, memory.returned, strict=True):
+        assert one == other
+        assert type(one) is type(other)
