@@ -41,6 +41,8 @@ export default function talk(
   const head = new Head(root, words, texts.disclaimer);
   let chat: MenuActs | undefined;
   let state: unknown = "";
+  /** The name of the person who answered last. */
+  let person = "";
   let newest = 0;
   let failures = 0;
   let activeAt = 0;
@@ -78,7 +80,9 @@ export default function talk(
   };
 
   const enter = (next: unknown, name: string): void => {
-    if (next === state) return;
+    const isOther = next === "person" && name !== person;
+    if (next === state && !isOther) return;
+    person = name;
     if (next === "person") activeAt = Date.now();
     // After a change of the page, the visitor knows the person from the lines above.
     if (log && next === "person" && (state !== "" || !newest)) {

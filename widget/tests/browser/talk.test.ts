@@ -129,6 +129,20 @@ test("a line that comes twice is shown once, and successive ones have one name (
   expect(await talk.page.locator("kefu-chat .by:not(.spoken)").count()).toBe(1);
 });
 
+test("another person who takes the talk over is named (kept-chats M6)", async () => {
+  const talk = await talking();
+  talk.says = { state: "person", operator: "Bob", messages: [] };
+  await nextRequest(talk.page);
+  talk.says = state("person");
+  await nextRequest(talk.page);
+  await nextRequest(talk.page);
+  expect(await talk.page.locator("kefu-chat .joined").allInnerTexts()).toEqual([
+    "Ingrid joined the conversation",
+    "Bob joined the conversation",
+    "Ingrid joined the conversation",
+  ]);
+});
+
 test("failures are followed by longer and longer pauses, and a talk goes on after them (H4)", async () => {
   const talk = await talking();
   talk.says = undefined;
