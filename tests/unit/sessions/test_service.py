@@ -22,7 +22,7 @@ from kefu.relay.completion_stream import Attempt, Call
 from kefu.relay.key_pool import Fingerprint
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.history import alternating, exchanges
+from kefu.sessions.history import Exchange, alternating, exchanges, from_stable_start
 from kefu.sessions.hooks import Filter
 from kefu.sessions.model import SessionId, StoredMessage
 
@@ -66,6 +66,25 @@ def test_p7_history_is_whole_good_turns_in_the_order_of_the_questions(
         roles = [message.role for message in exchange]
         assert roles == sorted(roles, reverse=True)
         assert roles[0] == "user"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "limit", "step", "first"),
+    [
+        (range(4, 14), 10, 0.4, 4),
+        (range(5, 15), 10, 0.4, 8),
+        (range(7, 17), 10, 0.4, 8),
+        (range(5, 14), 10, 0.4, 5),
+        (range(5, 15), 10, 0.1, 5),
+    ],
+)
+def test_p8_a_long_history_starts_at_the_same_turn_for_some_turns(
+    numbers: range, limit: int, step: float, first: int
+) -> None:
+    """A short history, and one with a step of one turn, is not cut."""
+    turns: list[Exchange] = [[stored(2 * number + 1, "user")] for number in numbers]
+    kept = from_stable_start(turns, limit, step)
+    assert [turn[0].id // 2 for turn in kept] == list(range(first, numbers[-1] + 1))
 
 
 def line(number: int) -> Any:

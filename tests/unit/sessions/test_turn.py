@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from kefu.errors import StoreUnavailable
+from kefu.chat.grounding import Grounder, Room
+from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
+from kefu.knowledge.finding import Found
+from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.hooks import EndedTurn, Hook, Visit
@@ -27,7 +30,7 @@ from kefu.sessions.model import (
 )
 from kefu.sessions.overview import Day, Wanted
 from kefu.sessions.people import Attendance
-from kefu.sessions.turn import BUSY_WAIT, STORE_PATIENCE
+from kefu.sessions.turn import STORE_PATIENCE, TITLE_LENGTH
 from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.turns import date_of
 from tests.fakes.in_process import Answer, Connection, Process
@@ -58,9 +61,13 @@ class Followed(Hook):
 
     def __init__(self) -> None:
         self.turns: list[EndedTurn] = []
+        self.rated_turns: list[EndedTurn] = []
 
     async def after(self, turn: EndedTurn) -> None:
         self.turns.append(turn)
+
+    async def rated(self, turn: EndedTurn) -> None:
+        self.rated_turns.append(turn)
 
 
 class Site:
@@ -291,7 +298,7 @@ async def test_p17_a_known_message_with_another_text_is_refused_and_may_be_sent_
 
 
 @pytest.mark.parametrize(
-    ("after", "wait"), [(0.0, BUSY_WAIT), (LEASE - 1.5, 2), (LEASE - 0.5, 1), (LEASE - 3, 3)]
+    ("after", "wait"), [(0.0, 3), (LEASE - 3, 3), (LEASE - 1.5, 2), (LEASE - 0.5, 1)]
 )
 @in_virtual_time
 async def test_p17_a_busy_message_may_be_asked_again_after_three_seconds_at_most(
@@ -424,6 +431,9 @@ async def test_h4_a_message_to_a_person_is_stored_without_an_answer_of_the_model
         given = await site.ask("hello Ingrid")
         assert (given.complete, given.text, site.asked) == (True, "", 1)
     assert (await site.stored())[2:] == [("hello Ingrid", "ok")]
+    await site.store.attend(site.session, Attendance("closed", "Ingrid", CLOCK.now()))
+    given = await site.ask("hello Ingrid")  # a retry of the former request
+    assert (given.complete, given.text, site.asked) == (True, "", 1)
 
 
 class Away(MemorySessions):
@@ -447,6 +457,14 @@ class Away(MemorySessions):
     async def messages(self, *given: Any, **more: Any) -> Any:
         await self._late("messages")
         return await super().messages(*given, **more)
+
+    async def finish(self, *given: Any) -> Any:
+        await self._late("finish")
+        return await super().finish(*given)
+
+    async def delete(self, session_id: SessionId) -> None:
+        await self._late("delete")
+        await super().delete(session_id)
 
 
 @pytest.mark.parametrize("pause", [0.0, 60.0])
@@ -472,3 +490,119 @@ async def test_c6_an_answer_that_its_deadline_ends_keeps_the_text_as_partial() -
     given = await site.process.connect("question", seconds=2.5).answer()
     assert (given.text, given.code) == ("word0 word1 ", "gateway_timeout")
     assert await site.stored() == [("question", "partial"), ("word0 word1", "partial")]
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(20.0, 3.0), (2.0, 2.0), (None, 1.0)])
+@in_virtual_time
+async def test_d6_on_lambda_a_response_waits_for_its_data_until_the_deadline(
+    seconds: float | None, ends: float
+) -> None:
+    """The process is frozen after it. Elsewhere a response waits one second."""
+    site = Site(store=Away("finish", 3.0))
+    given = await site.process.connect("question", seconds=seconds).answer()
+    assert given.complete
+    assert CLOCK.monotonic() == pytest.approx(ends)
+    await asyncio.sleep(5)
+    assert (await site.stored())[1:] == [("hello", "ok")]
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("short", "short"),
+        ("two\n lines", "two lines"),
+        ("x" * TITLE_LENGTH, "x" * TITLE_LENGTH),
+        ("word " * 20, "word word word word word word word word…"),
+    ],
+)
+@in_virtual_time
+async def test_p6_the_title_of_a_chat_is_the_start_of_its_first_message(
+    words: str, title: str
+) -> None:
+    site = Site()
+    await site.ask(words)
+    await site.ask("more", id=None)
+    session = await site.store.session(site.session)
+    assert session
+    assert session.title == title
+
+
+class Pages:
+    """Learnt pages with one passage."""
+
+    languages = ("en",)
+
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+        url = "https://shop.example/hats"
+        return [Found(url, url, "Hats", (), "A hat costs five euros.", 9.0)]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "unanswered"),
+    [("Five euros [1].", "Five euros [1].", 0), ("[0] I cannot say.", "I cannot say.", 1)],
+)
+@in_virtual_time
+async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_gap(
+    said: str, shown: str, unanswered: int
+) -> None:
+    site = Site(answer(said))
+    runtime = site.process.runtime
+    grounder = Grounder(Pages(), Room(100, 1000))
+    runtime.services = runtime.services._replace(grounder=grounder)
+    given = await site.ask("What does a hat cost?")
+    assert (given.complete, given.text) == (True, shown)
+    [_, message] = await site.messages()
+    text, cited = parted(message.content)
+    assert (text, [one.url for one in cited]) == (
+        shown,
+        [] if unanswered else ["https://shop.example/hats"],
+    )
+    assert (await site.day()).unanswered == unanswered
+    assert [turn.answered for turn in site.followed.turns] == [not unanswered]
+    [call] = await site.calls()
+    assert json.loads(call.meta)["knowledge"]["answered"] is not bool(unanswered)
+
+
+@in_virtual_time
+async def test_p7_the_model_gets_the_newest_ten_turns_that_have_an_answer() -> None:
+    """Failed ones are left out. They are looked for in up to three reads."""
+    replies = [*[answer(f"answer {at}") for at in range(12)], refusal(400), answer("last")]
+    site = Site(*replies)
+    for at in range(13):
+        await site.ask(f"question {at}", id=None)
+    await site.ask("the last question", id=None)
+    messages = json.loads(site.model.exchanges[-1].body)["messages"]
+    told = [one["content"] for one in messages if one["role"] != "system"]
+    expected = [text for at in range(2, 12) for text in (f"question {at}", f"answer {at}")]
+    assert told == [*expected, "the last question"]
+
+
+@in_virtual_time
+async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_followed() -> None:
+    site = Site()
+    await site.ask()
+    session = await site.store.session(site.session)
+    assert session
+    turns = site.process.turns
+    with pytest.raises(SessionNotFound):
+        await turns.rate(session, "another id", "up")
+    await turns.rate(session, ID, "down", " not\nso ")
+    [_, message] = await site.messages()
+    assert (message.rating, message.comment) == ("down", "not so")
+    await asyncio.sleep(1)
+    [rated] = site.followed.rated_turns
+    assert (rated.question, rated.answer, rated.rating) == ("question", "hello", "down")
+    assert rated.comment == "not so"
+
+
+@in_virtual_time
+async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
+    site = Site(store=(store := Away("delete")))
+    await site.ask()
+    with pytest.raises(UpstreamUnavailable) as refused:
+        await site.process.turns.forget(site.session)
+    assert refused.value.retry_after == 5
+    assert len(store._chats) == 1
+    store.name = ""
+    await asyncio.sleep(1)
+    assert not store._chats
