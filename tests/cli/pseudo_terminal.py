@@ -18,8 +18,11 @@ from pathlib import Path
 from tests.fakes.running import Running
 
 # The child makes this its controlling terminal, as a shell does for a job, so that Ctrl-C sends a
-# signal.
-_OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(*ARGS)"
+# signal. The tests may run in the background of a script, which ignores it.
+_OWN = (
+    "import fcntl, os, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    " signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(*ARGS)"
+)
 _SEQUENCE = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -~]|\r")
 
 
