@@ -31,9 +31,9 @@ const NOTICES: readonly (readonly [string, string, object | undefined, string])[
   ["zh-CN", "a warning", { ...HEALTH, status: "degraded", notice: "No key." }, "No key."],
   [
     "zh-CN",
-    "a scripted one",
-    { ...HEALTH, upstream: "scripted" },
-    "目前的回答是预先写好的，不是 AI 模型。",
+    "sample mode",
+    { ...HEALTH, upstream: "sample" },
+    "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 LONGCAT_API_KEYS 后由模型回答。",
   ],
 ];
 
