@@ -83,6 +83,11 @@ def parted(stored: str) -> tuple[str, Sequence[Source]]:
     return text, [Source(int(one[1]), one[3], "" if one[2] == "#" else one[2]) for one in items]
 
 
+def named(cited: Sequence[Source]) -> list[dict[str, object]]:
+    """The sources of a stored answer, as fields of a response."""
+    return [{"number": n, "title": title, "url": url} for n, title, url, _ in cited]
+
+
 def without_list(answer: str) -> str:
     """An answer of the chat's history without the list of its sources."""
     lines = answer.rstrip().split("\n")

@@ -7,6 +7,7 @@ so that a cold start does not wait for the import.
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _client_creation: Final = threading.Lock()
+
+RANDOM: Final = random.SystemRandom()
+"""Copies of a snapshot (SnapStart) have the same state of `random`, and would all wait equally."""
 
 
 def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from kefu.relay.key_pool import keys_in
+from kefu.stores.aws import RANDOM
 
 RETRY: Final = 10.0
 """Seconds between a failed refresh and the next one, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
 """The same while no key is known, as a range: SSM throttles many instances that start at once."""
-
-_RANDOM: Final = random.SystemRandom()
-"""Copies of a snapshot (SnapStart) have the same state of `random`, and would all wait equally."""
 
 PATIENCE: Final = 3.0
 """Seconds that a chat waits for the first keys. Importing boto3 is part of this time."""
@@ -88,7 +85,7 @@ class ReferencedKeys:
                 raise ValueError("contains no key")
             self._set_secrets(keys)
         except Exception as error:  # noqa: BLE001 - after any failure the previous keys stay in use
-            self._wait(RETRY if self.loaded else _RANDOM.uniform(*FIRST_RETRY))
+            self._wait(RETRY if self.loaded else RANDOM.uniform(*FIRST_RETRY))
             self.trouble = cause_of(error)
             self._on_degraded(f"reading {self.what}: {self.trouble}")
             return

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
 from kefu.errors import IdentityRejected
-from kefu.knowledge.sources import parted
+from kefu.knowledge.sources import named, parted
 from kefu.sessions.model import Session, StoredMessage
 from kefu.sessions.service import IncomingMessage, SessionService
 from kefu.sessions.turn import KeptConversation
@@ -96,9 +96,8 @@ class KeptChats:
         for message in shown:
             if message["role"] == "assistant" and "operator" not in message:
                 text, cited = parted(str(message["content"]))
-                named = [{"number": n, "title": title, "url": url} for n, title, url, _ in cited]
                 if cited or grounder:
-                    message |= {"content": text, "sources": named}
+                    message |= {"content": text, "sources": named(cited)}
         return {"links": list(grounder.links)} if grounder else {}
 
     def checked(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kefu.knowledge.sources import parted
+from kefu.knowledge.sources import named, parted
 from kefu.sessions.model import Session, StoredMessage
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
@@ -30,7 +30,6 @@ def _as_json(session: Session, messages: Sequence[StoredMessage]) -> str:
 
 def _fields(message: StoredMessage) -> Mapping[str, object]:
     text, cited = parted(message.content)
-    named = [{"number": n, "title": title, "url": url} for n, title, url, _ in cited]
     return {
         "id": message.id,
         "role": message.role,
@@ -38,7 +37,7 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         "created_at": moment(message.created_at),
         "status": message.status,
         "rating": message.rating,
-        **({"sources": named} if named else {}),
+        **({"sources": named(cited)} if cited else {}),
         **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
     }

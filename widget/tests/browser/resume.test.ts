@@ -32,8 +32,8 @@ async function watched(page: Page): Promise<void> {
 const seenBy = (page: Page): Promise<string[]> =>
   page.evaluate(() => [...(window as unknown as { seen: Set<string> }).seen]);
 
-/** A visitor whose first question was answered, so that the files are there. */
-async function asked(...answers: readonly Play[]): Promise<Visit> {
+/** A visitor whose first question was answered, so that the files are there. The next is cut. */
+async function visited(...answers: readonly Play[]): Promise<Visit> {
   it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
   it.service.kept = [];
   it.service.answers.push(...answers);
@@ -41,6 +41,12 @@ async function asked(...answers: readonly Play[]): Promise<Visit> {
   await visit.send("Hello?");
   await visit.idle();
   await visit.page.locator("kefu-chat .actions").waitFor();
+  return visit;
+}
+
+/** The same visitor, whose second question was sent. */
+async function asked(...answers: readonly Play[]): Promise<Visit> {
+  const visit = await visited(...answers);
   await watched(visit.page);
   await visit.send("Tell me");
   return visit;
@@ -155,14 +161,8 @@ async function failing(page: Page, way: () => "refused" | "portal" | undefined):
 
 for (const way of ["refused", "portal"] as const) {
   test(`an answer goes on by itself after 20 seconds of ${way} requests, with one text at a time (M3)`, async () => {
-    it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
-    it.service.kept = [];
-    it.service.answers.push(answer(["Half an answer is whole."]));
-    const visit = await it.visit();
+    const visit = await visited(answer(["Half an answer is whole."]));
     const { page, answers, idle, trouble } = visit;
-    await visit.send("Hello?");
-    await visit.idle();
-    await page.locator("kefu-chat .actions").waitFor();
     let isDown = true;
     let requests = 0;
     await failing(page, () => {
@@ -256,14 +256,8 @@ test("a first answer that is cut offline before the extras are there goes on, to
 });
 
 test("an answer that was given up is taken up when the visitor comes back to the tab (M3)", async () => {
-  it.service.script(inSession(answer(["Hello."]), "s1", "t"), CUT);
-  it.service.kept = [];
-  it.service.answers.push(answer(["Half an answer is whole."]));
-  const visit = await it.visit();
+  const visit = await visited(answer(["Half an answer is whole."]));
   const { page, answers, idle, trouble } = visit;
-  await visit.send("Hello?");
-  await visit.idle();
-  await page.locator("kefu-chat .actions").waitFor();
   let isDown = true;
   await failing(page, () => (isDown ? "refused" : undefined));
   await page.clock.install();

@@ -6,7 +6,6 @@ A worker thread imports boto3 on first use, so that a cold start does not wait h
 from __future__ import annotations
 
 import asyncio
-import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from kefu.errors import StoreUnavailable
-from kefu.stores.aws import dynamodb
+from kefu.stores.aws import RANDOM, dynamodb
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 THREADS: Final = 16
-
-_RANDOM: Final = random.SystemRandom()
-"""Copies of a snapshot (SnapStart) have the same state of `random`, and would all wait equally."""
 
 BATCH_TRIES: Final = 7
 BATCH_PAUSE: Final = 0.05
@@ -196,7 +192,7 @@ class Table:
         for number in range(BATCH_TRIES):
             if number:
                 longest = BATCH_PAUSE * 2 ** (number - 1)
-                threading.Event().wait(_RANDOM.uniform(longest / 2, longest))
+                threading.Event().wait(RANDOM.uniform(longest / 2, longest))
             requests = send(requests)
             if not requests:
                 return
@@ -209,7 +205,7 @@ class Table:
             return work(self._connected())
         except (BotoCoreError, ClientError) as error:
             if tries > 1:
-                threading.Event().wait(_RANDOM.uniform(0.01, 0.1))
+                threading.Event().wait(RANDOM.uniform(0.01, 0.1))
                 return self._call(work, tries - 1)
             what = type(error).__name__
             if isinstance(error, ClientError):

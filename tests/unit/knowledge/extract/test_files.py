@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 
-import docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from kefu.knowledge.extract.files import Unreadable, read_file
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block
+from tests.fakes.files import word
 from tests.fakes.growth import assert_linear
 
 MARKDOWN = """---
@@ -63,14 +63,7 @@ def test_markdown_keeps_its_headings_lists_tables_and_code() -> None:
 
 
 def test_a_word_file_keeps_its_headings_and_tables() -> None:
-    document = docx.Document()
-    document.add_heading("Opening hours", 1)
-    document.add_paragraph("We are open every day.")
-    row = document.add_table(1, 2).rows[0].cells
-    row[0].text, row[1].text = "Monday", "9 to 5"
-    file = io.BytesIO()
-    document.save(file)
-    page = read_file(file.getvalue(), ".docx", "hours.docx")[0].page
+    page = read_file(word(), ".docx", "hours.docx")[0].page
     assert page.title == "Opening hours"
     assert page.blocks == [
         Block("Opening hours", 1),
