@@ -7,11 +7,13 @@ import json
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
@@ -26,20 +28,20 @@ from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
+from kefu.sessions.message import KeptConversation
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.model import SessionId
 from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
-from kefu.sessions.turn import KeptConversation
 from kefu.stores.memory.store import MemoryStore
-from kefu.web.answers import ChatResponse, ResumedAnswer
 from kefu.web.caller import Caller
 from kefu.web.log import RequestLog
-from kefu.web.request_record import Record
+from kefu.web.request_record import Record, record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import ResumeRequest
-from kefu.web.streaming import StreamedAnswer
+from kefu.web.sending import AnswerResponse, answer_of, new_answer
+from kefu.web.session_chat import resumed
 
 
 @dataclass
@@ -136,7 +138,8 @@ class Process:
         conversation = KeptConversation(self.turns, incoming, record.started)
         named = incoming.client_message_id
         caller = Caller("1.2.3.4", Proof(), client_message_id=named, seconds=seconds)
-        return Connection(ChatResponse(self.runtime, caller, conversation), record)
+        request = request_of(record)
+        return Connection(new_answer(request, self.runtime, caller, conversation), request)
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""
@@ -147,23 +150,28 @@ class Process:
             Caller("1.2.3.4", Proof()),
             ResumeRequest(client_message_id=client_message_id),
         )
-        resumed = ResumedAnswer(self.runtime, caller, self.turns, session, body)
-        return Connection(resumed, record)
+        request = request_of(record)
+        answer = answer_of(request, caller)
+        events = partial(resumed, self.runtime, self.turns, answer, session, body)
+        return Connection(AnswerResponse(self.runtime, caller, answer, events), request)
+
+
+def request_of(record: Record) -> Request:
+    return Request({"type": "http", "method": "POST", "state": {"record": record}})
 
 
 class Connection:
     """A request whose response is received while the test goes on."""
 
-    def __init__(self, response: StreamedAnswer, record: Record) -> None:
-        self.record = record
+    def __init__(self, response: AnswerResponse, request: Request) -> None:
+        self.record = record_of(request.scope)
         self.response = weakref.ref(response)
         self.reads = asyncio.Event()
         """Cleared: the client reads nothing."""
         self.reads.set()
         self._left, self._news = asyncio.Event(), asyncio.Event()
         self._sent: list[Any] = []
-        scope = {"type": "http", "method": "POST", "state": {"record": record}}
-        self._task = asyncio.create_task(response(scope, self._receive, self._send))
+        self._task = asyncio.create_task(response(request.scope, self._receive, self._send))
 
     async def _send(self, message: Any) -> None:
         if self._left.is_set():

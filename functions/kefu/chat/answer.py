@@ -1,85 +1,34 @@
 """Answers one request: all steps from admission to the last chunk, in order, without HTTP.
 
-A stateless request and a message of a stored chat run the same steps. The ports in
-`kefu.chat.conversation` hide the difference.
+A stateless request and a message of a stored chat run the same steps. The port in
+`kefu.chat.conversation` hides the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.auth.bot_check import BotCheck, Proof
+from kefu.auth.bot_check import BotCheck
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
-from kefu.chat.conversation import KnownAnswer, Report, RequestedConversation, Turn
-from kefu.chat.stop import Stop
+from kefu.chat.conversation import Conversation, KnownAnswer
+from kefu.chat.output_filter import OutputFilter
+from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import KefuError, UpstreamUnavailable
-from kefu.knowledge.sources import Source, parted
+from kefu.knowledge.sources import parted
 from kefu.relay.chunks import Chunk, Usage
 from kefu.relay.collected import replayed
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder, Grounding
-    from kefu.relay.completion_stream import Answer
+    from kefu.relay.completion_stream import Answer as ModelAnswer
 
 BYTES_PER_TOKEN = 4096
 """Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""
 SPARE_BYTES = 64 * 1024
 """Characters that every answer may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The answer is complete. After this event, only data is saved."""
-
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class SourcesFound:
-    """The passages that the answer may cite. They come before its first chunk."""
-
-    sources: Sequence[Source]
-    links: Sequence[str] = ()
-    """The addresses that it may link to, beside those of the sources."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourcesUsed:
-    """What the answer cited. It comes after the last chunk."""
-
-    numbers: Sequence[int]
-    answered: bool
-    """False when the model said that the passages do not answer the question."""
-
-
-AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | Done
-"""An empty list asks the caller to send a ping, because no chunk has arrived for a while."""
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """One request for an answer, without its HTTP details."""
-
-    request_id: str
-    received_at: float
-    """Monotonic time at which the request arrived."""
-    address: str
-    """The IP address, or its network, for rate limits."""
-    proof: Proof
-    """The visitor's proof for the bot check."""
-    conversation: RequestedConversation
-    lists_sources: bool = False
-    """Whether the answer's text ends with a list of the pages that it cites."""
-    client: str = ""
-    """The name of the key of a client of `/v1`. It has limits of its own, and no bot check."""
-    deadline: float | None = None
-    """Time of the event loop at which Lambda may freeze the process; None on a normal server."""
-    stop: Stop = field(default_factory=Stop)
-    report: Report = field(default_factory=Report)
 
 
 class Services(NamedTuple):
@@ -94,57 +43,58 @@ class Services(NamedTuple):
     """Finds passages of the site's pages; None for a service without learnt pages."""
 
 
-async def answer(incoming: Incoming, services: Services) -> AsyncGenerator[AnswerEvent]:
+async def make_answer(
+    answer: Answer, conversation: Conversation, services: Services
+) -> AsyncGenerator[AnswerEvent]:
     """Answer one request. The caller must close the iterator; that also ends the model's answer.
 
     Raises a KefuError when there is no complete answer. If the iteration is cancelled, the cause is
-    `incoming.stop.reason`; without a reason, the visitor has disconnected.
+    `answer.reason`; without a reason, the visitor has disconnected.
     """
-    admission, chat, report = services.admission, services.chat, incoming.report
+    admission, chat, grounder = services.admission, services.chat, services.grounder
     services.prefetch()
-    with admission.slot(incoming.client or incoming.address):
-        if incoming.client:
-            await admission.admit_client(incoming.client)
+    with admission.slot(answer.client or answer.address):
+        if answer.client:
+            await admission.admit_client(answer.client)
         else:
-            await check_visitor(incoming.proof, incoming.address, report, services)
-            await admission.admit_address(incoming.address)
-        opened = await incoming.conversation.open()
-        report.session = opened.session
-        if opened.session and not opened.is_new:
-            await admission.admit_session(opened.session.id)
+            await check_visitor(answer, services)
+            await admission.admit_address(answer.address)
+        answer.session = await conversation.open()
+        if answer.session and not conversation.is_new:
+            await admission.admit_session(answer.session.id)
         await admission.admit_site()
-        turn = await opened.save_question()
-        report.is_saved = True
-        if isinstance(turn, KnownAnswer):
-            for event in known_events(turn, services, incoming.request_id, incoming.lists_sources):
+        known = await conversation.save_question()
+        answer.is_saved = True
+        if known:
+            for event in known_events(known, services, answer.request_id, answer.lists_sources):
                 yield event
             return
-        async with turn.answering(report, incoming.stop):
-            question = await turn.question()
+        async with conversation.answering(answer):
+            question = await conversation.question()
             # After the history: a follow-up is looked up together with the question before it.
             grounding = None
-            if grounder := services.grounder:
-                grounding = await grounder.ground(
-                    question, turn.note_summary, lists=incoming.lists_sources
-                )
-            dialogue = chat.prepare(
+            if grounder:
+                note = conversation.note_summary
+                grounding = await grounder.ground(question, note, lists=answer.lists_sources)
+            if conversation.is_stored or grounding:
+                answer.output = _output(conversation, grounding)
+            dialogue = answer.dialogue = chat.prepare(
                 question,
-                incoming.received_at,
-                incoming.request_id,
-                keep_bodies=turn.reads_bodies or grounding is not None,
+                answer.received_at,
+                answer.request_id,
+                keep_bodies=answer.output is not None or conversation.reads_bodies,
                 sources=grounding,
             )
-            report.dialogue = dialogue
             async with (
                 admission.budget(dialogue.tokens_at_most, lambda: dialogue.spent),
-                aclosing(await chat.start(dialogue, turn.note_summary)) as running,
-                aclosing(_shown(running, turn, grounding, incoming)) as events,
+                aclosing(await chat.start(dialogue, conversation.note_summary)) as running,
+                aclosing(_shown(running, answer, conversation, grounding)) as events,
             ):
                 async for event in events:
                     yield event
         yield Done(dialogue.usage)
-        if incoming.deadline is not None:
-            await turn.written(incoming.deadline)
+        if answer.deadline is not None:
+            await conversation.written(answer.deadline)
 
 
 def known_events(
@@ -163,11 +113,21 @@ def known_events(
     yield Done(Usage(0, 0))
 
 
+def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFilter:
+    """The filters of an answer: citations are checked first, then the hooks change its text."""
+    output = OutputFilter()
+    if grounding:
+        output.use(grounding.filters, grounding.ending)
+    if conversation.is_stored:
+        output.use(conversation.filters)
+    return output
+
+
 async def _shown(
-    running: Answer, turn: Turn, grounding: Grounding | None, incoming: Incoming
+    running: ModelAnswer, answer: Answer, conversation: Conversation, grounding: Grounding | None
 ) -> AsyncGenerator[AnswerEvent]:
     """The model's chunks after all filters, and the sources of a grounded answer around them."""
-    dialogue, failure = incoming.report.dialogue, None
+    dialogue, output, failure = answer.dialogue, answer.output, None
     assert dialogue
     # A model may ignore `max_tokens`.
     left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.max_tokens
@@ -176,18 +136,18 @@ async def _shown(
     try:
         async with aclosing(running.batches()) as batches:
             async for batch in batches:
-                left -= sum(len(chunk.text) for chunk in batch)
-                if left < 0:
-                    raise UpstreamUnavailable("The answer is too long.", should_retry=False)
-                checked = await grounding.checked(batch) if grounding else batch
-                if checked is not None and (shown := await turn.show(checked)) is not None:
+                left = _left_after(batch, left)
+                shown: list[Chunk] | None = batch
+                if output:
+                    waits = conversation.waits_for_text
+                    shown = await output.next(batch, waits=waits, pings=grounding is None)
+                if shown is not None:
                     yield shown
-        turn.check_whole()
+        if output and conversation.is_stored and not output.text.strip():
+            raise UpstreamUnavailable("The AI service gave no answer.", retry_after=1)
     except KefuError as error:
         failure = error
-    if grounding and (held := await grounding.held_back()) and (shown := await turn.show(held)):
-        yield shown
-    if rest := await turn.show_rest():
+    if output and (rest := await output.close()):
         yield rest
     if failure:
         raise failure
@@ -195,7 +155,15 @@ async def _shown(
         yield SourcesUsed(grounding.used, grounding.answered)
 
 
-async def check_visitor(proof: Proof, address: str, report: Report, services: Services) -> None:
+def _left_after(batch: list[Chunk], left: int) -> int:
+    """How many characters of JSON may still follow. Raises UpstreamUnavailable below zero."""
+    left -= sum([len(chunk.text) for chunk in batch])
+    if left < 0:
+        raise UpstreamUnavailable("The answer is too long.", should_retry=False)
+    return left
+
+
+async def check_visitor(answer: Answer, services: Services) -> None:
     """Run the bot check if one is configured.
 
     Raises VerificationRequired, RateLimited, UpstreamUnavailable.
@@ -204,8 +172,8 @@ async def check_visitor(proof: Proof, address: str, report: Report, services: Se
         return
 
     def note(decision: str) -> None:
-        report.bot_check = decision
+        answer.bot_check = decision
 
-    report.verification_pass = await services.bot_check.admit(
-        proof, address, note, services.admission.checking
+    answer.verification_pass = await services.bot_check.admit(
+        answer.proof, answer.address, note, services.admission.checking
     )

@@ -1,64 +1,18 @@
-"""The ports of `kefu.chat.answer` to the conversation that a request belongs to.
+"""The port of `kefu.chat.answer` to the conversation of a request; and one that stores nothing.
 
-`kefu.chat.stateless` implements them for a request that stores nothing, `kefu.sessions.turn` for a
-message of a stored chat.
+`kefu.sessions.message` implements the port for a message of a stored chat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple, Protocol
 
-from kefu.chat.completion import Dialogue, Question
-from kefu.chat.stop import Stop
+from kefu.chat.completion import Question
+from kefu.chat.output_filter import Filter
+from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
-from kefu.relay.chunks import Chunk
-
-
-class SessionAccess(NamedTuple):
-    """A stored chat, and the token that gives access to it."""
-
-    id: str
-    token: str
-
-
-class Turn(Protocol):
-    """A saved question whose answer is being made."""
-
-    @property
-    def reads_bodies(self) -> bool:
-        """Whether the parsed JSON of the chunks is read, and not just their text."""
-        ...
-
-    def answering(self, report: Report, stop: Stop) -> AbstractAsyncContextManager[None]:
-        """A context around the request to the model; on exit, saves the answer's outcome (P13)."""
-        ...
-
-    async def question(self) -> Question:
-        """Load the history and build the question (P7 to P9). Raises UpstreamUnavailable."""
-        ...
-
-    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        """The chunks to send after filtering; None when not even a ping may be sent yet."""
-        ...
-
-    async def show_rest(self) -> list[Chunk]:
-        """At the end of an answer: the chunks to send for text that filters still hold back."""
-        ...
-
-    def check_whole(self) -> None:
-        """At the end of an answer: raise UpstreamUnavailable if its text must not be empty."""
-        ...
-
-    def note_summary(self, call: SummaryCall) -> None:
-        """Record a call to the model that was made for this answer, such as for a summary."""
-        ...
-
-    async def written(self, deadline: float) -> None:
-        """Wait until all data is saved, at most until `deadline`, a time of the event loop."""
-        ...
 
 
 class KnownAnswer(NamedTuple):
@@ -72,51 +26,94 @@ class KnownAnswer(NamedTuple):
     """Unix time in seconds."""
 
 
-class OpenConversation(Protocol):
-    """A conversation whose session is known and was checked."""
+class Conversation(Protocol):
+    """The conversation of one request. The methods are called once, in this order."""
 
     @property
-    def session(self) -> SessionAccess | None:
-        """None for a stateless request."""
+    def is_stored(self) -> bool: ...
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the chat begins with this request; known after `open`."""
         ...
 
     @property
-    def is_new(self) -> bool: ...
-
-    async def save_question(self) -> Turn | KnownAnswer:
-        """Save the visitor's message before the model is paid for an answer (P5, P6).
-
-        Raises InvalidRequest, SessionBusy, SessionNotFound, UpstreamUnavailable.
-        """
+    def reads_bodies(self) -> bool:
+        """Whether the parsed JSON of the chunks is read, and not just their text."""
         ...
 
+    @property
+    def waits_for_text(self) -> bool:
+        """Whether nothing may be sent yet, because the model has sent no text."""
+        ...
 
-class RequestedConversation(Protocol):
-    """The conversation that a request belongs to."""
-
-    async def open(self) -> OpenConversation:
+    async def open(self) -> SessionAccess | None:
         """Find the stored chat, or create a new one without saving it yet (P3, P4).
 
+        Returns None for a request that stores nothing.
         Raises SessionNotFound, InvalidRequest, UpstreamUnavailable.
         """
         ...
 
+    async def save_question(self) -> KnownAnswer | None:
+        """Save the visitor's message before the model is paid for an answer (P5, P6).
 
-@dataclass(slots=True, eq=False)
-class Report:
-    """Data for response headers and the log. Each step fills in its part, so that a request that
-    fails half way can be reported, too.
-    """
+        Returns its answer if that is known without the model.
+        Raises InvalidRequest, SessionBusy, SessionNotFound, UpstreamUnavailable.
+        """
+        ...
 
-    bot_check: str = ""
-    """The outcome of the bot check, for the log; empty without a bot check."""
-    verification_pass: str | None = None
-    """A new pass, which the visitor can send instead of another bot check."""
-    session: SessionAccess | None = None
-    is_saved: bool = False
-    """Whether the visitor's message is saved. Only then may the client learn the session id."""
-    dialogue: Dialogue | None = None
-    text: Callable[[], str] | None = None
-    """Returns the text so far. Only for the answer of a stored chat, which goes on when its visitor
-    disconnects, so that other requests can take it up.
-    """
+    def answering(self, answer: Answer) -> AbstractAsyncContextManager[None]:
+        """A context around the request to the model; on exit, saves the answer's outcome (P13)."""
+        ...
+
+    async def question(self) -> Question:
+        """Load the history and build the question (P7 to P9). Raises UpstreamUnavailable."""
+        ...
+
+    def filters(self, field: str) -> Sequence[Filter]:
+        """New filters for a text field of the answer; only for a stored chat."""
+        ...
+
+    def note_summary(self, call: SummaryCall) -> None:
+        """Record a call to the model that was made for this answer, such as for a summary."""
+        ...
+
+    async def written(self, deadline: float) -> None:
+        """Wait until all data is saved, at most until `deadline`, a time of the event loop."""
+        ...
+
+
+class Stateless:
+    """A request that contains its whole conversation; nothing is stored."""
+
+    is_stored = False
+    is_new = True
+    waits_for_text = False
+
+    def __init__(self, question: Question, *, reads_bodies: bool = True) -> None:
+        """`reads_bodies`: False for an answer that is only passed on, as its text arrives."""
+        self._question = question
+        self.reads_bodies = reads_bodies
+
+    async def open(self) -> SessionAccess | None:
+        return None
+
+    async def save_question(self) -> KnownAnswer | None:
+        return None
+
+    @asynccontextmanager
+    async def answering(self, answer: Answer) -> AsyncIterator[None]:
+        yield
+
+    async def question(self) -> Question:
+        return self._question
+
+    def filters(self, field: str) -> Sequence[Filter]:
+        return ()
+
+    def note_summary(self, call: SummaryCall) -> None:
+        """Does nothing: only stored chats have a call log."""
+
+    async def written(self, deadline: float) -> None:
+        """Does nothing: there is no data to save."""

@@ -7,10 +7,10 @@ imported. The rules are added to the system message, the passages to the visitor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from kefu.chat.completion import Question
-from kefu.chat.output_filter import Filter, OutputFilter
+from kefu.chat.output_filter import Filter
 from kefu.chat.search_words import SearchWords
 from kefu.chat.summaries import OnCall
 from kefu.knowledge.citations import CitationFilter
@@ -27,7 +27,6 @@ from kefu.knowledge.sources import (
     without_list,
 )
 from kefu.messages import Message
-from kefu.relay.chunks import Chunk, chunk_of
 
 NOT_ANSWERED = "The pages of this site do not answer that."
 NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
@@ -88,7 +87,7 @@ class Grounder:
 
 
 class Grounding:
-    """One answer's passages. Filters the chunks of the answer, and knows what it cited."""
+    """One answer's passages. Makes the filters of the answer, and knows what it cited."""
 
     def __init__(
         self,
@@ -108,7 +107,6 @@ class Grounding:
         self._question = question
         self._lists = lists
         self._filter: CitationFilter | None = None
-        self._output = OutputFilter(self._filters)
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -155,29 +153,6 @@ class Grounding:
         given, cited = len(self.found), len(self.used)
         return {"passages": given, "cited": cited, "answered": self.answered}
 
-    async def checked(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        """The chunks to send, with checked references; None while all text is held back.
-
-        An empty list stays one.
-        """
-        shown = [one for chunk in chunks for one in await self._fed(self._output, chunk)]
-        return shown if shown or not chunks else None
-
-    async def held_back(self) -> list[Chunk]:
-        """At the end of an answer: the chunks to send for text that is still held back."""
-        return await self._output.close()
-
-    async def _fed(self, output: OutputFilter, chunk: Chunk) -> list[Chunk]:
-        """The chunks for one of the model. An answer that is only `[0]` ends with a sentence."""
-        shown = await output.feed(chunk)
-        if not _is_last(chunk):
-            return shown
-        if not self.answered and not output.text.strip():
-            return [*shown[:-1], _with_text(shown[-1], self._refusal())]
-        if self._lists and self.used:
-            return [*shown[:-1], _with_text(shown[-1], listed(self.cited))]
-        return shown
-
     def facts(self) -> Mapping[str, object]:
         """For the log of calls: why the answer was what it was."""
         passages = [
@@ -188,28 +163,19 @@ class Grounding:
         facts = {"passages": passages, "used": list(self.used), "answered": self.answered}
         return facts | ({"words": self._words} if self._words else {})
 
-    def _filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[Filter]:
+        """The filters of a text field of the answer, which check its references."""
         made = CitationFilter(self.sources, self.links)
         if field == "content":
             self._filter = made
         return (made,)
 
-    def _refusal(self) -> str:
-        is_chinese = any("\u4e00" <= one <= "\u9fff" for one in self._question)
-        return NOT_ANSWERED_ZH if is_chinese else NOT_ANSWERED
-
-
-def _is_last(chunk: Chunk) -> bool:
-    choices = chunk.body.get("choices")
-    return isinstance(choices, list) and bool(choices) and bool(choices[0].get("finish_reason"))
-
-
-def _with_text(chunk: Chunk, text: str) -> Chunk:
-    """The last chunk of an answer with more text."""
-    first, *others = cast(list[dict[str, object]], chunk.body["choices"])
-    delta = cast(dict[str, object], first.get("delta") or {})
-    delta = {**delta, "content": f"{delta.get('content') or ''}{text}"}
-    return chunk_of({**chunk.body, "choices": [{**first, "delta": delta}, *others]})
+    def ending(self) -> str:
+        """What follows a complete answer: the list of its sources, or a sentence after `[0]`."""
+        if self._filter and not self.answered and not self._filter.started:
+            is_chinese = any("\u4e00" <= one <= "\u9fff" for one in self._question)
+            return NOT_ANSWERED_ZH if is_chinese else NOT_ANSWERED
+        return listed(self.cited) if self._lists and self.used else ""
 
 
 def _without_list(message: Message) -> Message:

@@ -24,19 +24,30 @@ class Filter(Protocol):
         ...
 
 
+MakeFilters = Callable[[str], Sequence[Filter]]
+"""Creates new filters for a text field of an answer, such as `content`."""
+
+
 class OutputFilter:
     """Filters the chunks of one answer. `text` is the content that was sent so far."""
 
-    def __init__(self, filters: Callable[[str], Sequence[Filter]]) -> None:
-        """`filters` creates new filters for a text field of the answer, such as `content`."""
+    def __init__(self) -> None:
         self.unfiltered = Collected()
-        """The answer before filtering."""
+        """The answer of the model, before filtering."""
         self.chunks = 0
-        self._make_filters = filters
-        self._filters: dict[str, Sequence[Filter]] = {}
-        self._plain = not filters("")
+        self._layers: list[tuple[MakeFilters, Callable[[], str]]] = []
+        self._filters: dict[str, list[tuple[Filter, Callable[[], str]]]] = {}
         self._shown: list[str] = []
+        self._waiting: list[Chunk] = []
         self._head: Json = {}
+
+    def use(self, layer: MakeFilters, ending: Callable[[], str] = lambda: "") -> None:
+        """Add filters behind those that were added before, if there are any.
+
+        `ending` returns a text that follows a complete answer.
+        """
+        if layer(""):
+            self._layers.append((layer, ending))
 
     @property
     def text(self) -> str:
@@ -47,6 +58,19 @@ class OutputFilter:
         """Whether the model has sent any text, for example content or reasoning."""
         return self.unfiltered.has_text
 
+    async def next(self, batch: list[Chunk], *, waits: bool, pings: bool) -> list[Chunk] | None:
+        """The chunks to send after this batch of the model; an empty list for a ping.
+
+        None when not even a ping is to be sent: if it `waits`, until the model has sent text; and
+        without `pings`, while filters hold the text back. An empty batch is a ping.
+        """
+        for chunk in batch:
+            self._waiting += await self.feed(chunk)
+        if batch and ((waits and not self.has_text) or not (self._waiting or pings)):
+            return None
+        shown, self._waiting = self._waiting, []
+        return shown
+
     async def feed(self, chunk: Chunk) -> list[Chunk]:
         """The chunks to send after this chunk of the model; none while the text is held back."""
         self.chunks += 1
@@ -54,14 +78,15 @@ class OutputFilter:
             return [chunk]
         before = len(self.unfiltered.content_parts)
         self.unfiltered.add(chunk)
-        if self._plain:
+        if not self._layers:
             self._shown += self.unfiltered.content_parts[before:]
             return [chunk]
         return await self._filtered(chunk)
 
     async def close(self) -> list[Chunk]:
         """A chunk with the text that filters hold back when an answer has no finish_reason."""
-        rest = {name: text for name in list(self._filters) if (text := await self._rest(name))}
+        rest = {name: await self._rest(name) for name in list(self._filters)}
+        rest = {name: text for name, text in rest.items() if text}
         if not rest:
             return []
         choice = {"index": 0, "delta": rest, "finish_reason": None}
@@ -76,7 +101,8 @@ class OutputFilter:
         shown: dict[str, object] = {n: v for n, v in delta.items() if not _is_text(n, v)}
         for name in TEXT_FIELDS:
             text = await self._through(name, delta.get(name))
-            text += await self._rest(name) if ends and name in self._filters else ""
+            if ends and name in self._filters:
+                text += await self._rest(name, is_whole=True)
             if text or delta.get(name) == "":
                 shown[name] = text
         if not shown and not ends:
@@ -87,16 +113,19 @@ class OutputFilter:
         if not isinstance(text, str) or not text:
             return ""
         if name not in self._filters:
-            self._filters[name] = self._make_filters(name)
-        for one in self._filters[name]:
+            layers = self._layers
+            self._filters[name] = [(one, ending) for make, ending in layers for one in make(name)]
+        for one, _ in self._filters[name]:
             text = await _text(one.feed(text))
         return self._note(name, text)
 
-    async def _rest(self, name: str) -> str:
+    async def _rest(self, name: str, *, is_whole: bool = False) -> str:
         """The held text of a field. The output of each filter passes through the next one."""
         rest = ""
-        for one in self._filters.pop(name):
+        for one, ending in self._filters.pop(name):
             rest = await _text(one.feed(rest)) + await _text(one.close())
+            if is_whole and name == "content":
+                rest += ending()
         return self._note(name, rest)
 
     def _note(self, name: str, text: str) -> str:

@@ -44,6 +44,8 @@ class CitationFilter:
         """The numbers that were cited, in order."""
         self.answered = True
         """False when the answer began with `[0]`."""
+        self.started = False
+        """Whether more than white space was sent."""
         self._numbers = {one.number for one in sources}
         self._pages = {_page(one.url) for one in sources if one.url}
         self._links = [_page(one) for one in links]
@@ -56,8 +58,6 @@ class CitationFilter:
         """Whether something was removed behind them."""
         self._ends_address = False
         """Whether an address ends with them."""
-        self._started = False
-        """Whether more than white space was sent."""
         self._handlers: Mapping[str, Callable[[re.Match[str]], str | None]] = {
             "escape": lambda found: found[0],
             "link": self._link,
@@ -118,14 +118,14 @@ class CitationFilter:
 
     def _show(self, text: str, shown: list[str]) -> None:
         """Append a text to the output, behind a space if it could make a link with the last."""
-        if not self._started and not self.answered:
+        if not self.started and not self.answered:
             text = text.lstrip()
         if not text:
             return
         if not self._place.fence and self._makes_link(text[0]):
             text = f" {text}"
         self._seam = self._ends_address = False
-        self._started = self._started or bool(text.strip())
+        self.started = self.started or bool(text.strip())
         self._place.advance(text)
         self._recent = (self._recent + text)[-RECENT:]
         shown.append(text)
@@ -198,7 +198,7 @@ class CitationFilter:
 
     def _cite(self, found: re.Match[str]) -> str | None:
         numbers = NUMBER.findall((found[2] or found[3]).partition("†")[0])
-        if not self._started and numbers[0].strip("0") == "":
+        if not self.started and numbers[0].strip("0") == "":
             self.answered = False
             return ""
         if all(map(self._is_known, numbers)):

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
 from kefu.chat.completion import Dialogue
-from kefu.chat.output_filter import Filter, OutputFilter
+from kefu.chat.output_filter import OutputFilter
+from kefu.chat.state import Answer
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import (
     AnswerCancelled,
     ClientGone,
     KefuError,
     StoreUnavailable,
-    UpstreamUnavailable,
 )
 from kefu.knowledge.sources import joined, listed
-from kefu.relay.chunks import Chunk, Usage
+from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
 from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import LEASE, BeginResult, CallRecord, StoredMessage, TurnOutcome
+from kefu.sessions.model import LEASE, BeginResult, StoredMessage, TurnOutcome
 from kefu.sessions.ports import Sessions
-
-HEADERS_WAIT = 1.0
-"""Seconds after the request. In this time nothing is sent until the model has sent text, so that an
-error can still become an HTTP status.
-"""
 
 RENEW_AFTER = LEASE / 2
 """Seconds. A short answer needs no renewal, and there is time to retry a failed one."""
@@ -58,7 +54,6 @@ class TurnRecorder:
         begin_result: BeginResult,
         asked_at: float,
         received_at: float,
-        filters: Callable[[str], Sequence[Filter]],
         after: Callable[[TurnOutcome, bool | None], asyncio.Task[None] | None],
     ) -> None:
         """The time of the visitor's request: `asked_at` is Unix time, `received_at` monotonic time.
@@ -74,71 +69,58 @@ class TurnRecorder:
         self._replaces = begin_result.replaces
         self._asked_at = asked_at
         self._received_at = received_at
-        self._held: list[Chunk] = []
-        self._output = OutputFilter(filters)
         self._begin_after = after
         self._after: list[asyncio.Task[None]] = []
         self._saving: list[asyncio.Task[None]] = []
         self._auxiliary_calls: list[asyncio.Task[None]] = []
         self._trim_states: list[asyncio.Task[None]] = []
 
-    def text(self) -> str:
-        """The filtered text of the answer so far."""
-        return self._output.text
+    @contextmanager
+    def holding(self, lost: Callable[[], None]) -> Iterator[None]:
+        """A context that renews the lease of the turn while its answer is made.
 
-    async def hold(self, lost: Callable[[], None]) -> None:
-        """Renew the lease of the turn until its outcome is being saved.
-
-        `lost` is called when another request owns the turn or the chat was deleted. A failing store
-        does not end the turn; the renewal is retried.
+        `lost` is called when another request owns the turn or the chat was deleted.
         """
+        renewing: list[asyncio.Task[None]] = []
+
+        def begin() -> None:
+            renewing.append(asyncio.create_task(self._renew(lost)))
+
+        # Most answers end before their first renewal, so they need no task for it.
+        timer = asyncio.get_running_loop().call_later(RENEW_AFTER, begin)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for task in renewing:
+                task.cancel()
+
+    async def _renew(self, lost: Callable[[], None]) -> None:
+        """Renew the lease until it is lost. A failing store does not end the turn: try again."""
         persistence, ids = self._persistence, (self.message.session_id, self.message.id)
-        pause = RENEW_AFTER
-        while not self._saving:
-            await asyncio.sleep(pause)
+        while True:
             try:
                 owned = await persistence.store.renew(*ids, self._retries, persistence.clock.now())
             except StoreUnavailable:
-                pause = RENEW_AGAIN
+                await asyncio.sleep(RENEW_AGAIN)
                 continue
-            if not owned and not self._saving:
+            if not owned:
                 lost()
                 return
-            pause = RENEW_AFTER
+            await asyncio.sleep(RENEW_AFTER)
 
-    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        """The chunks to send after filtering; an empty list for a ping.
-
-        None in the first `HEADERS_WAIT` seconds while the model has sent no text.
-        """
-        for chunk in chunks:
-            self._held += await self._output.feed(chunk)
-        silent = chunks and not self._output.has_text
-        if silent and self._persistence.clock.monotonic() < self._received_at + HEADERS_WAIT:
-            return None
-        shown, self._held = self._held, []
-        return shown
-
-    async def show_rest(self) -> list[Chunk]:
-        """At the end of an answer: the chunks to send for text that filters still hold back."""
-        return await self._output.close()
-
-    def check_whole(self) -> None:
-        """Raises UpstreamUnavailable when the filtered answer has no text."""
-        if not self._output.text.strip():
-            raise UpstreamUnavailable("The AI service gave no answer.", retry_after=1)
-
-    async def end(self, dialogue: Dialogue | None, error: BaseException | None) -> None:
-        """Save the outcome of the turn, and wait for a short time; later calls only wait.
+    async def end(self, answer: Answer, error: BaseException | None) -> None:
+        """Save the outcome of the turn, and wait for a short time.
 
         `error` is the reason for an incomplete answer: a KefuError, one of `LEFT`, or a bug.
         """
-        if not self._saving:
-            try:
-                await self._output.close()
-            finally:
-                text = self._listed(dialogue, error)
-                self._save(self._ended(dialogue, text, error), dialogue, error)
+        output = answer.output or OutputFilter()
+        try:
+            await output.close()
+        finally:
+            dialogue = answer.dialogue
+            text = self._listed(output.text, dialogue, error)
+            self._save(self._ended(dialogue, text, error), dialogue, output, error)
         await self._persistence.writer.wait(self._writes)
 
     async def written(self, seconds: float) -> None:
@@ -154,14 +136,14 @@ class TurnRecorder:
 
         There was no request to the model.
         """
-        self._save(TurnOutcome("ok", self._cleaned(reply)), None, None)
+        self._save(TurnOutcome("ok", self._cleaned(reply)), None, OutputFilter(), None)
         await self._persistence.writer.wait(self._saving)
 
-    def _listed(self, dialogue: Dialogue | None, error: BaseException | None) -> str:
+    def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
         sources = dialogue.sources if dialogue and error is None else None
         cited = sources.cited if sources else ()
-        return joined(self._cleaned(self._output.text.removesuffix(listed(cited))), cited)
+        return joined(self._cleaned(text.removesuffix(listed(cited))), cited)
 
     def _cleaned(self, text: str) -> str:
         persistence = self._persistence
@@ -184,7 +166,11 @@ class TurnRecorder:
         return ended._replace(status="failed" if failed else "partial")
 
     def _save(
-        self, ended: TurnOutcome, dialogue: Dialogue | None, error: BaseException | None
+        self,
+        ended: TurnOutcome,
+        dialogue: Dialogue | None,
+        output: OutputFilter,
+        error: BaseException | None,
     ) -> None:
         """Start to save the outcome and the calls in background tasks with retries."""
         persistence, message = self._persistence, self.message
@@ -199,7 +185,8 @@ class TurnRecorder:
         if after := self._begin_after(ended, answered):
             self._after.append(after)
         known = (*self.known, *_answers(message, ended, now))
-        for call in self._calls(dialogue, error) if dialogue else ():
+        turn = self._turn_record(output.unfiltered, output.chunks, error)
+        for call in persistence.recording.calls(dialogue, turn) if dialogue else ():
             record = partial(store.record, call, known)
             self._saving.append(begin(f"call {call.number} of {description}", record))
 
@@ -213,10 +200,6 @@ class TurnRecorder:
         except StoreUnavailable:
             pass  # the panel shows these calls without their bodies
         return await finish()
-
-    def _calls(self, dialogue: Dialogue, error: BaseException | None) -> list[CallRecord]:
-        turn = self._turn_record(self._output.unfiltered, self._output.chunks, error)
-        return list(self._persistence.recording.calls(dialogue, turn))
 
     def auxiliary_call(self, made: SummaryCall) -> None:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""

@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from kefu import __version__
 from kefu.auth.client_keys import ClientKeys
@@ -32,10 +33,11 @@ from kefu.web.options import WebOptions
 from kefu.web.overload import Overload
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
-from kefu.web.routes.chat import chat_routes
+from kefu.web.routes.chat import chat_routes, chat_stream
 from kefu.web.routes.site import site_routes
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import Health, Problem
+from kefu.web.sending import Respond, StreamingRoute
 
 if TYPE_CHECKING:
     from kefu.auth.origin_secret import OriginSecret
@@ -105,19 +107,6 @@ def create_app(parts: AppParts) -> FastAPI:
         overload=overload,
         origin_secret=parts.origin_secret,
     )
-    routers = tuple(_routers(parts))
-    for router in routers:
-        app.include_router(router)
-    app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
-    return app
-
-
-def _routers(parts: AppParts) -> Iterator[APIRouter]:
-    """Yield the routers of the enabled features.
-
-    Optional features are imported only when they are enabled, to keep cold starts short.
-    """
-    runtime, options, questions = parts.runtime, parts.options, Questions(parts.options)
     gateway = Gateway(
         parts.clock.now,
         trusted_hops=options.trusted_proxy_hops,
@@ -125,25 +114,60 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
         behind_cdn=options.behind_cdn,
     )
     kept: KeptChats | None = None
-    seconds = options.body.seconds
+    if parts.turns is not None:
+        from kefu.web.session_chat import KeptChats
+
+        kept = KeptChats(parts.runtime, parts.turns, gateway, parts.identities)
+    # FastAPI's own routes read a body and write a response; these do more, so they are plain ones.
+    for path, respond in _streams(parts, gateway, kept):
+        app.router.routes.append(Route(path, StreamingRoute(respond), methods=["POST"]))
+    routers = tuple(_routers(parts, gateway, kept))
+    for router in routers:
+        app.include_router(router)
+    app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
+    return app
+
+
+def _streams(
+    parts: AppParts, gateway: Gateway, kept: KeptChats | None
+) -> Iterator[tuple[str, Respond]]:
+    """Yield the paths whose responses are answers."""
+    runtime, questions = parts.runtime, Questions(parts.options)
+    yield "/api/chat", chat_stream(runtime, questions, gateway, kept, parts.contact)
+    if kept:
+        from kefu.web.routes.sessions import resumed_stream
+
+        seconds = parts.options.body.seconds
+        yield "/api/sessions/{session_id}/answer", resumed_stream(kept, seconds)
+    if parts.options.openai_api:
+        from kefu.web.routes.openai import completions_stream
+
+        keys = parts.client_keys
+        yield "/v1/chat/completions", completions_stream(runtime, questions, gateway, keys)
+
+
+def _routers(parts: AppParts, gateway: Gateway, kept: KeptChats | None) -> Iterator[APIRouter]:
+    """Yield the routers of the enabled features.
+
+    Optional features are imported only when they are enabled, to keep cold starts short.
+    """
+    runtime, options, seconds = parts.runtime, parts.options, parts.options.body.seconds
     if parts.contact or options.contact_link or parts.turns:
         from kefu.web.routes.contact import contact_routes
 
         yield contact_routes(parts.contact, options.contact_link, runtime, gateway, seconds)
-    if parts.turns is not None:
+    if kept:
         from kefu.web.routes.contact import session_contact_routes
         from kefu.web.routes.person import person_routes
         from kefu.web.routes.sessions import session_routes, user_routes
-        from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
         yield user_routes(kept)
         yield session_routes(kept, seconds)
         yield person_routes(kept)
         yield session_contact_routes(
             kept, parts.contact, options.contact_link, runtime, gateway, seconds
         )
-    yield chat_routes(runtime, questions, gateway, options, kept, parts.contact)
+    yield chat_routes(runtime, gateway, options, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes, entrance_routes
         from kefu.web.routes.admin_contacts import contacts_routes
@@ -156,7 +180,7 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes
 
-        yield openai_routes(runtime, questions, gateway, parts.client_keys)
+        yield openai_routes(runtime, gateway, parts.client_keys)
     yield site_routes(parts.health, parts.problems, demo=options.demo)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kefu.chat.answer import SourcesFound, SourcesUsed
+from kefu.chat.state import SourcesFound, SourcesUsed
 from kefu.relay.chunks import Chunk, chunk_of
 
 

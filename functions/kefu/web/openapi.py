@@ -15,6 +15,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+from starlette.routing import Route
 
 from kefu.web import schemas
 from kefu.web.body import JsonBody
@@ -36,13 +37,14 @@ def json_response(model: type[Mapping[str, object]]) -> Spec:
     return {"description": "OK", "content": {"application/json": {"schema": schema}}}
 
 
-def stream_response(*, also_json: bool = False) -> Spec:
+def _answers(*refused: int, also_json: bool = False) -> Spec:
     # `itemSchema` is the keyword of OpenAPI 3.2 for the items of a stream. FastAPI uses it too.
     event = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
     content: Spec = {"text/event-stream": {"itemSchema": event}}
     if also_json:
         content["application/json"] = {"schema": {"type": "object"}}
-    return {"description": "OpenAI chunks as server-sent events", "content": content}
+    described = {"description": "OpenAI chunks as server-sent events", "content": content}
+    return {"200": described, **{str(status): error for status, error in errors(*refused).items()}}
 
 
 def export_response() -> Spec:
@@ -84,7 +86,14 @@ def describe(app: FastAPI, routers: Iterable[APIRouter]) -> Spec:
         for route in (route for router in routers for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema:
                 _add_declared(document["paths"][route.path_format], route)
-        _add_streaming(document["paths"])
+        for route in app.routes:
+            if isinstance(route, Route) and route.path in _STREAMS:
+                document["paths"][route.path] = {"post": _STREAMS[route.path]}
+        chat = document["paths"]["/api/chat"]["post"]
+        if "/api/sessions/{session_id}" not in document["paths"]:  # there are no stored chats
+            chat = {**chat, "requestBody": _body("ChatRequest")}
+            del chat["parameters"]
+            document["paths"]["/api/chat"]["post"] = chat
         document["components"] = {"schemas": _schemas(json.dumps(document))}
         app.openapi_schema = document
     return app.openapi_schema
@@ -109,16 +118,33 @@ def _body(*models: str) -> Spec:
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
-def _add_streaming(paths: Spec) -> None:
-    """Describe the bodies of the routes that answer with a stream."""
-    chat = paths["/api/chat"]["post"]
-    chat["requestBody"] = _body("ChatRequest")
-    if "/api/sessions/{session_id}" in paths:  # a conversation, or a message of a stored chat
-        chat["requestBody"] = _body("ChatRequest", "MessageRequest")
-        token = {"name": "X-Session-Token", "in": "header", "schema": {"type": "string"}}
-        chat["parameters"] = [token]
-    if "/v1/chat/completions" in paths:
-        paths["/v1/chat/completions"]["post"]["requestBody"] = _body("CompletionRequest")
+_STREAMS: Mapping[str, Spec] = {
+    "/api/chat": {
+        "tags": ["chat"],
+        "summary": "Ask a question and stream the answer",
+        "operationId": "chat_api_chat_post",
+        # A conversation, or a message of a stored chat.
+        "requestBody": _body("ChatRequest", "MessageRequest"),
+        "parameters": [{"name": "X-Session-Token", "in": "header", "schema": {"type": "string"}}],
+        "responses": _answers(400, 403, 404, 408, 409, 415, 422, 429, 503, 504),
+    },
+    "/api/sessions/{session_id}/answer": {
+        "tags": ["sessions"],
+        "summary": "Take up the answer to an earlier message",
+        "operationId": "answer_api_sessions__session_id__answer_post",
+        "requestBody": _body("ResumeRequest"),
+        "parameters": _OF_SESSION,
+        "responses": _answers(400, 403, 404, 408, 409, 415, 429, 503, 504),
+    },
+    "/v1/chat/completions": {
+        "tags": ["openai"],
+        "summary": "OpenAI's chat completions, streaming or not",
+        "operationId": "completions_v1_chat_completions_post",
+        "requestBody": _body("CompletionRequest"),
+        "responses": _answers(400, 401, 403, 408, 415, 429, 503, 504, also_json=True),
+    },
+}
+"""The paths whose responses are answers. They are plain routes, which FastAPI does not describe."""
 
 
 def _schemas(document: str) -> Spec:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from starlette.types import Scope
 
 from kefu.chat.completion import Dialogue
-from kefu.chat.conversation import Report
+from kefu.chat.state import Answer
 from kefu.errors import GatewayTimeout, KefuError, RateLimited
 from kefu.relay.failures import operator_error, silence
 
@@ -23,8 +23,8 @@ class Record:
     """The HTTP status; 0 before the headers are sent."""
     code: str = ""
     """The code of the error, also of one raised after the headers were sent; empty: no error."""
-    report: Report = field(default_factory=Report)
-    """The report of a chat answer; empty for other requests."""
+    answer: Answer | None = None
+    """The answer of the request; None for other requests."""
     facts: dict[str, object] = field(default_factory=dict)
     """Additional fields of the log line."""
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -50,15 +50,15 @@ class Record:
             "duration_ms": _ms(ended - self.started),
             **self.facts,
         }
-        if self.report.bot_check:
-            fields["bot_check"] = self.report.bot_check
+        if self.answer and self.answer.bot_check:
+            fields["bot_check"] = self.answer.bot_check
         if self.dialogue:
             fields |= self._of(self.dialogue)
         return fields
 
     @property
     def dialogue(self) -> Dialogue | None:
-        return self.report.dialogue
+        return self.answer.dialogue if self.answer else None
 
     def _of(self, dialogue: Dialogue) -> dict[str, object]:
         call, prompt = dialogue.call, dialogue.prompt

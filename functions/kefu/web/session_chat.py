@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
 from hashlib import sha256
 
 from starlette.requests import Request
 
 from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
+from kefu.chat.answer import known_events
+from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
 from kefu.knowledge.sources import named, parted
+from kefu.sessions.message import KeptConversation
 from kefu.sessions.model import Session, StoredMessage
 from kefu.sessions.service import IncomingMessage, SessionService
-from kefu.sessions.turn import KeptConversation
-from kefu.web.answers import ChatResponse, ResumedAnswer
 from kefu.web.caller import Caller, Gateway, caller_of
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import MessageRequest, ResumeRequest
-from kefu.web.streaming import TOKEN_HEADER
+from kefu.web.sending import (
+    TOKEN_HEADER,
+    AnswerResponse,
+    answer_of,
+    following,
+    new_answer,
+)
 
 USER_HEADER = "X-User-Token"
 
@@ -35,13 +44,14 @@ class KeptChats:
         self._gateway = gateway
         self._identities = identities
 
-    async def answer(self, request: Request, body: MessageRequest) -> ChatResponse:
+    async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
         caller = caller_of(request, body, self._gateway)
         incoming = await self._incoming(request, body, caller)
         started = record_of(request.scope).started
-        return ChatResponse(self._runtime, caller, KeptConversation(self.turns, incoming, started))
+        message = KeptConversation(self.turns, incoming, started)
+        return new_answer(request, self._runtime, caller, message)
 
-    async def resume(self, request: Request, name: str, body: ResumeRequest) -> ResumedAnswer:
+    async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
         """The answer to an earlier message of a session: from its start, and what still arrives.
 
         Raises as `polled` does.
@@ -53,7 +63,9 @@ class KeptChats:
             seconds=self._gateway.seconds(request),
             sources=body.sources,
         )
-        return ResumedAnswer(self._runtime, caller, self.turns, session, body)
+        answer = answer_of(request, caller)
+        events = partial(resumed, self._runtime, self.turns, answer, session, body)
+        return AnswerResponse(self._runtime, caller, answer, events)
 
     async def session(self, request: Request, name: str) -> Session:
         """Return the session of this id if it belongs to the visitor.
@@ -145,6 +157,25 @@ class KeptChats:
             page=body.context or {},
             profile={**(body.profile or {}), **visitor.profile},
         )
+
+
+async def resumed(
+    runtime: ChatRuntime,
+    sessions: SessionService,
+    answer: Answer,
+    session: Session,
+    body: ResumeRequest,
+) -> AsyncGenerator[AnswerEvent]:
+    """The events of an answer that this process is making; else those of the stored one."""
+    if running := runtime.running.find(session.id, body.client_message_id):
+        async with aclosing(following(runtime, answer.address, running)) as events:
+            async for event in events:
+                yield event
+        return
+    known = await sessions.answer_to(session, body.again or body.client_message_id)
+    lists = answer.lists_sources
+    for event in known_events(known, runtime.services, answer.request_id, lists):
+        yield event
 
 
 def _token(request: Request) -> str:

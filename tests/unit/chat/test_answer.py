@@ -11,28 +11,14 @@ import pytest
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.answer import (
-    AnswerEvent,
-    Done,
-    Incoming,
-    Services,
-    SourcesFound,
-    answer,
-)
+from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import (
-    KnownAnswer,
-    OpenConversation,
-    Report,
-    RequestedConversation,
-    SessionAccess,
-    Turn,
-)
+from kefu.chat.conversation import Conversation, KnownAnswer, Stateless
 from kefu.chat.grounding import Grounder, Room
 from kefu.chat.limits import Rate
+from kefu.chat.output_filter import Filter
 from kefu.chat.prompt import PromptPolicy
-from kefu.chat.stateless import Stateless
-from kefu.chat.stop import Stop
+from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import (
     BudgetExhausted,
@@ -47,9 +33,9 @@ from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
+from kefu.sessions.message import KeptConversation
 from kefu.sessions.model import Retention, SessionId
 from kefu.sessions.service import IncomingMessage
-from kefu.sessions.turn import KeptConversation
 from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.memory.store import MemoryStore
 from tests.fakes.daily_budget import budget_left
@@ -75,12 +61,14 @@ class House:
         chat = Chat(relay, PromptPolicy(), "m", self.clock)
         self.services = Services(self.admission, chat, lambda: self.steps.append("prefetch"))
 
-    def incoming(self, conversation: RequestedConversation) -> Incoming:
-        now = self.clock.monotonic()
-        return Incoming("request", now, "1.2.3.4", Proof(), conversation)
+    def answer(self) -> Answer:
+        return Answer("request", self.clock.monotonic(), "1.2.3.4", Proof())
 
-    async def answered(self, incoming: Incoming) -> list[AnswerEvent]:
-        return [event async for event in answer(incoming, self.services)]
+    async def answered(
+        self, conversation: Conversation, made: Answer | None = None
+    ) -> list[AnswerEvent]:
+        events = make_answer(made or self.answer(), conversation, self.services)
+        return [event async for event in events]
 
     async def spent(self) -> int:
         """The tokens used from today's budget."""
@@ -96,29 +84,30 @@ def text_of(events: list[AnswerEvent]) -> str:
 class Witnessed(Stateless):
     """A conversation that records each step, and how the answer ended."""
 
+    is_stored = True
+
     def __init__(self, house: House, *, is_new: bool = False, known: str | None = None) -> None:
         super().__init__(QUESTION)
         self.steps = house.steps
         self.is_new = is_new
-        self.session = SessionAccess("session", "token")
         self._known = known
         self.ended: BaseException | str = "not at all"
 
-    async def open(self) -> OpenConversation:
+    async def open(self) -> SessionAccess | None:
         self.steps.append("open")
-        return self
+        return SessionAccess("session", "token")
 
-    async def save_question(self) -> Turn | KnownAnswer:
+    async def save_question(self) -> KnownAnswer | None:
         self.steps.append("save question")
-        return self if self._known is None else KnownAnswer(self._known, 1.0)
+        return None if self._known is None else KnownAnswer(self._known, 1.0)
 
     @asynccontextmanager
-    async def answering(self, report: Report, stop: Stop) -> AsyncIterator[None]:
+    async def answering(self, answer: Answer) -> AsyncIterator[None]:
         self.steps.append("hold")
         try:
             yield
         except BaseException as error:
-            self.ended = stop.reason or error
+            self.ended = answer.reason or error
             raise
         else:
             self.ended = "whole"
@@ -129,15 +118,28 @@ class Witnessed(Stateless):
         self.steps.append("load history")
         return await super().question()
 
-    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        self.steps.append("show")
-        return await super().show(chunks)
+    def filters(self, field: str) -> Sequence[Filter]:
+        return (Shown(self.steps),)
+
+
+class Shown:
+    """A filter that changes nothing, and records that it was given a text."""
+
+    def __init__(self, steps: list[str]) -> None:
+        self._steps = steps
+
+    def feed(self, text: str) -> str:
+        self._steps.append("show")
+        return text
+
+    def close(self) -> str:
+        return ""
 
 
 async def test_the_steps_of_an_answer_are_taken_in_their_order() -> None:
     house = House("On its way.")
     conversation = Witnessed(house)
-    events = await house.answered(house.incoming(conversation))
+    events = await house.answered(conversation)
     assert text_of(events) == "On its way."
     assert isinstance(events[-1], Done)
     once = list(dict.fromkeys(house.steps))
@@ -155,13 +157,13 @@ async def test_the_steps_of_an_answer_are_taken_in_their_order() -> None:
 
 async def test_a_stateless_request_takes_the_same_steps_and_pays_for_its_text() -> None:
     house = House("On its way.")
-    incoming = house.incoming(Stateless(QUESTION))
-    assert text_of(await house.answered(incoming)) == "On its way."
-    dialogue = incoming.report.dialogue
+    made = house.answer()
+    assert text_of(await house.answered(Stateless(QUESTION), made)) == "On its way."
+    dialogue = made.dialogue
     assert dialogue
     assert dialogue.usage.prompt == estimate_tokens_v1("Where is my parcel?")
     assert await house.spent() == dialogue.spent
-    assert incoming.report.session is None
+    assert made.session is None
 
 
 @pytest.mark.parametrize(
@@ -176,10 +178,10 @@ async def test_t1_each_limit_stops_a_request_before_anything_is_saved(
     limit: str, steps: list[str]
 ) -> None:
     house = House("On its way.", **{limit: Rate(1, 60)})
-    await house.answered(house.incoming(Witnessed(house)))
+    await house.answered(Witnessed(house))
     house.steps.clear()
     with pytest.raises(RateLimited):
-        await house.answered(house.incoming(Witnessed(house)))
+        await house.answered(Witnessed(house))
     assert house.steps == steps
     assert len(house.model.asked) == 1
 
@@ -187,51 +189,52 @@ async def test_t1_each_limit_stops_a_request_before_anything_is_saved(
 async def test_a_new_chat_is_not_counted_by_the_limit_of_chats() -> None:
     house = House("On its way.", per_session=Rate(1, 60))
     for _ in range(3):
-        await house.answered(house.incoming(Witnessed(house, is_new=True)))
+        await house.answered(Witnessed(house, is_new=True))
 
 
 async def test_p17_a_known_answer_asks_no_model() -> None:
     house = House("never")
-    incoming = house.incoming(Witnessed(house, known="Said before."))
-    assert text_of(await house.answered(incoming)) == "Said before."
+    made = house.answer()
+    known = Witnessed(house, known="Said before.")
+    assert text_of(await house.answered(known, made)) == "Said before."
     assert house.model.asked == []
     assert await house.spent() == 0
-    assert incoming.report.is_saved
+    assert made.is_saved
 
 
 async def test_an_error_of_the_model_is_raised_and_saved() -> None:
     house = House(Say(status=503))
     conversation = Witnessed(house)
     with pytest.raises(UpstreamUnavailable):
-        await house.answered(house.incoming(conversation))
+        await house.answered(conversation)
     assert isinstance(conversation.ended, UpstreamUnavailable)
     assert await house.spent() == 0
 
 
 async def test_a_budget_that_is_spent_is_said_after_the_question_was_saved() -> None:
     house = House("never", daily_tokens=50)
-    incoming = house.incoming(Witnessed(house))
+    made = house.answer()
     with pytest.raises(BudgetExhausted):
-        await house.answered(incoming)
+        await house.answered(Witnessed(house), made)
     assert house.model.asked == []
-    assert incoming.report.is_saved
+    assert made.is_saved
 
 
 @pytest.mark.parametrize("reason", [ClientGone(), GatewayTimeout("The answer took too long.")])
 async def test_c2_a_stop_closes_the_model_saves_its_reason_and_pays(reason: Exception) -> None:
     house = House(Say("half an answer", hangs=True))
     conversation = Witnessed(house)
-    incoming = house.incoming(conversation)
+    made = house.answer()
 
     async def run() -> None:
-        with incoming.stop.applied():
-            async with aclosing(answer(incoming, house.services)) as events:
+        with made.made_here():
+            async with aclosing(make_answer(made, conversation, house.services)) as events:
                 async for _ in events:
                     pass
 
     running = asyncio.create_task(run())
     await until(lambda: "show" in house.steps)
-    incoming.stop(reason)
+    made.stop(reason)
     with pytest.raises(type(reason)):
         await running
     assert conversation.ended is reason
@@ -242,14 +245,14 @@ async def test_c2_a_stop_closes_the_model_saves_its_reason_and_pays(reason: Exce
 async def test_c2_a_caller_that_stops_reading_ends_the_request_and_frees_its_slot() -> None:
     house = House(Say("half an answer", hangs=True), streams=1)
     conversation = Witnessed(house)
-    async with aclosing(answer(house.incoming(conversation), house.services)) as events:
+    async with aclosing(make_answer(house.answer(), conversation, house.services)) as events:
         await anext(events)
         with pytest.raises(KefuError):
-            await house.answered(house.incoming(Stateless(QUESTION)))
+            await house.answered(Stateless(QUESTION))
     assert isinstance(conversation.ended, GeneratorExit)
     assert house.model.closed
     house.model.answers = [Say("free again")]
-    assert text_of(await house.answered(house.incoming(Stateless(QUESTION)))) == "free again"
+    assert text_of(await house.answered(Stateless(QUESTION))) == "free again"
 
 
 async def test_p6_p13_a_kept_chat_answers_without_http_and_is_stored() -> None:
@@ -258,10 +261,10 @@ async def test_p6_p13_a_kept_chat_answers_without_http_and_is_stored() -> None:
     process = Process(store, Spoken("On its way."), clock)
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())
-    incoming = Incoming("request", clock.monotonic(), "1.2.3.4", Proof(), conversation)
-    events = [event async for event in answer(incoming, process.runtime.services)]
+    made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
+    events = [e async for e in make_answer(made, conversation, process.runtime.services)]
     assert text_of(events) == "On its way."
-    session = incoming.report.session
+    session = made.session
     assert session
     kept = await store.messages(SessionId(session.id), now=clock.now())
     assert [(m.role, m.content, m.status) for m in kept] == [
@@ -286,8 +289,8 @@ async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages()
     services = process.runtime.services._replace(grounder=Grounder(Nothing(), Room(100, 1000)))
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())
-    incoming = Incoming("request", clock.monotonic(), "1.2.3.4", Proof(), conversation)
-    events = answer(incoming, services)
+    made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
+    events = make_answer(made, conversation, services)
     assert await anext(events) == SourcesFound([])
     with pytest.raises(UpstreamUnavailable):
         await anext(events)

@@ -146,7 +146,8 @@ USAGE = chunk_of({"id": "x", "choices": [], "usage": {}})
 
 
 async def test_p26_without_filters_chunks_pass_as_they_came() -> None:
-    visible = OutputFilter(lambda _: [])
+    visible = OutputFilter()
+    visible.use(lambda _: [])
     given_chunks = [chunk({"role": "assistant", "content": ""}), chunk({"content": "hi"}), USAGE]
     assert [one for given in given_chunks for one in await visible.feed(given)] == given_chunks
     assert (visible.text, visible.chunks, await visible.close()) == ("hi", 3, [])
@@ -157,7 +158,8 @@ async def test_p26_filters_lose_no_text_and_release_held_text_at_the_end(
     pieces: list[str], filters: int
 ) -> None:
     """P12: the record has the unfiltered answer."""
-    visible = OutputFilter(lambda _: [HoldTwo() for _ in range(filters)])
+    visible = OutputFilter()
+    visible.use(lambda _: [HoldTwo() for _ in range(filters)])
     out = [one for piece in pieces for one in await visible.feed(chunk({"content": piece}))]
     out += await visible.feed(chunk({}, finish="stop"))
     assert text_of(out) == "".join(pieces).upper()
@@ -168,7 +170,8 @@ async def test_p26_filters_lose_no_text_and_release_held_text_at_the_end(
 
 
 async def test_p26_a_cut_answer_includes_the_text_that_filters_held() -> None:
-    visible = OutputFilter(lambda _: [HoldTwo()])
+    visible = OutputFilter()
+    visible.use(lambda _: [HoldTwo()])
     out = await visible.feed(chunk({"content": "hello", "reasoning_content": "why"}))
     rest = await visible.close()
     assert text_of(out + rest) == "HELLO"

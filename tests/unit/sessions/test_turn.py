@@ -19,6 +19,7 @@ from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.hooks import EndedTurn, Hook, Visit
+from kefu.sessions.message import STORE_PATIENCE, TITLE_LENGTH
 from kefu.sessions.model import (
     LEASE,
     CallRecord,
@@ -30,7 +31,6 @@ from kefu.sessions.model import (
 )
 from kefu.sessions.overview import Day, Wanted
 from kefu.sessions.people import Attendance
-from kefu.sessions.turn import STORE_PATIENCE, TITLE_LENGTH
 from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.turns import date_of
 from tests.fakes.in_process import Answer, Connection, Process

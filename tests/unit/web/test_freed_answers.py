@@ -15,14 +15,14 @@ import pytest
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.completion import Question
-from kefu.chat.stateless import Stateless
+from kefu.chat.conversation import Stateless
 from kefu.messages import Message
 from kefu.sessions.model import Retention, SessionId
 from kefu.stores.memory.sessions import MemorySessions
-from kefu.web.answers import ChatResponse
 from kefu.web.caller import Caller
 from kefu.web.request_record import Record
-from tests.fakes.in_process import Connection, Process
+from kefu.web.sending import new_answer
+from tests.fakes.in_process import Connection, Process, request_of
 from tests.fakes.in_process_upstream import (
     DONE,
     LOST,
@@ -55,7 +55,8 @@ class Site:
         record = Record("request", "POST", "/v1/chat/completions", CLOCK.monotonic())
         conversation = Stateless(Question([Message("user", "question")], 0.5, 100))
         caller = Caller("1.2.3.4", Proof(), stream=stream, client_message_id=ID)
-        return Connection(ChatResponse(self.process.runtime, caller, conversation), record)
+        request = request_of(record)
+        return Connection(new_answer(request, self.process.runtime, caller, conversation), request)
 
     async def resumed(self, asked: Connection) -> Connection:
         session = asked.record.answer_headers["X-Session-Id"]

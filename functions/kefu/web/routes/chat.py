@@ -5,58 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import ASGIApp
 
-from kefu.chat.stateless import Stateless
-from kefu.web.answers import ChatResponse
+from kefu.chat.conversation import Stateless
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway, caller_of
-from kefu.web.openapi import errors, stream_response
+from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.sending import Respond, new_answer
 
 if TYPE_CHECKING:
     from kefu.web.routes.contact import Deliveries
     from kefu.web.session_chat import KeptChats
 
 
-def chat_routes(
+def chat_stream(
     runtime: ChatRuntime,
     questions: Questions,
     gateway: Gateway,
-    options: WebOptions,
     kept: KeptChats | None = None,
     contact: Deliveries | None = None,
-) -> APIRouter:
+) -> Respond:
     """`kept` is None when the server does not store chats, `contact` without a contact form."""
-    router = APIRouter(tags=["chat"])
-    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
-    _add_chat(router, runtime, questions, gateway, kept, contact)
-    _add_cancel(router, runtime, gateway, limits)
-    _add_feedback(router, runtime, gateway, kept, limits)
-    return router
 
-
-def _add_chat(
-    router: APIRouter,
-    runtime: ChatRuntime,
-    questions: Questions,
-    gateway: Gateway,
-    kept: KeptChats | None,
-    contact: Deliveries | None,
-) -> None:
-    @router.post(
-        "/api/chat",
-        summary="Ask a question and stream the answer",
-        responses={
-            200: stream_response(),
-            **errors(400, 403, 404, 408, 409, 415, 422, 429, 503, 504),
-        },
-        response_model=None,
-    )
-    async def chat(request: Request) -> Response:
+    async def chat(request: Request) -> ASGIApp:
         if contact:  # in Lambda, requests for a person are delivered during a chat
             contact.handoff.note_url(gateway.own_url(request))
         if kept is None:
@@ -66,10 +42,23 @@ def _add_chat(
             return direct(request, body)
         return await kept.answer(request, body)
 
-    def direct(request: Request, body: ChatRequest) -> Response:
+    def direct(request: Request, body: ChatRequest) -> ASGIApp:
         configs = kept.turns.deps.configs if kept else None
         conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
-        return ChatResponse(runtime, caller_of(request, body, gateway), conversation)
+        return new_answer(request, runtime, caller_of(request, body, gateway), conversation)
+
+    return chat
+
+
+def chat_routes(
+    runtime: ChatRuntime, gateway: Gateway, options: WebOptions, kept: KeptChats | None = None
+) -> APIRouter:
+    """`kept` is None when the server does not store chats."""
+    router = APIRouter(tags=["chat"])
+    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
+    _add_cancel(router, runtime, gateway, limits)
+    _add_feedback(router, runtime, gateway, kept, limits)
+    return router
 
 
 def _add_cancel(

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import JSONResponse
 
 from kefu.chat.answer import check_visitor
+from kefu.chat.state import Answer
 from kefu.sessions.contacts import FilledForm
 from kefu.sessions.model import Session
 from kefu.web.body import JsonBody
@@ -18,8 +19,8 @@ from kefu.web.options import BodyLimits
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import ContactBody, FormField, ShownForm
+from kefu.web.sending import PASS_HEADER
 from kefu.web.session_chat import KeptChats
-from kefu.web.streaming import PASS_HEADER
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -57,9 +58,11 @@ class Intake(NamedTuple):
         filled = FilledForm(id, name, email, message, body.consent)
         handoff.check(session, filled)
         record = record_of(request.scope)
-        await check_visitor(body.proof, address, record.report, self.runtime.services)
-        if record.report.verification_pass:
-            record.answer_headers[PASS_HEADER] = record.report.verification_pass
+        checked = Answer(record.request_id, record.started, address, body.proof)
+        record.answer = checked
+        await check_visitor(checked, self.runtime.services)
+        if checked.verification_pass:
+            record.answer_headers[PASS_HEADER] = checked.verification_pass
         await self.runtime.admission.admit_contact(address, session.id if session else "")
         await handoff.submit(session, filled)
         handoff.note_url(self.gateway.own_url(request))

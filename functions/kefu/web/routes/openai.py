@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
 
 from kefu.auth.client_keys import ClientKeys
-from kefu.chat.stateless import Stateless
+from kefu.chat.conversation import Stateless
 from kefu.errors import Unauthorized
-from kefu.web.answers import ChatResponse
 from kefu.web.caller import Gateway, bearer_of, caller_of
-from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
+from kefu.web.sending import Respond, new_answer
 
 
 class _Access(NamedTuple):
@@ -38,29 +38,26 @@ class _Access(NamedTuple):
         return name
 
 
-def openai_routes(
+def completions_stream(
     runtime: ChatRuntime, questions: Questions, gateway: Gateway, keys: ClientKeys
-) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["openai"])
+) -> Respond:
     access = _Access(keys, runtime, gateway)
 
-    @router.post(
-        "/chat/completions",
-        summary="OpenAI's chat completions, streaming or not",
-        responses={
-            200: stream_response(also_json=True),
-            **errors(400, 401, 403, 408, 415, 429, 503, 504),
-        },
-        response_model=None,
-    )
-    async def completions(request: Request) -> Response:
+    async def completions(request: Request) -> ASGIApp:
         client = await access.client_of(request)
         body = await questions.read_completion(request)
         caller = caller_of(request, body, gateway, stream=bool(body.stream))
         caller = caller._replace(client=client)
         # Without a stream the chunks are collected, so their JSON is read.
         conversation = Stateless(questions.question(body), reads_bodies=not caller.stream)
-        return ChatResponse(runtime, caller, conversation)
+        return new_answer(request, runtime, caller, conversation)
+
+    return completions
+
+
+def openai_routes(runtime: ChatRuntime, gateway: Gateway, keys: ClientKeys) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["openai"])
+    access = _Access(keys, runtime, gateway)
 
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> Response:

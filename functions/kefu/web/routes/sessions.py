@@ -6,11 +6,12 @@ import asyncio
 
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
 
 from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.model import Session, StoredMessage
 from kefu.web.body import JsonBody
-from kefu.web.openapi import errors, export_response, json_response, query, stream_response
+from kefu.web.openapi import errors, export_response, json_response, query
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import (
     FEEDBACK_BYTES,
@@ -20,6 +21,7 @@ from kefu.web.schemas import (
     ShownSession,
     ShownSessions,
 )
+from kefu.web.sending import Respond
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
@@ -32,7 +34,6 @@ def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
     """`seconds` is the time limit for a body."""
     router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
     _add_messages(router, kept)
-    _add_answer(router, kept, BodyLimits(1024, 4, seconds))
     _add_export(router, kept)
     _add_feedback(router, kept, BodyLimits(FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
@@ -95,16 +96,15 @@ def _add_messages(router: APIRouter, kept: KeptChats) -> None:
         return JSONResponse({"messages": shown, "before": more, **links})
 
 
-def _add_answer(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
-    resumed = Depends(JsonBody(ResumeRequest, limits).read)
+def resumed_stream(kept: KeptChats, seconds: float) -> Respond:
+    """The answer to an earlier message. `seconds` is the time limit for the body."""
+    body = JsonBody(ResumeRequest, BodyLimits(1024, 4, seconds))
 
-    @router.post(
-        "/answer",
-        summary="Take up the answer to an earlier message",
-        responses={200: stream_response(), **errors(400, 403, 404, 408, 409, 415, 429, 503, 504)},
-    )
-    async def answer(request: Request, body: ResumeRequest = resumed) -> Response:
-        return await kept.resume(request, request.path_params["session_id"], body)
+    async def answer(request: Request) -> ASGIApp:
+        resumed = await body.read(request)
+        return await kept.resume(request, request.path_params["session_id"], resumed)
+
+    return answer
 
 
 def _add_export(router: APIRouter, kept: KeptChats) -> None:

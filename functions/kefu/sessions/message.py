@@ -1,4 +1,4 @@
-"""Implements the ports of `kefu.chat.conversation` for a message of a stored chat (P3 to P13)."""
+"""A message of a stored chat, from its request to its saved answer (P3 to P13)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 from kefu.chat.completion import Question
-from kefu.chat.conversation import KnownAnswer, Report, SessionAccess
+from kefu.chat.conversation import KnownAnswer
+from kefu.chat.output_filter import Filter
 from kefu.chat.presets import Config
 from kefu.chat.prompt import page_line
-from kefu.chat.stop import Stop
+from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
-from kefu.errors import ClientGone, MessageChanged, SessionBusy, SessionNotFound
+from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
-from kefu.relay.chunks import Chunk
 from kefu.sessions.chat_memory import ChatMemory
 from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
-from kefu.sessions.hooks.hook import Visit
-from kefu.sessions.hooks.steps import BEFORE_MODEL
+from kefu.sessions.hooks.hook import EndedTurn, Visit
+from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.message_processor import default_prompt
 from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.recorder import TurnRecorder
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
-from kefu.sessions.turn_hooks import begin_after, preprocessed
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -40,159 +38,147 @@ for its first operation, and the widget waits five seconds for the first byte.
 """
 
 
-class Timing(NamedTuple):
-    received_at: float
-    """Monotonic time at which the request arrived."""
-    store_until: float
-    """Time of the event loop: the deadline of store operations before the request to the model."""
+HEADERS_WAIT = 1.0
+"""Seconds after the request. In this time nothing is sent until the model has sent text, so that an
+error can still become an HTTP status.
+"""
 
 
 class KeptConversation:
-    """The stored chat that a message belongs to. Implements `RequestedConversation`."""
+    """One message of a stored chat. Implements `kefu.chat.conversation.Conversation`."""
+
+    is_stored = True
+    reads_bodies = True
+
+    _session: Session
+    _visit: Visit
+    _config: Config
+    _recorder: TurnRecorder
 
     def __init__(
         self, service: SessionService, incoming: IncomingMessage, received_at: float
     ) -> None:
         """`received_at` is the monotonic time of the request."""
         self._service = service
+        self._deps = service.deps
         self._incoming = incoming
         self._received_at = received_at
-
-    async def open(self) -> OpenChat:
-        until = asyncio.get_running_loop().time() + STORE_PATIENCE
-        service, incoming = self._service, self._incoming
-        with service.deps.saving():
-            session, is_new = await in_time(service.find(incoming), until)
-            access = SessionAccess(session.id, await service.token(session.id, incoming.owner))
-        timing = Timing(self._received_at, until)
-        return OpenChat(service.deps, incoming, session, access, is_new, timing)
-
-
-class OpenChat(NamedTuple):
-    """A stored chat, or a new one that is not saved yet. Implements `OpenConversation`."""
-
-    deps: SessionDeps
-    incoming: IncomingMessage
-    chat: Session
-    session: SessionAccess
-    is_new: bool
-    timing: Timing
-
-    async def save_question(self) -> KeptTurn | KnownAnswer:
-        deps, incoming = self.deps, self.incoming
-        asked_at = self.chat.created_at if self.is_new else deps.persistence.clock.now()
-        visit = Visit(self.chat, asked_at, incoming.profile, incoming.owner)
-        text, reply = await preprocessed(deps, incoming.text, visit)
-        deps.capacity.admit(new=self.is_new)
-        chat = self.chat
-        if self.is_new:
-            chat = chat._replace(title=_title(text), user=incoming.owner)
-            visit = visit._replace(session=chat)
-        message = NewMessage(text, incoming.client_message_id, incoming.again, incoming.attempt)
-        store, until = deps.persistence.store, self.timing.store_until
-        try:
-            with deps.saving():
-                if incoming.again and (known := incoming.client_message_id):
-                    # The rating is one of the former answer, and is in the sums of the day.
-                    await in_time(store.rate(chat.id, known, None), until)
-                result = await in_time(store.begin(chat, message, asked_at), until)
-        except KeyError:
-            raise SessionNotFound("This chat does not exist, or it has expired.") from None
-        if result.message.content != text and deps.hooks.repeats_messages:
-            await self._release(result)
-            said = "Another message was sent with this client_message_id."
-            raise MessageChanged(said, param="client_message_id")
-        if result.busy_for > 0:
-            wait = max(1, min(ceil(result.busy_for), BUSY_WAIT))
-            raise SessionBusy("This message is being answered.", retry_after=wait)
-        # Answered before, or stored before for a person.
-        if result.answer or (result.message.status == "ok" and not result.replaces):
-            text = result.answer.content if result.answer else ""
-            return KnownAnswer(text, deps.persistence.clock.now())
-        recorder = TurnRecorder(
-            deps.persistence,
-            result,
-            asked_at,
-            self.timing.received_at,
-            partial(deps.hooks.filters, visit),
-            partial(begin_after, deps, visit, result.message),
-        )
-        if chat.attendance.state == "person":
-            reply = ""
-        if reply is not None:
-            await recorder.end_with(reply)
-            return KnownAnswer(reply, deps.persistence.clock.now())
-        config = deps.configs.of_session(chat.config_id)
-        return KeptTurn(deps, incoming, config, visit, recorder, self.timing)
-
-    async def _release(self, begun: BeginResult) -> None:
-        """End a turn that this request has begun, but shall not answer."""
-        if begun.answer is None and begun.busy_for <= 0:
-            store, message = self.deps.persistence.store, begun.message
-            ended, now = TurnOutcome("failed"), self.deps.persistence.clock.now()
-            end = store.finish(message.session_id, message.id, ended, now, begun.again)
-            await in_time(end, self.timing.store_until)
-
-
-def _title(text: str) -> str:
-    """The first words of a message, on one line."""
-    title = " ".join(text.split())
-    return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
-
-
-class KeptTurn:
-    """A saved question whose answer is being made. Implements `Turn`."""
-
-    reads_bodies = True
-
-    def __init__(
-        self,
-        deps: SessionDeps,
-        incoming: IncomingMessage,
-        config: Config,
-        visit: Visit,
-        recorder: TurnRecorder,
-        timing: Timing,
-    ) -> None:
-        self._deps = deps
-        self._incoming = incoming
-        self._config = config
-        self._visit = visit
-        self._recorder = recorder
-        self._timing = timing
+        self._store_until = 0.0
+        """Time of the event loop: the deadline of store operations before the model is asked."""
+        self.is_new = False
         self._loaded: Sequence[Message] = ()
         """The messages of the history; while they exist, no other object has the `id` of one."""
         self._ids: Mapping[int, int] = {}
         """The ids of stored messages, by `id` of their objects in `_loaded`."""
 
-    @asynccontextmanager
-    async def answering(self, report: Report, stop: Stop) -> AsyncIterator[None]:
-        lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
-        renewal = asyncio.create_task(self._recorder.hold(lambda: stop(lost)))
-        error: BaseException | None = None
-        report.text = self._recorder.text
+    @property
+    def waits_for_text(self) -> bool:
+        return self._deps.persistence.clock.monotonic() < self._received_at + HEADERS_WAIT
+
+    async def open(self) -> SessionAccess:
+        service, incoming = self._service, self._incoming
+        self._store_until = asyncio.get_running_loop().time() + STORE_PATIENCE
+        with self._deps.saving():
+            self._session, self.is_new = await in_time(service.find(incoming), self._store_until)
+            token = await service.token(self._session.id, incoming.owner)
+        return SessionAccess(self._session.id, token)
+
+    async def save_question(self) -> KnownAnswer | None:
+        deps, incoming, clock = self._deps, self._incoming, self._deps.persistence.clock
+        asked_at = self._session.created_at if self.is_new else clock.now()
+        self._visit = Visit(self._session, asked_at, incoming.profile, incoming.owner)
+        text, reply = await self._preprocessed()
+        deps.capacity.admit(new=self.is_new)
+        if self.is_new:
+            chat = self._session._replace(title=_title(text), user=incoming.owner)
+            self._visit = self._visit._replace(session=chat)
+        begun = await self._begun(text)
+        # Answered before, or stored before for a person.
+        if begun.answer or (begun.message.status == "ok" and not begun.replaces):
+            return KnownAnswer(begun.answer.content if begun.answer else "", clock.now())
+        recorder = self._recorder = TurnRecorder(
+            deps.persistence,
+            begun,
+            asked_at,
+            self._received_at,
+            # Not a method of this object: the recorder would refer to it, which is a cycle.
+            partial(_begin_after, deps, self._visit, begun.message),
+        )
+        if self._session.attendance.state == "person":
+            reply = ""
+        if reply is not None:
+            await recorder.end_with(reply)
+            return KnownAnswer(reply, clock.now())
+        self._config = deps.configs.of_session(self._session.config_id)
+        return None
+
+    async def _preprocessed(self) -> Preprocessed:
+        """The text to save (P5), and the reply of a hook. Raises InvalidRequest for no text."""
+        deps = self._deps
+        process = deps.persistence.processor.preprocess_user_message
+        done = Preprocessed(process(self._incoming.text), None)
+        if done.text:
+            done = await deps.hooks.user_message(done.text, self._visit, process)
+        # The model gets the saved text, so secrets are replaced in both.
+        done = done._replace(text=deps.persistence.recording.redact(done.text))
+        if not done.text:
+            raise InvalidRequest("message: must not be empty.", param="message")
+        return done
+
+    async def _begun(self, text: str) -> BeginResult:
+        """Save the message, or find it and its answer (P6).
+
+        Raises SessionBusy, MessageChanged, SessionNotFound, ChatUnsaved.
+        """
+        deps, incoming, chat = self._deps, self._incoming, self._visit.session
+        store, until = deps.persistence.store, self._store_until
+        message = NewMessage(text, incoming.client_message_id, incoming.again, incoming.attempt)
         try:
-            yield
+            with deps.saving():
+                if incoming.again and (known := incoming.client_message_id):
+                    # The rating is one of the former answer, and is in the sums of the day.
+                    await in_time(store.rate(chat.id, known, None), until)
+                begun = await in_time(store.begin(chat, message, self._visit.now), until)
+        except KeyError:
+            raise SessionNotFound("This chat does not exist, or it has expired.") from None
+        if begun.message.content != text and deps.hooks.repeats_messages:
+            await self._release(begun)
+            said = "Another message was sent with this client_message_id."
+            raise MessageChanged(said, param="client_message_id")
+        if begun.busy_for > 0:
+            wait = max(1, min(ceil(begun.busy_for), BUSY_WAIT))
+            raise SessionBusy("This message is being answered.", retry_after=wait)
+        return begun
+
+    async def _release(self, begun: BeginResult) -> None:
+        """End a turn that this request has begun, but shall not answer."""
+        if begun.answer is None and begun.busy_for <= 0:
+            store, message = self._deps.persistence.store, begun.message
+            ended, now = TurnOutcome("failed"), self._deps.persistence.clock.now()
+            end = store.finish(message.session_id, message.id, ended, now, begun.again)
+            await in_time(end, self._store_until)
+
+    @asynccontextmanager
+    async def answering(self, answer: Answer) -> AsyncIterator[None]:
+        lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
+        error: BaseException | None = None
+        answer.goes_on = True
+        try:
+            with self._recorder.holding(lambda: answer.stop(lost)):
+                yield
         except (asyncio.CancelledError, GeneratorExit):
-            error = stop.reason or ClientGone()
+            error = answer.reason or ClientGone()
             raise
         except Exception as failure:
             error = failure
             raise
         finally:
-            renewal.cancel()
-            if report.dialogue and report.dialogue.sources:
-                self._recorder.meta["knowledge"] = report.dialogue.sources.facts()
-            await self._recorder.end(report.dialogue, error)
+            if answer.dialogue and answer.dialogue.sources:
+                self._recorder.meta["knowledge"] = answer.dialogue.sources.facts()
+            await self._recorder.end(answer, error)
 
-    async def show(self, chunks: list[Chunk]) -> list[Chunk] | None:
-        return await self._recorder.show(chunks)
-
-    async def show_rest(self) -> list[Chunk]:
-        return await self._recorder.show_rest()
-
-    def check_whole(self) -> None:
-        self._recorder.check_whole()
+    def filters(self, field: str) -> Sequence[Filter]:
+        return self._deps.hooks.filters(self._visit, field)
 
     def note_summary(self, call: SummaryCall) -> None:
         self._recorder.auxiliary_call(call)
@@ -242,7 +228,7 @@ class KeptTurn:
         )
         step = self._config.policy.trim.budget.trim_step
         with self._deps.saving():
-            read = await in_time(found, self._timing.store_until)
+            read = await in_time(found, self._store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
         stored = [message for exchange in read for message in exchange]
         recorder.known = (*stored, message)
@@ -269,3 +255,31 @@ class KeptTurn:
             history = await changed
         recorder.meta["history"] = {"read": len(stored), "told": len(history)}
         return history, context
+
+
+def _title(text: str) -> str:
+    """The first words of a message, on one line."""
+    title = " ".join(text.split())
+    return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
+
+
+def _begin_after(
+    deps: SessionDeps, visit: Visit, asked: StoredMessage, ended: TurnOutcome, answered: bool | None
+) -> asyncio.Task[None] | None:
+    """Start the hooks that follow the outcome of a turn."""
+    turn = EndedTurn(
+        visit.session,
+        asked.id,
+        asked.content,
+        ended.text,
+        ended.status,
+        deps.persistence.clock.now(),
+        visit.profile,
+        visit.user,
+        answered,
+    )
+
+    async def load() -> EndedTurn:
+        return turn
+
+    return deps.hooks.begin("after", load)

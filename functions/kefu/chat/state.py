@@ -1,0 +1,139 @@
+"""The events and the state of one answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kefu.auth.bot_check import Proof
+from kefu.chat.completion import Dialogue
+from kefu.chat.output_filter import OutputFilter
+from kefu.errors import KefuError
+from kefu.knowledge.sources import Source
+from kefu.relay.chunks import Chunk, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer is complete. After this event, only data is saved."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesFound:
+    """The passages that the answer may cite. They come before its first chunk."""
+
+    sources: Sequence[Source]
+    links: Sequence[str] = ()
+    """The addresses that it may link to, beside those of the sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesUsed:
+    """What the answer cited. It comes after the last chunk."""
+
+    numbers: Sequence[int]
+    answered: bool
+    """False when the model said that the passages do not answer the question."""
+
+
+AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | Done
+"""An empty list asks the caller to send a ping, because no chunk has arrived for a while."""
+
+
+class SessionAccess(NamedTuple):
+    """A stored chat, and the token that gives access to it."""
+
+    id: str
+    token: str
+
+
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
+class Answer:
+    """One answer, from its request to its end.
+
+    The coroutine that makes the answer and the one that sends it are the only writers. The log and
+    the requests that follow the answer read it; other tasks may call `stop`.
+    """
+
+    request_id: str
+    received_at: float
+    """Monotonic time at which the request arrived."""
+    address: str
+    """The IP address, or its network, for rate limits."""
+    proof: Proof
+    """The visitor's proof for the bot check."""
+    client: str = ""
+    """The name of the key of a client of `/v1`. It has limits of its own, and no bot check."""
+    client_message_id: str | None = None
+    lists_sources: bool = False
+    """Whether the answer's text ends with a list of the pages that it cites."""
+    deadline: float | None = None
+    """Time of the event loop at which Lambda may freeze the process; None on a normal server."""
+
+    bot_check: str = ""
+    """The outcome of the bot check, for the log; empty without a bot check."""
+    verification_pass: str | None = None
+    """A new pass, which the visitor can send instead of another bot check."""
+    session: SessionAccess | None = None
+    is_saved: bool = False
+    """Whether the visitor's message is saved. Only then may the client learn the session id."""
+    goes_on: bool = False
+    """Whether the answer goes on when its visitor disconnects, so that others can take it up."""
+    dialogue: Dialogue | None = None
+    output: OutputFilter | None = None
+    """None for an answer whose chunks are sent as they arrive."""
+    sources: list[SourcesFound | SourcesUsed] = field(default_factory=list)
+    has_ended: bool = False
+    error: KefuError | None = None
+    """Why the answer is not complete."""
+    reason: Exception | None = None
+    """Why the answer was stopped: ClientGone, or the error to report."""
+
+    free: Callable[[], object] | None = None
+    """Called when the answer has paused while others follow it."""
+    _task: asyncio.Task[object] | None = None
+    _change: asyncio.Future[None] | None = None
+
+    def stop(self, reason: Exception) -> None:
+        """Cancel the task that makes the answer. Only the first call has an effect."""
+        if self._task and not self.reason:
+            self.reason = reason
+            self._task.cancel()
+
+    @contextmanager
+    def made_here(self) -> Iterator[None]:
+        """A context in which a stop raises its reason in place of CancelledError."""
+        task = self._task = asyncio.current_task()
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not (self.reason and task):
+                raise
+            task.uncancel()
+            raise self.reason from None
+        finally:
+            self._task = None
+
+    def note(self) -> None:
+        """Wake the requests that follow the answer. Without any, this costs nothing."""
+        if self._change:
+            self._change.set_result(None)
+            self._change = None
+
+    def change(self) -> asyncio.Future[None]:
+        """A future that is done after the next change."""
+        self._change = self._change or asyncio.get_running_loop().create_future()
+        return self._change
+
+    def end(self, error: KefuError | None = None) -> None:
+        """Note the end of the answer, once; later stops have no effect."""
+        if not self.has_ended:
+            self.has_ended, self.error = True, error
+            # Without these references the response is freed at once, not by the garbage collector.
+            self._task = self.free = None
+            self.note()

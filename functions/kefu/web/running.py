@@ -1,0 +1,105 @@
+"""The answers in progress in this process: other requests can stop them, or follow one.
+
+The text of an answer exists once. A request that follows it holds a position in that text, so a
+slow reader receives longer pieces, and takes no memory of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from kefu.chat.state import Answer, AnswerEvent, Done
+from kefu.errors import AnswerCancelled, UpstreamUnavailable
+from kefu.relay.chunks import Chunk, Completion, Json, Usage, chunk_of
+
+PING_SECONDS = 2.5
+"""Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
+
+
+class Running:
+    """The answers in progress in this process."""
+
+    def __init__(self) -> None:
+        self._answers: set[Answer] = set()
+
+    def add(self, answer: Answer) -> None:
+        self._answers.add(answer)
+
+    def discard(self, answer: Answer) -> None:
+        self._answers.discard(answer)
+
+    def cancel(self, client_message_id: str) -> bool:
+        """Cancel the answers with this id: their clients receive AnswerCancelled.
+
+        Returns False if no answer has this id.
+        """
+        matching = [one for one in self._answers if one.client_message_id == client_message_id]
+        for answer in matching:
+            answer.stop(AnswerCancelled())
+        return bool(matching)
+
+    def cancel_session(self, session_id: str) -> None:
+        """Cancel the answers of a session, because it is being deleted."""
+        for answer in [one for one in self._answers if _session_of(one) == session_id]:
+            answer.stop(AnswerCancelled())
+
+    def find(self, session_id: str, client_message_id: str) -> Answer | None:
+        """The answer to this message of a stored chat; None if this process does not make it."""
+        wanted = session_id, client_message_id
+        matching = (a for a in self._answers if (_session_of(a), a.client_message_id) == wanted)
+        # A request that follows the answer has no text of its own.
+        return next((answer for answer in matching if answer.goes_on), None)
+
+    def drain(self) -> None:
+        """End all answers with an error event, because the server shuts down."""
+        restarting = "The server is restarting. Please try again."
+        for answer in self._answers:
+            answer.stop(UpstreamUnavailable(restarting, retry_after=1))
+
+
+def _session_of(answer: Answer) -> str | None:
+    return answer.session.id if answer.session else None
+
+
+async def follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
+    """The text of an answer from its start, and then what arrives, until the answer ends.
+
+    Raises the error with which the answer ends.
+    """
+    sent, named, usage = 0, 0, Usage(0, 0)
+    while True:
+        text = answer.output.text if answer.output else ""
+        change, has_ended = answer.change(), answer.has_ended
+        for source in answer.sources[named:]:
+            named += 1
+            yield source
+        if text[sent:] and answer.dialogue:
+            # Without a role, OpenAI's client for JavaScript fails.
+            delta = {"content": text[sent:]} if sent else {"role": "assistant", "content": text}
+            sent = len(text)
+            yield [_chunk(answer.dialogue.call.completion, delta)]
+        elif not has_ended:
+            yield []
+        if has_ended:
+            break
+        if not (await asyncio.wait({change}, timeout=PING_SECONDS))[0] and answer.free:
+            answer.free()
+    if answer.error:
+        raise answer.error
+    if answer.dialogue:
+        completion, usage = answer.dialogue.call.completion, answer.dialogue.usage
+        yield [_chunk(completion, {}, completion.finish_reason or "stop")]
+    yield Done(usage)
+
+
+def _chunk(completion: Completion, delta: Json, finish_reason: str | None = None) -> Chunk:
+    return chunk_of(
+        {
+            "id": completion.id,
+            "object": "chat.completion.chunk",
+            "created": completion.created,
+            "model": completion.model,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+        }
+    )

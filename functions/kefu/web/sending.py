@@ -1,0 +1,302 @@
+"""Sends the events of an answer over HTTP: as a stream, or collected into one JSON object."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kefu.chat.answer import make_answer
+from kefu.chat.conversation import Conversation
+from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
+from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
+from kefu.relay.chunks import Completion
+from kefu.relay.collected import Collected
+from kefu.relay.sse import DONE, PING
+from kefu.web.caller import Caller
+from kefu.web.encoding import encoded, encoded_sources
+from kefu.web.error_response import error_event, error_response
+from kefu.web.json_response import JsonResponse
+from kefu.web.request_record import Record, record_of
+from kefu.web.running import follow
+from kefu.web.runtime import ChatRuntime
+
+ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
+PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name
+UPSTREAM_HEADER = "X-Upstream"
+
+_STREAM_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+Events = AsyncGenerator[AnswerEvent]
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+Respond = Callable[[Request], Awaitable[ASGIApp]]
+"""Reads a request, and returns the response with its answer."""
+
+
+class StreamingRoute:
+    """The endpoint of a path whose response is an answer: a plain ASGI application."""
+
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._respond(Request(scope, receive))
+        await response(scope, receive, send)
+
+
+def new_answer(
+    request: Request, runtime: ChatRuntime, caller: Caller, conversation: Conversation
+) -> AnswerResponse:
+    """The response with the answer to a question."""
+    answer = answer_of(request, caller)
+    events = partial(make_answer, answer, conversation, runtime.services)
+    return AnswerResponse(runtime, caller, answer, events)
+
+
+def answer_of(request: Request, caller: Caller) -> Answer:
+    """The answer to a request, before it begins."""
+    record, now = record_of(request.scope), asyncio.get_running_loop().time()
+    return Answer(
+        record.request_id,
+        record.started,
+        caller.ip,
+        caller.proof,
+        caller.client,
+        caller.client_message_id,
+        lists_sources=caller.sources == "text",
+        deadline=None if caller.seconds is None else now + caller.seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class AnswerResponse:
+    """The response with an answer.
+
+    The answer stops early in four cases: the client disconnects, another request cancels it, its
+    deadline passes, or the server shuts down. That of a stored chat goes on when the client
+    disconnects: it is saved, and other requests can follow it.
+    """
+
+    runtime: ChatRuntime
+    caller: Caller
+    answer: Answer
+    events: Callable[[], Events]
+    """Makes the events of the answer; or those of an earlier one."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        record, answer = record_of(scope), self.answer
+        record.answer = answer
+        client = _Client(send, answer)
+        try:
+            with answer.made_here(), self._watched(receive, client):
+                try:
+                    await self._send(self.events(), record, client)
+                except SessionBusy as busy:
+                    await self._send(self._other_answer(busy), record, client)
+        except ClientGone as error:
+            record.code = "client_gone"
+            _drop_frames(error)
+        except KefuError as error:
+            _drop_frames(error)
+            record.failed(error)
+            if client.has_head:
+                await client.write(error_event(error), more=False)
+            else:
+                record.answer_headers |= _answer_headers(answer, error)
+                await error_response(error)(scope, receive, send)
+
+    def _other_answer(self, busy: SessionBusy) -> Events:
+        """The events of another request that answers this message. Without one, raises `busy`."""
+        answer = self.answer
+        session, message = answer.session, answer.client_message_id
+        running = session and message and self.runtime.running.find(session.id, message)
+        if not running or answer.is_saved or answer.reason is not busy:
+            raise busy
+        answer.is_saved, answer.reason = True, None
+        return following(self.runtime, self.caller.ip, running)
+
+    @contextmanager
+    def _watched(self, receive: Receive, client: _Client) -> Iterator[None]:
+        """Inside the context, a disconnect, the deadline and `Running` can stop the answer.
+
+        Other requests can follow it until the context ends.
+        """
+        answer, timer = self.answer, None
+        leaving = asyncio.create_task(_stop_when_gone(receive, answer))
+        if answer.deadline is not None:
+            error = GatewayTimeout("The answer took longer than it may.")
+            timer = asyncio.get_running_loop().call_at(answer.deadline, answer.stop, error)
+        answer.free = client.drop
+        self.runtime.running.add(answer)
+        try:
+            yield
+        finally:
+            self.runtime.running.discard(answer)
+            cut = UpstreamUnavailable("The answer was cut off.")
+            answer.end(answer.reason if isinstance(answer.reason, KefuError) else cut)
+            leaving.cancel()
+            if timer:
+                timer.cancel()
+
+    async def _send(self, events: Events, record: Record, client: _Client) -> None:
+        try:
+            async with aclosing(events):
+                if self.caller.stream:
+                    await self._send_stream(events, record, client)
+                else:
+                    response = await self._collected(events)
+                    record.answer_headers |= _answer_headers(self.answer)
+                    await client.begin(response.raw_headers)
+                    await client.write(bytes(response.body), more=False)
+        except KefuError as error:
+            # An error while sending also stops the answer, so it is recorded as the reason.
+            self.answer.reason = self.answer.reason or error
+            raise
+        finally:
+            self.runtime.log.messages(record)
+
+    async def _send_stream(self, events: Events, record: Record, client: _Client) -> None:
+        """Send the events as server-sent events.
+
+        The headers are sent with the first event: an earlier error still gets its own status. The
+        response ends only after `events` ends, because Lambda may then freeze the process.
+        """
+        answer, caller, sources = self.answer, self.caller, b""
+        async for event in events:
+            if isinstance(event, SourcesFound | SourcesUsed):
+                answer.sources.append(event)
+                # Sent with the chunk that follows: an error before it gets its own status.
+                sources += encoded_sources(event, caller.sources)
+                continue
+            if not client.has_head:
+                record.answer_headers |= _answer_headers(answer)
+                await client.begin(_STREAM_HEADERS)
+            if isinstance(event, Done):
+                answer.end()
+                body = DONE
+            else:
+                answer.note()
+                body = encoded(event, caller.wants_usage) if event else PING
+            if event:
+                body, sources = sources + body, b""
+            if body:
+                await client.write(body)
+        await client.write(b"", more=False)
+
+    async def _collected(self, events: Events) -> Response:
+        answer, collected = self.answer, Collected()
+        completion: Completion | None = None
+        try:
+            async for event in events:
+                if isinstance(event, Done):
+                    answer.end()
+                    if answer.dialogue:
+                        completion = answer.dialogue.call.completion
+                        # OpenAI's non-streaming responses always include `usage`.
+                        completion.usage = event.usage
+                elif isinstance(event, list):
+                    for chunk in event:
+                        collected.add(chunk)
+        except KefuError as error:
+            if answer.dialogue and answer.dialogue.call.gate_open:
+                # The model's tokens are already spent, so clients must not retry automatically.
+                error.should_retry = False
+            raise
+        assert completion, "a stored answer is never collected"
+        return JsonResponse(collected.response(completion))
+
+
+class _Client:
+    """The connection on which one answer is sent."""
+
+    def __init__(self, send: Send, answer: Answer) -> None:
+        self.has_head = False
+        self._send = send
+        self._answer = answer
+        self._task = asyncio.current_task()
+        self._is_writing = False
+        self._dropped = asyncio.Event()
+        """Set: nothing more is sent."""
+
+    async def begin(self, headers: Headers) -> None:
+        """Send the status 200 and the headers."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": list(headers)})
+        self.has_head = True
+
+    async def write(self, body: bytes, *, more: bool = True) -> None:
+        if self._dropped.is_set():
+            return
+        self._is_writing = True
+        try:
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        except OSError:
+            # Some servers raise it when the client has disconnected.
+            if not self._answer.goes_on:
+                raise
+        except asyncio.CancelledError:
+            if not self._task or not self._dropped.is_set() or self._answer.reason:
+                raise
+            self._task.uncancel()
+        finally:
+            self._is_writing = False
+
+    def drop(self) -> None:
+        """Stop sending to a client that reads nothing, because others wait for the answer.
+
+        Its connection may be one that broke without a sign, of the same page.
+        """
+        if self._is_writing and self._task and not self._answer.reason:
+            self._dropped.set()
+            self._task.cancel()
+
+
+async def following(runtime: ChatRuntime, address: str, running: Answer) -> Events:
+    """The events of an answer that this process makes for another request."""
+    with runtime.admission.slot(address):
+        async with aclosing(follow(running)) as events:
+            async for event in events:
+                yield event
+
+
+async def _stop_when_gone(receive: Receive, answer: Answer) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    if not answer.goes_on:
+        answer.stop(ClientGone())
+
+
+def _answer_headers(answer: Answer, error: KefuError | None = None) -> dict[str, str]:
+    """Return the headers with the session, a new verification pass and the upstream.
+
+    The session is included once the message is saved, and for a SessionBusy error. The upstream
+    is included if there are two, and if it has begun its answer.
+    """
+    headers = dict[str, str]()
+    if answer.verification_pass:
+        headers[PASS_HEADER] = answer.verification_pass
+    if answer.session and (answer.is_saved or isinstance(error, SessionBusy)):
+        headers[ID_HEADER], headers[TOKEN_HEADER] = answer.session
+    if answer.dialogue and (answered_by := answer.dialogue.call.answered_by):
+        headers[UPSTREAM_HEADER] = answered_by
+    return headers
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Remove the tracebacks of a handled error, whose frames refer to the answer.
+
+    The answer refers to its error, so only the garbage collector would free it.
+    """
+    while error:
+        error.__traceback__, error = None, error.__cause__ or error.__context__
