@@ -7,7 +7,8 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
@@ -52,30 +53,21 @@ class Circuit:
     def open(self) -> bool:
         return self._recovery is not None
 
-    async def call(
-        self, what: str, call: Coroutine[object, object, T], limit: float | None = None
-    ) -> T:
-        """Like `wait`, for a call that is cancelled when it is late."""
-        task = asyncio.ensure_future(call)
-        try:
-            return await self.wait(what, task, limit)
-        finally:
-            task.cancel()
+    async def call(self, what: str, call: Awaitable[T], limit: float | None = None) -> T:
+        """Return the result of a call, which is cancelled after `limit` seconds.
 
-    async def call_patiently(self, what: str, call: Awaitable[T]) -> T:
-        """Like `call`, within `PATIENCE` seconds, for a call that no chat waits for.
-
-        It needs no task: an event loop that is busy for so long does not matter here.
+        Like `wait`, but without a task: most calls of a local store need none.
         """
-        started = asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                result = await call
-        except (StoreUnavailable, TimeoutError) as error:
-            self.failed(what, error, started, PATIENCE)
-            raise StoreUnavailable(f"{what}: {_description(error, PATIENCE)}") from error
-        self.answered(started)
-        return result
+        loop = asyncio.get_running_loop()
+        limit = self.timeout if limit is None else limit
+        with self._judging(what, limit):
+            async with asyncio.timeout(None) as waiting:
+                # `reschedule`, because a result that has arrived meanwhile comes first.
+                end = loop.call_later(limit, waiting.reschedule, loop.time())
+                try:
+                    return await call
+                finally:
+                    end.cancel()
 
     async def wait(self, what: str, call: asyncio.Future[T], limit: float | None = None) -> T:
         """Return the result of a call that ends within `limit` seconds, by default `timeout`.
@@ -85,14 +77,44 @@ class Circuit:
         result and the end of the time limit arrive together.
         """
         limit = self.timeout if limit is None else limit
-        started = asyncio.get_running_loop().time()
-        await asyncio.wait({call}, timeout=limit)
-        error = call.exception() if call.done() else TimeoutError()
-        if not isinstance(error, StoreUnavailable | TimeoutError):
-            self.answered(started)
+        with self._judging(what, limit):
+            await asyncio.wait({call}, timeout=limit)
+            if not call.done():
+                raise TimeoutError
             return call.result()
-        self.failed(what, error, started, limit)
-        raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
+
+    async def wait_in_background(self, what: str, task: asyncio.Task[None]) -> None:
+        """Wait for a background task, at most `timeout`. A late one counts as failed."""
+        started = asyncio.get_running_loop().time()
+        await asyncio.wait({task}, timeout=self.timeout)
+        if not task.done():
+            self.failed(what, TimeoutError(), started)
+
+    async def succeeds(self, what: str, call: Awaitable[object]) -> bool:
+        """Whether a call that no chat waits for succeeds within `PATIENCE`. Raises no error."""
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await call
+        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            self.failed(what, error, started, PATIENCE)
+            return False
+        self.answered(started)
+        return True
+
+    @contextmanager
+    def _judging(self, what: str, limit: float) -> Iterator[None]:
+        """Count the call inside this context. Raises StoreUnavailable for one that is late."""
+        started = asyncio.get_running_loop().time()
+        try:
+            yield
+        except (StoreUnavailable, TimeoutError) as error:
+            self.failed(what, error, started, limit)
+            raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
+        except Exception:
+            self.answered(started)
+            raise
+        self.answered(started)
 
     def answered(self, started: float) -> None:
         """Count a successful call. `started` is a time of the event loop."""

@@ -116,14 +116,11 @@ class GuardedLimits:
                 await self._settle_all()
 
     async def settle(self, budget: str, difference: int) -> None:
+        """The store is told also when the caller is cancelled, as a visitor may leave."""
         await self._local.settle(budget, difference)
         self._unsettled[budget] += difference
         if not self.circuit.open:
-            started = asyncio.get_running_loop().time()
-            settling = self._start_settling()
-            await asyncio.wait({settling}, timeout=self.circuit.timeout)
-            if not settling.done():
-                self.circuit.failed("settling a budget", TimeoutError(), started)
+            await self.circuit.wait_in_background("settling a budget", self._start_settling())
 
     async def aclose(self) -> None:
         if self._own_circuit:
@@ -142,14 +139,9 @@ class GuardedLimits:
             difference = self._unsettled.pop(budget, 0)
             if not difference:
                 continue
-            started = asyncio.get_running_loop().time()
-            try:
-                async with asyncio.timeout(PATIENCE):
-                    await self._store.settle(budget, difference)
-            except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            settling = self._store.settle(budget, difference)
+            if not await self.circuit.succeeds("settling a budget", settling):
                 # The store may have applied the change. Applying it twice is safe if it adds to
                 # the budget's use. A refund applied twice could exceed the budget: drop it.
                 self._unsettled[budget] += max(0, difference)
-                self.circuit.failed("settling a budget", error, started, PATIENCE)
                 return
-            self.circuit.answered(started)

@@ -27,7 +27,7 @@ from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Want
 from kefu.sessions.people import Attendance, Line
 from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.background import Background
-from kefu.stores.guarded.circuit import Circuit
+from kefu.stores.guarded.circuit import PATIENCE, Circuit
 
 T = TypeVar("T")
 
@@ -220,7 +220,7 @@ class GuardedSessions:
     async def _patiently(self, what: str, call: Coroutine[object, object, T]) -> T:
         """Await a call that no chat waits for, also while the circuit is open."""
         with self._starts():
-            return await self.circuit.call_patiently(what, call)
+            return await self.circuit.call(what, call, PATIENCE)
 
     async def _in_time(self, query: Coroutine[object, object, T]) -> T:
         """Await a query whose length depends on what an operator asks for.
