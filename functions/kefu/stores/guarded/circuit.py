@@ -7,7 +7,7 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -40,6 +40,8 @@ class Circuit:
     ) -> None:
         self.timeout = timeout
         """The time limit in seconds for a call that a request waits for."""
+        self.is_new = True
+        """Whether the store has neither answered nor failed yet."""
         self.on_closed: list[Callable[[], None]] = []
         """Callbacks that are called each time the circuit closes."""
         self._probe = probe
@@ -48,6 +50,7 @@ class Circuit:
         self._recovery: asyncio.Task[None] | None = None
         self._failures = 0
         self._failed_at = float("-inf")
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def open(self) -> bool:
@@ -83,7 +86,7 @@ class Circuit:
                 raise TimeoutError
             return call.result()
 
-    async def wait_in_background(self, what: str, task: asyncio.Task[None]) -> None:
+    async def wait_for(self, what: str, task: asyncio.Task[None]) -> None:
         """Wait for a background task, at most `timeout`. A late one counts as failed."""
         started = asyncio.get_running_loop().time()
         await asyncio.wait({task}, timeout=self.timeout)
@@ -118,6 +121,7 @@ class Circuit:
 
     def answered(self, started: float) -> None:
         """Count a successful call. `started` is a time of the event loop."""
+        self.is_new = False
         if asyncio.get_running_loop().time() - started <= self.timeout:
             self._failures = 0
 
@@ -128,6 +132,7 @@ class Circuit:
 
         Calls that overlap count as one failure, because one pause of the store delays them all.
         """
+        self.is_new = False
         if self.open:
             return
         self._on_degraded(f"{what}: {_description(error, limit or self.timeout)}")
@@ -139,10 +144,26 @@ class Circuit:
             self._failures = 0
             self._recovery = asyncio.create_task(self._recover())
 
+    def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Start work that may outlive the request that started it. It must not raise."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def aclose(self) -> None:
+        """End the probes. Wait up to `timeout` seconds for other tasks, then cancel them.
+
+        Each guard of the circuit calls it.
+        """
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.wait({self._recovery})
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.timeout)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _recover(self) -> None:
         while not await self._answers_in_time():

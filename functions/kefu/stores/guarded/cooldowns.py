@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from kefu.relay.key_pool import Cooldown, Cooldowns, CooldownStore, Fingerprint
 from kefu.stores.deadlines import later
-from kefu.stores.guarded.background import Background
 from kefu.stores.guarded.circuit import Circuit
 
 
@@ -39,11 +38,10 @@ class GuardedCooldowns:
         self._unwritten: dict[Fingerprint, Cooldown] = {}
         self._reading: asyncio.Task[None] | None = None
         self._writing: dict[Fingerprint, asyncio.Task[None]] = {}
-        self._background = Background()
 
     async def cooldowns(self) -> Cooldowns:
         if reading := self.prefetch():
-            await self.circuit.wait_in_background("reading cooldowns", reading)
+            await self.circuit.wait_for("reading cooldowns", reading)
         return self._view
 
     def prefetch(self) -> asyncio.Task[None] | None:
@@ -55,7 +53,7 @@ class GuardedCooldowns:
         if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
             return None
         if self._reading is None or self._reading.done():
-            self._reading = self._background.start(self._read())
+            self._reading = self.circuit.start(self._read())
         return self._reading
 
     async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
@@ -65,12 +63,11 @@ class GuardedCooldowns:
         self._view = {**self._view, key: later(self._view.get(key), cooldown, now)}
         writing = self._write_soon(key)
         if not self.circuit.open:
-            await self.circuit.wait_in_background("writing a cooldown", writing)
+            await self.circuit.wait_for("writing a cooldown", writing)
         return self._view
 
     async def aclose(self) -> None:
         await self.circuit.aclose()
-        await self._background.aclose(self.circuit.timeout)
 
     async def _read(self) -> None:
         await self.circuit.succeeds("reading cooldowns", self._refresh())
@@ -95,7 +92,7 @@ class GuardedCooldowns:
         Each key has at most one such task. A running one also writes a cooldown set meanwhile.
         """
         if key not in self._writing:
-            self._writing[key] = self._background.start(self._write(key))
+            self._writing[key] = self.circuit.start(self._write(key))
         return self._writing[key]
 
     async def _write(self, key: Fingerprint) -> None:
