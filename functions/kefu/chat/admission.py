@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -194,8 +193,8 @@ class Admission:
             yield
         finally:
             if reservation:
-                # Shielded, so that unused tokens are given back when the visitor disconnects.
-                await asyncio.shield(self.settle(reservation, spent()))
+                # The guard of a store ends this also when the visitor leaves meanwhile.
+                await self.settle(reservation, spent())
 
     async def settle(self, reservation: Reservation | None, used: int) -> None:
         """Correct a reservation to the tokens that were used. Ignores a failing store."""

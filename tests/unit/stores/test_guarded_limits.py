@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kefu.chat.admission import Admission, Allowance
 from kefu.chat.limits import Granted, Rate
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldowns
+from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
+from kefu.stores.guarded.sessions import GuardedSessions
 from kefu.stores.memory.store import MemoryStore
+from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
 RATE = Rate(1000, 60.0)
@@ -37,6 +43,10 @@ class SlowStore(MemoryStore):
         self.asked += 1
         await asyncio.sleep(self.seconds)
         return await super().reserve(budget, amount, limit)
+
+    async def settle(self, budget: str, difference: int) -> None:
+        await asyncio.sleep(self.seconds)
+        await super().settle(budget, difference)
 
     async def cooldowns(self) -> Cooldowns:
         self.asked += 1
@@ -205,6 +215,61 @@ async def test_a_reservation_whose_visitor_left_is_given_back() -> None:
     await asyncio.sleep(1.0)
     assert await site.used() == 100
     await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_tokens_are_given_back_when_the_visitor_leaves_and_leaves_again() -> None:
+    """The second cancellation comes while the budget is settled."""
+    site = Site()
+    admission = Admission(site.limits, CLOCK, Allowance(daily_tokens=DAY))
+
+    async def answer() -> None:
+        async with admission.budget(500, lambda: 20):
+            await asyncio.sleep(60)
+
+    leaving = asyncio.create_task(answer())
+    await asyncio.sleep(1.0)
+    site.store.seconds = 0.1
+    for _ in range(2):
+        leaving.cancel()
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(1.0)
+    assert [used for used, _ in site.store._budgets.values()] == [20]
+    await site.limits.aclose()
+
+
+def count_tasks() -> list[str]:
+    """The names of the coroutines for which tasks are made from now on."""
+    made: list[str] = []
+
+    def factory(loop: asyncio.AbstractEventLoop, call: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(call.__qualname__)
+        return asyncio.Task(call, loop=loop, **options)
+
+    asyncio.get_running_loop().set_task_factory(factory)
+    return made
+
+
+async def test_calls_of_a_store_that_need_not_wait_make_no_task(tmp_path: Path) -> None:
+    """Only a call that is undone when it is late has a task: `reserve`, `begin`, and `settle`."""
+    store, now = SqliteStore(tmp_path / "kefu.sqlite3", CLOCK.now), CLOCK.now()
+    limits = GuardedLimits(store, MemoryStore(CLOCK.now), on_degraded=pytest.fail)
+    sessions = GuardedSessions(store.sessions(Retention()), on_degraded=pytest.fail)
+    chat = Session(SessionId("a" * 32), "", "", now, now)
+    await sessions.used()  # the worker thread opens the file
+    made = count_tasks()
+    assert await limits.take("visitor", RATE) == 0
+    await sessions.session(chat.id)
+    await sessions.messages(chat.id, now=now)
+    assert made == []
+    assert await limits.reserve("today", 100, DAY)
+    await limits.settle("today", -1)
+    begun = await sessions.begin(chat, NewMessage("Hello"), now)
+    await sessions.finish(chat.id, begun.message.id, TurnOutcome("ok", "Hello"), now)
+    assert len(made) == 3
+    await limits.aclose()
+    await sessions.aclose()
+    await store.aclose()
 
 
 @in_virtual_time

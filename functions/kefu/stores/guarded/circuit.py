@@ -7,7 +7,8 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
@@ -39,6 +40,8 @@ class Circuit:
     ) -> None:
         self.timeout = timeout
         """The time limit in seconds for a call that a request waits for."""
+        self.is_new = True
+        """Whether the store has neither answered nor failed yet."""
         self.on_closed: list[Callable[[], None]] = []
         """Callbacks that are called each time the circuit closes."""
         self._probe = probe
@@ -47,35 +50,27 @@ class Circuit:
         self._recovery: asyncio.Task[None] | None = None
         self._failures = 0
         self._failed_at = float("-inf")
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def open(self) -> bool:
         return self._recovery is not None
 
-    async def call(
-        self, what: str, call: Coroutine[object, object, T], limit: float | None = None
-    ) -> T:
-        """Like `wait`, for a call that is cancelled when it is late."""
-        task = asyncio.ensure_future(call)
-        try:
-            return await self.wait(what, task, limit)
-        finally:
-            task.cancel()
+    async def call(self, what: str, call: Awaitable[T], limit: float | None = None) -> T:
+        """Return the result of a call, which is cancelled after `limit` seconds.
 
-    async def call_patiently(self, what: str, call: Awaitable[T]) -> T:
-        """Like `call`, within `PATIENCE` seconds, for a call that no chat waits for.
-
-        It needs no task: an event loop that is busy for so long does not matter here.
+        Like `wait`, but without a task: most calls of a local store need none.
         """
-        started = asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                result = await call
-        except (StoreUnavailable, TimeoutError) as error:
-            self.failed(what, error, started, PATIENCE)
-            raise StoreUnavailable(f"{what}: {_description(error, PATIENCE)}") from error
-        self.answered(started)
-        return result
+        loop = asyncio.get_running_loop()
+        limit = self.timeout if limit is None else limit
+        with self._judging(what, limit):
+            async with asyncio.timeout(None) as waiting:
+                # `reschedule`, because a result that has arrived meanwhile comes first.
+                end = loop.call_later(limit, waiting.reschedule, loop.time())
+                try:
+                    return await call
+                finally:
+                    end.cancel()
 
     async def wait(self, what: str, call: asyncio.Future[T], limit: float | None = None) -> T:
         """Return the result of a call that ends within `limit` seconds, by default `timeout`.
@@ -85,17 +80,48 @@ class Circuit:
         result and the end of the time limit arrive together.
         """
         limit = self.timeout if limit is None else limit
-        started = asyncio.get_running_loop().time()
-        await asyncio.wait({call}, timeout=limit)
-        error = call.exception() if call.done() else TimeoutError()
-        if not isinstance(error, StoreUnavailable | TimeoutError):
-            self.answered(started)
+        with self._judging(what, limit):
+            await asyncio.wait({call}, timeout=limit)
+            if not call.done():
+                raise TimeoutError
             return call.result()
-        self.failed(what, error, started, limit)
-        raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
+
+    async def wait_for(self, what: str, task: asyncio.Task[None]) -> None:
+        """Wait for a background task, at most `timeout`. A late one counts as failed."""
+        started = asyncio.get_running_loop().time()
+        await asyncio.wait({task}, timeout=self.timeout)
+        if not task.done():
+            self.failed(what, TimeoutError(), started)
+
+    async def succeeds(self, what: str, call: Awaitable[object]) -> bool:
+        """Whether a call that no chat waits for succeeds within `PATIENCE`. Raises no error."""
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await call
+        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            self.failed(what, error, started, PATIENCE)
+            return False
+        self.answered(started)
+        return True
+
+    @contextmanager
+    def _judging(self, what: str, limit: float) -> Iterator[None]:
+        """Count the call inside this context. Raises StoreUnavailable for one that is late."""
+        started = asyncio.get_running_loop().time()
+        try:
+            yield
+        except (StoreUnavailable, TimeoutError) as error:
+            self.failed(what, error, started, limit)
+            raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
+        except Exception:
+            self.answered(started)
+            raise
+        self.answered(started)
 
     def answered(self, started: float) -> None:
         """Count a successful call. `started` is a time of the event loop."""
+        self.is_new = False
         if asyncio.get_running_loop().time() - started <= self.timeout:
             self._failures = 0
 
@@ -106,6 +132,7 @@ class Circuit:
 
         Calls that overlap count as one failure, because one pause of the store delays them all.
         """
+        self.is_new = False
         if self.open:
             return
         self._on_degraded(f"{what}: {_description(error, limit or self.timeout)}")
@@ -117,10 +144,26 @@ class Circuit:
             self._failures = 0
             self._recovery = asyncio.create_task(self._recover())
 
+    def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Start work that may outlive the request that started it. It must not raise."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def aclose(self) -> None:
+        """End the probes. Wait up to `timeout` seconds for other tasks, then cancel them.
+
+        Each guard of the circuit calls it.
+        """
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.wait({self._recovery})
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.timeout)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _recover(self) -> None:
         while not await self._answers_in_time():

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from kefu.relay.key_pool import Cooldown, Cooldowns, CooldownStore, Fingerprint
 from kefu.stores.deadlines import later
-from kefu.stores.guarded.background import Background
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.stores.guarded.circuit import Circuit
 
 
 class GuardedCooldowns:
@@ -39,11 +38,10 @@ class GuardedCooldowns:
         self._unwritten: dict[Fingerprint, Cooldown] = {}
         self._reading: asyncio.Task[None] | None = None
         self._writing: dict[Fingerprint, asyncio.Task[None]] = {}
-        self._background = Background()
 
     async def cooldowns(self) -> Cooldowns:
         if reading := self.prefetch():
-            await self._wait_for(reading, "reading cooldowns")
+            await self.circuit.wait_for("reading cooldowns", reading)
         return self._view
 
     def prefetch(self) -> asyncio.Task[None] | None:
@@ -55,7 +53,7 @@ class GuardedCooldowns:
         if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
             return None
         if self._reading is None or self._reading.done():
-            self._reading = self._background.start(self._read())
+            self._reading = self.circuit.start(self._read())
         return self._reading
 
     async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
@@ -65,29 +63,14 @@ class GuardedCooldowns:
         self._view = {**self._view, key: later(self._view.get(key), cooldown, now)}
         writing = self._write_soon(key)
         if not self.circuit.open:
-            await self._wait_for(writing, "writing a cooldown")
+            await self.circuit.wait_for("writing a cooldown", writing)
         return self._view
 
     async def aclose(self) -> None:
         await self.circuit.aclose()
-        await self._background.aclose(self.circuit.timeout)
-
-    async def _wait_for(self, task: asyncio.Task[None], what: str) -> None:
-        """Wait for a task, at most for `timeout`. A late one counts as failed, but continues."""
-        started = asyncio.get_running_loop().time()
-        await asyncio.wait({task}, timeout=self.circuit.timeout)
-        if not task.done():
-            self.circuit.failed(what, TimeoutError(), started)
 
     async def _read(self) -> None:
-        started = asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await self._refresh()
-        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
-            self.circuit.failed("reading cooldowns", error, started, PATIENCE)
-        else:
-            self.circuit.answered(started)
+        await self.circuit.succeeds("reading cooldowns", self._refresh())
 
     async def _refresh(self) -> None:
         self._merge(await self._store.cooldowns())
@@ -109,21 +92,17 @@ class GuardedCooldowns:
         Each key has at most one such task. A running one also writes a cooldown set meanwhile.
         """
         if key not in self._writing:
-            self._writing[key] = self._background.start(self._write(key))
+            self._writing[key] = self.circuit.start(self._write(key))
         return self._writing[key]
 
     async def _write(self, key: Fingerprint) -> None:
-        started = asyncio.get_running_loop().time()
-        try:
-            while (cooldown := self._unwritten.get(key)) and cooldown.until > self._clock():
-                async with asyncio.timeout(PATIENCE):
-                    view = await self._store.cool(key, cooldown)
-                if self._unwritten.get(key) == cooldown:  # otherwise `cool` set a later deadline
-                    del self._unwritten[key]
-                self._merge(view)
-        except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
-            self.circuit.failed("writing a cooldown", error, started, PATIENCE)
-        else:
-            self.circuit.answered(started)
-        finally:
-            del self._writing[key]
+        while (cooldown := self._unwritten.get(key)) and cooldown.until > self._clock():
+            if not await self.circuit.succeeds("writing a cooldown", self._cool(key, cooldown)):
+                break
+        del self._writing[key]
+
+    async def _cool(self, key: Fingerprint, cooldown: Cooldown) -> None:
+        view = await self._store.cool(key, cooldown)
+        if self._unwritten.get(key) == cooldown:  # otherwise `cool` set a later deadline
+            del self._unwritten[key]
+        self._merge(view)

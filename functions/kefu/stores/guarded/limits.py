@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
-from kefu.stores.guarded.background import Background
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
 from kefu.stores.memory.store import MemoryStore
 
@@ -43,7 +42,6 @@ class GuardedLimits:
         `first_answer`: the time limit in seconds until the store's first answer about a budget. It
         is longer than `timeout`, because importing boto3 takes time.
         """
-        self._own_circuit = circuit is None
         self.circuit = circuit or Circuit(
             lambda: store.settle("probe", 0), timeout=timeout, on_degraded=on_degraded
         )
@@ -53,7 +51,6 @@ class GuardedLimits:
         self._first_answer = first_answer
         self._starting = True
         self._unsettled: Counter[str] = Counter()
-        self._background = Background()
 
     async def take(self, bucket: str, rate: Rate) -> float:
         if self.circuit.open:
@@ -94,7 +91,7 @@ class GuardedLimits:
         try:
             granted = await self.circuit.wait("reserving from a budget", reserving, seconds)
         except (StoreUnavailable, asyncio.CancelledError):
-            self._background.start(self._return(reserving, budget, amount))
+            self.circuit.start(self._return(reserving, budget, amount))
             raise
         self._starting = self._starting and self.circuit.open
         if granted:
@@ -116,40 +113,30 @@ class GuardedLimits:
                 await self._settle_all()
 
     async def settle(self, budget: str, difference: int) -> None:
+        """The store is told also when the caller is cancelled, as a visitor may leave."""
         await self._local.settle(budget, difference)
         self._unsettled[budget] += difference
         if not self.circuit.open:
-            started = asyncio.get_running_loop().time()
-            settling = self._start_settling()
-            await asyncio.wait({settling}, timeout=self.circuit.timeout)
-            if not settling.done():
-                self.circuit.failed("settling a budget", TimeoutError(), started)
+            await self.circuit.wait_for("settling a budget", self._start_settling())
 
     async def aclose(self) -> None:
-        if self._own_circuit:
-            await self.circuit.aclose()
-        await self._background.aclose(self.circuit.timeout)
+        await self.circuit.aclose()
 
     def _store_recovered(self) -> None:
         self._starting = False
         self._start_settling()
 
     def _start_settling(self) -> asyncio.Task[None]:
-        return self._background.start(self._settle_all())
+        return self.circuit.start(self._settle_all())
 
     async def _settle_all(self) -> None:
         for budget in list(self._unsettled):
             difference = self._unsettled.pop(budget, 0)
             if not difference:
                 continue
-            started = asyncio.get_running_loop().time()
-            try:
-                async with asyncio.timeout(PATIENCE):
-                    await self._store.settle(budget, difference)
-            except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
+            settling = self._store.settle(budget, difference)
+            if not await self.circuit.succeeds("settling a budget", settling):
                 # The store may have applied the change. Applying it twice is safe if it adds to
                 # the budget's use. A refund applied twice could exceed the budget: drop it.
                 self._unsettled[budget] += max(0, difference)
-                self.circuit.failed("settling a budget", error, started, PATIENCE)
                 return
-            self.circuit.answered(started)
