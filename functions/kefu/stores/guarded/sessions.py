@@ -119,8 +119,8 @@ class GuardedSessions:
         end = self._store.finish(session_id, message_id, ended, now, again)
         return await self._patiently("saving the end of a turn", end)
 
-    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        await self._patiently("saving a call", self._store.record(call, known))
+    async def record(self, call: CallRecord) -> None:
+        await self._patiently("saving a call", self._store.record(call))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
         await self._patiently(
