@@ -1,7 +1,7 @@
 """The cost of storing chats: DynamoDB units, time with SQLite, and reading the end of a long chat.
 
 DynamoDB Local counts the units. A question has 40 Chinese characters, an answer 400 (about 300
-tokens), a request repeats 20 messages, and all bodies are captured.
+tokens), and a request repeats 20 messages. Bodies are captured of failed calls, as by default.
 """
 
 from __future__ import annotations
@@ -72,11 +72,15 @@ class Chat:
         self.answer = answer
 
     async def record(self) -> None:
+        await self.store.record(call(self.message.id, self.clock.now, request=None))
+
+    async def record_whole(self) -> None:
+        """With its bodies."""
         said = [{"role": one.role, "content": one.content} for one in self.known]
         whole = body([SYSTEM, *said], temperature=0.7)
         now = self.clock.now
         made = call(self.message.id, now, request=whole, answer=response(self.answer.content))
-        await self.store.record(made, [*self.known, self.answer])
+        await self.store.record(made)
 
     async def turn(self) -> None:
         for step in (self.begin, self.finish, self.record):
@@ -115,6 +119,7 @@ async def turn_units(endpoint: str) -> dict[str, Bill]:
         await count("half a lease more of a turn", chat.renew)
         await count("a turn: its end", chat.finish)
         await count("a turn: the call", chat.record)
+        await count("a call with its bodies", chat.record_whole)
         clock.now += 1200
         await count("a turn after ten quiet minutes, all of it", chat.turn)
         await count("a message sent again", chat.again)

@@ -61,7 +61,7 @@ async def fill(chats: Sessions, number: int) -> SessionId:
             await chats.rate(name, f"id-{number}-{turn}", "down", comment)
         sent = body([{"role": "user", "content": asked.content}], x=str(dice.random()) * 9)
         made = call(begun.message.id, now, request=sent)._replace(session_id=name)
-        await chats.record(made, [begun.message])
+        await chats.record(made)
     return name
 
 

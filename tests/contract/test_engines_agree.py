@@ -63,8 +63,7 @@ async def record(store: Sessions, dice: random.Random, session_id: SessionId, no
     known = await store.messages(session_id, now=now)
     told = [{"role": one.role, "content": one.content} for one in known]
     made = call(2 * dice.randrange(5) + 1, now, request=body([*told]), answer=response("yes"))
-    tell = known if dice.random() < 0.5 else None
-    await store.record(made._replace(session_id=session_id), tell)
+    await store.record(made._replace(session_id=session_id))
     return [await store.calls(one) for one in IDS]
 
 

@@ -96,8 +96,8 @@ class Script:
         await self.store.rate(ONE, "first", "down", "it is on the page")
         message = begun.message.id
         made = call(message, self.clock.now, request=body([]), answer=response("I do not know."))
-        await self.store.record(made, ())
-        await self.store.record(made._replace(number=2, error='{"code":"x"}'), ())
+        await self.store.record(made)
+        await self.store.record(made._replace(number=2, error='{"code":"x"}'))
         await self.store.save_trim_state(ONE, '{"cut":1}')
         asked = NewMessage("And in Oslo?", "second")
         await self.finish(await self.begin(chat, asked), TurnOutcome("failed"))

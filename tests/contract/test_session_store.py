@@ -308,7 +308,7 @@ async def test_w8_an_answer_stays_if_no_new_one_comes(
     assert [one.status for one in await sessions.messages(ONE, now=clock.now)] == ["pending"]
 
 
-async def test_w8_a_call_does_not_show_the_text_of_a_later_answer(
+async def test_w8_a_call_keeps_what_the_model_said_after_a_later_answer(
     sessions: Sessions, clock: HandClock
 ) -> None:
     asked, _ = await turn(sessions, clock, "question", "the first answer of this turn", "client 1")
@@ -319,7 +319,10 @@ async def test_w8_a_call_does_not_show_the_text_of_a_later_answer(
     await sessions.finish(ONE, asked.id, TurnOutcome("ok", "the second"), clock.now, 1)
     second = call(asked.id, clock.now, 2, answer=response("the second"))
     await sessions.record(second)
-    assert [one.response for one in await sessions.calls(ONE)] == [None, second.response]
+    assert [one.response for one in await sessions.calls(ONE)] == [
+        first.response,
+        second.response,
+    ]
 
 
 async def test_p17_a_turn_that_renews_its_lease_counts_as_running(

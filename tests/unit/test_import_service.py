@@ -113,7 +113,7 @@ def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> Non
     kept = loaded_by("kefu.asgi")
     assert parts(kept) - PLAIN == {
         *("bootstrap.sessions", "chat.presets", "sessions", "sessions.background"),
-        *("sessions.body_dedup", "sessions.call_log", "sessions.capacity", "sessions.history"),
+        *("sessions.call_log", "sessions.capacity", "sessions.history"),
         *("sessions.chat_memory", "sessions.contacts", "sessions.overview", "sessions.people"),
         "sessions.ports",
         *(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ import pytest
 
 from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens
 from tests.fakes import behaviours as b
+from tests.fakes.chatting import FILE, STORE
 from tests.fakes.fixtures import Staged
 from tests.fakes.stage import ORIGIN, Stage
 
@@ -211,6 +214,22 @@ def test_p28_a_session_shows_sent_and_dropped_messages(
     assert (second["finish_reason"], second["stream_complete"]) == ("stop", True)
     assert 0 <= second["ttft"] <= second["duration"]
     assert operator.get("/sessions/unknown").status_code == 404
+
+
+def test_m6_a_damaged_record_is_named_and_its_chat_is_shown(staged: Staged) -> None:
+    stage = staged(1, environment={"ADMIN_TOKEN": TOKEN}, store=STORE, capture="all")
+    session = said(stage, "hello")
+    said(stage, "and then?", session)
+    with contextlib.closing(sqlite3.connect(stage.service.folder / FILE)) as db, db:
+        assert db.execute("UPDATE calls SET record = x'00' WHERE message = 1").rowcount == 1
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{stage.url}/admin/api/sessions/{session['x-session-id']}"
+    damaged, whole = httpx.get(url, headers=headers).json()["calls"]
+    assert damaged["meta"] == {"damaged": "This record is damaged: it cannot be read."}
+    assert whole["request"]
+    for form in ("json", "jsonl", "md"):
+        export = httpx.get(f"{url}/export?format={form}", headers=headers)
+        assert (export.status_code, "record is damaged" in export.text) == (200, True)
 
 
 def test_p30_keys_are_fingerprints_with_cooldowns_and_counts(

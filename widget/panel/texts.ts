@@ -142,6 +142,7 @@ const en = {
     gone: "The visitor left or pressed Stop before the end.",
     slow: (s: string) => `The first word took ${s}.`,
     tooLong: "The prompt was too long for the model; it was trimmed further and sent again.",
+    damaged: (said: string) => said,
     drift: (p: string) => `Own count and usage differ by ${p}.`,
     failed: (code: string) => `It failed: ${code}.`,
     old: (n: number) =>
@@ -308,6 +309,7 @@ const zh: Texts = {
     gone: "访客在结束前离开或按了停止。",
     slow: (s) => `首字用了 ${s}。`,
     tooLong: "模型认为提示过长；已进一步裁剪后重发。",
+    damaged: (said) => `这条记录已损坏，无法完整读取：${said}`,
     drift: (p) => `本地计数与上游相差 ${p}。`,
     failed: (code) => `失败：${code}。`,
     old: (n) => `${n} 条更早的消息超出 KEFU_MAX_HISTORY_TURNS，未读取。`,

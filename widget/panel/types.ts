@@ -113,6 +113,8 @@ export interface Meta {
   };
   readonly timings?: { chunk_count: number };
   readonly redacted?: boolean;
+  /** Names what cannot be read of the stored record. */
+  readonly damaged?: string;
   readonly model?: string;
 }
 

@@ -17,6 +17,8 @@ export interface Finding {
 }
 
 export function findings(call: Call, messages: readonly Message[]): Finding[] {
+  const { damaged } = call.meta;
+  if (damaged) return [{ level: "bad", text: t.why.damaged(damaged) }];
   const found: Finding[] = [];
   const bad = (text: string) => found.push({ level: "bad", text });
   const note = (text: string) => found.push({ level: "note", text });

@@ -24,6 +24,7 @@
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request arrived
 - `redacted`: true if a secret was replaced in the stored request
+- `damaged`: a sentence that names what cannot be read of a damaged record; the store adds it
 """
 
 from __future__ import annotations

@@ -231,7 +231,6 @@ class KeptConversation:
             read = await in_time(found, self._store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
         stored = [message for exchange in read for message in exchange]
-        recorder.known = (*stored, message)
         recorder.meta = {
             "request_id": self._incoming.request_id,
             "config_id": self._config.id,

@@ -99,17 +99,13 @@ class SessionStore(Protocol):
 class CallStore(Protocol):
     """Stores the requests to models and their responses, for operators."""
 
-    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        """Save a call, unless its session was deleted. Replaces a call with the same number.
-
-        `known` are stored messages of the session; their texts are not stored again with the
-        bodies. With None, the store reads the newest messages itself.
-        """
+    async def record(self, call: CallRecord) -> None:
+        """Save a call, unless its session was deleted. Replaces a call with the same number."""
         ...
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         """The calls of a session, by message id and number, without calls older than
-        `Retention.raw`.
+        `Retention.raw`. `meta.damaged` names what cannot be read of a damaged call.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
 from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import LEASE, BeginResult, StoredMessage, TurnOutcome
+from kefu.sessions.model import LEASE, BeginResult, TurnOutcome
 from kefu.sessions.ports import Sessions
 
 RENEW_AFTER = LEASE / 2
@@ -61,8 +61,6 @@ class TurnRecorder:
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
-        self.known: Sequence[StoredMessage] = (begin_result.message,)
-        """Stored messages; their texts are not stored again with the bodies of a call."""
         self._persistence = persistence
         self.message = begin_result.message
         self._retries = begin_result.again
@@ -178,28 +176,14 @@ class TurnRecorder:
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
-        replace = partial(self._replace, finish)
-        is_replaced = self._replaces and ended.text
-        self._saving.append(begin(f"the end of {description}", replace if is_replaced else finish))
+        self._saving.append(begin(f"the end of {description}", finish))
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
         if after := self._begin_after(ended, answered):
             self._after.append(after)
-        known = (*self.known, *_answers(message, ended, now))
         turn = self._turn_record(output.unfiltered, output.chunks, error)
         for call in persistence.recording.calls(dialogue, turn) if dialogue else ():
-            record = partial(store.record, call, known)
+            record = partial(store.record, call)
             self._saving.append(begin(f"call {call.number} of {description}", record))
-
-    async def _replace(self, finish: Callable[[], Awaitable[object]]) -> object:
-        """Save a new answer. Former calls refer to the text of the former one, so they get it."""
-        store, message = self._persistence.store, self.message
-        try:
-            for call in await store.calls(message.session_id):
-                if call.message_id >= message.id:
-                    await store.record(call, self.known)
-        except StoreUnavailable:
-            pass  # the panel shows these calls without their bodies
-        return await finish()
 
     def auxiliary_call(self, made: SummaryCall) -> None:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""
@@ -213,7 +197,7 @@ class TurnRecorder:
         description = (
             f"a {made.purpose} call for message {message.id} of session {message.session_id}"
         )
-        write = partial(persistence.store.record, record, self.known)
+        write = partial(persistence.store.record, record)
         self._auxiliary_calls.append(persistence.writer.begin(description, write))
 
     def save_trim_state(self, state: str) -> None:
@@ -254,17 +238,3 @@ def _error_body(error: BaseException) -> Mapping[str, object]:
         return {**gone, "type": "client", "code": "client_gone"}
     # The text of another exception may contain private data; only the log has it.
     return KefuError("Something went wrong on our side.").body()["error"]
-
-
-def _answers(message: StoredMessage, ended: TurnOutcome, now: float) -> Iterator[StoredMessage]:
-    """The answer as it will be stored, if any, so that the call's response can refer to it."""
-    if ended.text:
-        yield StoredMessage(
-            id=message.id + 1,
-            session_id=message.session_id,
-            role="assistant",
-            content=ended.text,
-            status=ended.status,
-            created_at=now,
-            reply_to=message.id,
-        )

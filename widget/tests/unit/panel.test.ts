@@ -65,6 +65,13 @@ test("a call without headers in time names the setting and the time (R3)", () =>
   expect(texts({ ...CALL, meta: { attempts: hedged } }).join()).not.toContain("patience");
 });
 
+test("a damaged record says only that (M6)", () => {
+  const meta = { damaged: "This record is damaged: it cannot be read." };
+  expect(texts({ ...CALL, stream_complete: false, finish_reason: null, meta })).toEqual([
+    meta.damaged,
+  ]);
+});
+
 test("the same text in another role is another message", () => {
   const [before, after] = [[{ role: "user", content: "x" }], [{ role: "system", content: "x" }]];
   expect(changes(before, after).map(({ kind }) => kind)).toEqual(["gone", "new"]);

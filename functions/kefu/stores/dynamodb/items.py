@@ -6,7 +6,7 @@
     session#ID           turn#0000000007          a turn: the visitor's message and its answer
     session#ID           client#CLIENT-ID         the turn number of a client message id
     calls#ID             call#0000000007#0001#00  a part of an upstream call
-    calls#ID             text#DIGEST#00           a part of a text that several calls refer to
+    calls#ID             text#DIGEST#00           a part of a text; only of earlier versions
     active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
     queue#…                                       see `queues`
     days                 2026-01-31               the totals of a day

@@ -11,7 +11,7 @@ from kefu.sessions.model import Retention, SessionId
 from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
 from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
-from kefu.stores.dynamodb.calls import DAY, DynamoCalls
+from kefu.stores.dynamodb.calls import DynamoCalls
 from kefu.stores.dynamodb.days import days_between
 from kefu.stores.dynamodb.queues import (
     CONVERTED,
@@ -51,6 +51,9 @@ NEWEST: Final = 200
 
 PARTS: Final = 5
 """Parts of an older version's chats that one look at the insights converts."""
+
+DAY: Final = 86400.0
+"""One day in seconds."""
 
 DAYS_AT_ONCE: Final = 100
 """Days of the list of an older version that one look reads at most: each is a query."""

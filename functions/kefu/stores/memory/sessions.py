@@ -23,8 +23,9 @@ from kefu.sessions.model import (
 from kefu.sessions.overview import AskedQuestions, Overview, Page, UserSessions, Wanted
 from kefu.sessions.people import Attendance, Line
 from kefu.stores.asked import asked_most
+from kefu.stores.folded_calls import Known
 from kefu.stores.memory.contacts import MemoryContacts
-from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
     DayChange,
@@ -56,7 +57,6 @@ class _Chat:
     by_client_id: dict[str, int] = field(default_factory=dict)
     calls: dict[tuple[int, int], tuple[float, bytes]] = field(default_factory=dict)
     """Maps `(message id, call number)` to `(time of the call, packed record)`."""
-    texts: dict[str, bytes] = field(default_factory=dict)
     tokens: int = 0
     errors: int = 0
     status: Status = "pending"
@@ -231,16 +231,11 @@ class MemorySessions(MemoryContacts):
     async def delete(self, session_id: SessionId) -> None:
         self._drop(session_id)
 
-    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
-        now = self._clock()
-        if chat := self._chat(call.session_id, now):
-            if known is None:
-                known = newest_messages(reversed(chat.turns.values()), None, REFERRED, now)
-            packed = pack(call, known)
-            new = {name: text for name, text in packed.texts.items() if name not in chat.texts}
-            self._grow(chat, CALL + len(packed.record) + sum(map(len, new.values())))
-            chat.calls[call.message_id, call.number] = (call.created_at, packed.record)
-            chat.texts |= new
+    async def record(self, call: CallRecord) -> None:
+        if chat := self._chat(call.session_id, self._clock()):
+            packed = pack(call)
+            self._grow(chat, CALL + len(packed))
+            chat.calls[call.message_id, call.number] = (call.created_at, packed)
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()
@@ -249,17 +244,11 @@ class MemorySessions(MemoryContacts):
             return []
         oldest = now - self._retention.raw
         chat.calls = {place: one for place, one in sorted(chat.calls.items()) if one[0] > oldest}
-        messages = contents([m for turn in chat.turns.values() for m in turn.messages(now)])
-        packed, records = tuple(chat.texts.items()), [one for _, one in chat.calls.values()]
-        # One by one: all calls of a long chat take longer than other chats should wait.
-        texts: dict[str, str] = {}
-        for name, text in packed:
-            texts[name] = text_of(text)
-            await asyncio.sleep(0)
         calls: list[CallRecord] = []
-        for record in records:
-            calls.append(PackedCall(record).call(session_id, messages, texts))
-            await asyncio.sleep(0)
+        for (message, number), (created, packed) in tuple(chat.calls.items()):
+            place = CallPlace(session_id, message, number, created)
+            calls.append(unpack(place, packed, lambda: Known({}, {})))
+            await asyncio.sleep(0)  # all calls of a long chat take longer than others should wait
         return calls
 
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:

@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 
-from kefu.sessions.model import CallRecord, Retention, SessionId, StoredMessage
+from kefu.sessions.model import CallRecord, Retention, SessionId
 from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
-from kefu.stores.packed_calls import REFERRED, PackedCall, contents, pack, text_of
+from kefu.stores.folded_calls import Known, known
+from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
-from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
 from kefu.stores.sqlite.rows import TURN, turn_of
-from kefu.stores.sqlite.turns import AT_ONCE, NEWEST, purge_part
+from kefu.stores.sqlite.turns import AT_ONCE, purge_part
 from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
     " SELECT id, ?2, ?3, ?4, ?5 FROM sessions WHERE id = ?1 AND updated > ?6"
 )
-_ADD_TEXT = "INSERT OR IGNORE INTO texts (session, digest, text) VALUES (?, ?, ?)"
 _CALLS = (
-    "SELECT record FROM calls WHERE session = ? AND created > ?"
+    "SELECT message, number, created, record FROM calls WHERE session = ? AND created > ?"
     " AND EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND updated > ?3) ORDER BY message, number"
 )
 _OLD_SESSION = "SELECT id FROM sessions WHERE updated <= ? LIMIT 1"
@@ -51,42 +51,19 @@ class SqliteSessions(SqliteAttendance):
         file.tidying.append(self._forget)
         file.indexing = words.add_some
 
-    async def record(self, call: CallRecord, known: Sequence[StoredMessage] | None = None) -> None:
+    async def record(self, call: CallRecord) -> None:
         oldest = self._clock() - self._retention.session
-        session = call.session_id
-
-        def work(db: sqlite3.Connection) -> None:
-            packed = pack(call, self._newest(db, session) if known is None else known)
-            place = (session, call.message_id, call.number, call.created_at)
-            texts = [(session, name, text) for name, text in packed.texts.items()]
-            with writing(db):
-                if db.execute(_RECORD, (*place, packed.record, oldest)).rowcount == 1:
-                    db.executemany(_ADD_TEXT, texts)
-
-        await self._file.run(work)
-
-    def _newest(self, db: sqlite3.Connection, session_id: SessionId) -> list[StoredMessage]:
-        rows = db.execute(NEWEST, (session_id, words.FAR_ID, REFERRED // 2)).fetchall()
-        return [m for row in rows for m in turn_of(session_id, row).messages(self._clock())]
+        row = (call.session_id, call.message_id, call.number, call.created_at, pack(call), oldest)
+        await self._file.run(lambda db: db.execute(_RECORD, row))
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         now = self._clock()
         kept = now - self._retention.raw, now - self._retention.session
 
         def work(db: sqlite3.Connection) -> list[CallRecord]:
-            found = db.execute(_CALLS, (session_id, *kept)).fetchall()
-            calls = [PackedCall(record) for (record,) in found]
-            ids = {number for call in calls for number in call.ids}
-            if not calls:
-                return []
-            first, last = min(ids, default=0) - 1, max(ids, default=0)
-            between = "AND question_id BETWEEN ? AND ?"
-            rows = db.execute(f"{TURN} {between}", (session_id, first, last)).fetchall()
-            messages = contents([m for r in rows for m in turn_of(session_id, r).messages(now)])
-            sql = "SELECT digest, text FROM texts WHERE session = ?"
-            found = db.execute(sql, (session_id,)).fetchall()
-            texts = {name: text_of(text) for name, text in found}
-            return [call.call(session_id, messages, texts) for call in calls]
+            earlier = cache(partial(_known, db, session_id, now))
+            rows = db.execute(_CALLS, (session_id, *kept)).fetchall()
+            return [unpack(CallPlace(session_id, *row[:3]), row[3], earlier) for row in rows]
 
         return await self._file.run_in_thread(work)
 
@@ -149,3 +126,9 @@ class SqliteSessions(SqliteAttendance):
         if session:
             purge_part(db, session[0], oldest)
         return len(calls) == AT_ONCE or session is not None
+
+
+def _known(db: sqlite3.Connection, session_id: SessionId, now: float) -> Known:
+    turns = [turn_of(session_id, row) for row in db.execute(TURN, (session_id,))]
+    texts = db.execute("SELECT digest, text FROM texts WHERE session = ?", (session_id,))
+    return known([message for turn in turns for message in turn.messages(now)], texts)
