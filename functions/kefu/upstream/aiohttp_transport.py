@@ -12,9 +12,9 @@ from typing import Final
 import aiohttp
 import httpx
 
-BODY: Final = "kefu.body"
-"""The response's extension with aiohttp's `StreamReader`. A read of httpx that is cancelled ends
-the response; a read of this one can be tried again.
+RESPONSE: Final = "kefu.response"
+"""The response's extension with aiohttp's response. A read of httpx that is cancelled ends the
+response; a read of aiohttp's `content` can be tried again.
 """
 
 _NO_LIMIT = aiohttp.ClientTimeout(total=None)
@@ -49,7 +49,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             headers=response.raw_headers,
             stream=_Body(response),
             request=request,
-            extensions={"http_version": b"HTTP/1.1", BODY: response.content},
+            extensions={"http_version": b"HTTP/1.1", RESPONSE: response},
         )
 
     async def aclose(self) -> None:

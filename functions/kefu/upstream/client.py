@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
 from kefu.upstream.transport import connection_reused, failure_of, new_client, request_errors
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
 _END_WITHIN = 0.5
-"""Seconds in which the end of a body should follow `[DONE]`."""
-
-_AFTER_DONE = 16 * 1024
-"""Bytes that are read after `[DONE]` before the connection is given up."""
+"""Seconds after `[DONE]` within which the body should end, so that its connection is used again."""
 
 
 class HttpUpstream:
@@ -30,7 +28,7 @@ class HttpUpstream:
         self._url = base_url.rstrip("/") + path
         self._method = method
         self._client: httpx.AsyncClient | None = None
-        self._open: set[HttpResponse] = set()
+        self._open = WeakSet[HttpResponse]()
 
     async def warm(self) -> None:
         """Load httpx and the certificates off the event loop, before the first request."""
@@ -56,7 +54,7 @@ class HttpUpstream:
     async def _post(self, content: bytes, secret: str, more: Mapping[str, str]) -> HttpResponse:
         import httpx
 
-        from kefu.upstream.aiohttp_transport import BODY
+        from kefu.upstream.aiohttp_transport import RESPONSE
 
         self._client = client = self._client or self._new_client()
         headers = {
@@ -76,45 +74,39 @@ class HttpUpstream:
             if failure.certificate_rejected:
                 raise CertificateRejected(failure.name) from error
             raise HostUnreachable(failure.name, request_sent=failure.sent) from error
-        body = response.extensions[BODY]
-        self._open.add(opened := HttpResponse(response, body, self._open.discard))
+        # It refers to the response. Both would wait for the garbage collector.
+        del response.stream
+        headers = dict(response.headers.multi_items())
+        self._open.add(opened := HttpResponse(response.extensions[RESPONSE], headers))
         return opened
 
     async def aclose(self) -> None:
         """Close all connections; another request would open new ones."""
         client, self._client = self._client, None
-        closing = [response.aclose() for response in self._open]
-        try:
-            # An interrupt may have cancelled one of them; the client closes its connection, too.
-            await asyncio.gather(*closing, return_exceptions=True)
-        finally:
-            if client:
-                await client.aclose()
+        for response in self._open:
+            response.release()
+        if client:
+            await client.aclose()
 
 
 class HttpResponse:
     """An `UpstreamResponse`. One reader at a time."""
 
-    def __init__(
-        self,
-        response: httpx.Response,
-        body: aiohttp.StreamReader,
-        on_closed: Callable[[HttpResponse], None],
-    ) -> None:
-        """`body` is that of `response`; it can be read again after a time limit."""
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = dict(response.headers.multi_items())
+    def __init__(self, response: aiohttp.ClientResponse, headers: Mapping[str, str]) -> None:
+        self.status = response.status
+        self.headers = headers
         self._response = response
-        self._body = body
-        self._on_closed = on_closed
-        self._ending: asyncio.Task[None] | None = None
+        self._body = response.content
+        self._until = 0.0
+        """Time of the event loop at which the running read ends."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Ends the running read. A read that begins later moves only `_until`."""
+        self._reader: asyncio.Task[object] | None = None
+        self._timed_out = False
 
     async def read(self, timeout: float) -> bytes:
         try:
-            if data := self._body.read_nowait():
-                return data
-            async with asyncio.timeout(timeout):
-                return await self._body.readany()
+            return self._body.read_nowait() or await self._next(timeout)
         except TimeoutError:
             raise
         except request_errors() as error:
@@ -122,28 +114,48 @@ class HttpResponse:
         except RuntimeError as error:  # raised when the connection was closed before the read
             raise ConnectionLost("closed") from error
 
-    async def aclose(self) -> None:
-        # A task, because it must reach its end also when the caller is cancelled.
-        self._ending = self._ending or asyncio.create_task(self._close())
-        await asyncio.shield(self._ending)
+    async def _next(self, timeout: float) -> bytes:
+        """Wait for bytes, with the rules of `asyncio.timeout`, but one timer for many reads."""
+        loop, self._reader = asyncio.get_running_loop(), asyncio.current_task()
+        assert self._reader
+        self._timed_out, cancelling = False, self._reader.cancelling()
+        self._until = loop.time() + timeout
+        if not self._timer or self._until < self._timer.when():
+            self._stop_timer()
+            self._timer = loop.call_at(self._until, self._end_read)
+        try:
+            return await self._body.readany()
+        except asyncio.CancelledError:
+            if self._timed_out and self._reader.uncancel() <= cancelling:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._reader = None
 
-    async def _close(self) -> None:
-        await self._response.aclose()
-        # It refers to the response. Without this, both would wait for the garbage collector.
-        del self._response.stream
-        self._on_closed(self)
+    def _end_read(self) -> None:
+        loop, self._timer = asyncio.get_running_loop(), None
+        if self._reader and loop.time() < self._until:
+            self._timer = loop.call_at(self._until, self._end_read)
+        elif self._reader:
+            self._timed_out = True
+            self._reader.cancel()
+
+    def _stop_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    async def aclose(self) -> None:
+        self.release()
+        await asyncio.sleep(0)  # the event loop closes the socket
 
     def finish(self) -> None:
-        self._ending = self._ending or asyncio.create_task(self._read_off())
+        # What may follow `[DONE]` is not read. aiohttp receives 32 KiB of it at most.
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(_END_WITHIN, self.release)
+        self._body.on_eof(self.release)
 
-    async def _read_off(self) -> None:
-        """Wait a moment for the end of the body, behind which the connection can be used again."""
-        left = _AFTER_DONE
-        try:
-            async with asyncio.timeout(_END_WITHIN):
-                while left > 0 and (data := await self.read(_END_WITHIN)):
-                    left -= len(data)
-        except (TimeoutError, ConnectionLost):
-            pass
-        finally:
-            await self._close()
+    def release(self) -> None:
+        """Close the connection, or free it for another request if the body has ended."""
+        self._stop_timer()
+        self._response.release()
