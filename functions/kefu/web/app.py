@@ -51,7 +51,7 @@ Application = FastAPI
 class AppParts(NamedTuple):
     """The dependencies of the application. `kefu.bootstrap.service` creates them.
 
-    `turns` is None when the server does not store chats. `panel` is None when it is disabled.
+    `sessions` is None when the server does not store chats. `panel` is None when it is disabled.
     """
 
     options: WebOptions
@@ -65,7 +65,7 @@ class AppParts(NamedTuple):
     identities: Identities
     origin_secret: OriginSecret | None = None
     client_keys: ClientKeys = ClientKeys(())
-    turns: SessionService | None = None
+    sessions: SessionService | None = None
     panel: Panel | None = None
     contact: Deliveries | None = None
 
@@ -126,17 +126,17 @@ def _routers(parts: AppParts) -> Iterator[APIRouter]:
     )
     kept: KeptChats | None = None
     seconds = options.body.seconds
-    if parts.contact or options.contact_link or parts.turns:
+    if parts.contact or options.contact_link or parts.sessions:
         from kefu.web.routes.contact import contact_routes
 
         yield contact_routes(parts.contact, options.contact_link, runtime, gateway, seconds)
-    if parts.turns is not None:
+    if parts.sessions is not None:
         from kefu.web.routes.contact import session_contact_routes
         from kefu.web.routes.person import person_routes
         from kefu.web.routes.sessions import session_routes, user_routes
         from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(runtime, parts.turns, gateway, parts.identities)
+        kept = KeptChats(runtime, parts.sessions, gateway, parts.identities)
         yield user_routes(kept)
         yield session_routes(kept, seconds)
         yield person_routes(kept)
