@@ -82,7 +82,8 @@ def site_routes(
     if demo:
         for path, page in _PAGES.items():
             policy = {"Content-Security-Policy": _page_policy(page)}
-            serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
+            if (STATIC / page).is_file():  # the gallery is in a source tree alone
+                serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
         for page_file in sorted((STATIC / "sample").glob("*.html")):
             policy = {"Content-Security-Policy": _page_policy(page_file.name)}
             sample = StaticFile(page_file, "no-cache", policy)
