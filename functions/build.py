@@ -95,6 +95,7 @@ NOT_NEEDED = (
     "kefu/upstream/reader.py",
     "kefu/upstream/reader_process.py",
     "kefu/upstream/sample.py",
+    "kefu/web/server",
     "kefu/web/static/gallery.*",
     "kefu/web/static/scenes.js",
     "multidict/_testcapi*",
