@@ -95,6 +95,9 @@ NOT_NEEDED = (
     "kefu/upstream/reader.py",
     "kefu/upstream/reader_process.py",
     "kefu/upstream/sample.py",
+    "kefu/web/server",
+    "kefu/web/static/gallery.*",
+    "kefu/web/static/scenes.js",
     "multidict/_testcapi*",
     "pydantic/mypy.py",
     "pydantic/v1",
@@ -108,9 +111,9 @@ NOT_NEEDED = (
     "uvicorn/protocols/websockets/w*",
     "uvloop*",
 )
-"""Kefu's terminal and its logs, files for compilers and type checkers, modules that Kefu never
-imports, and libraries that tiktoken uses only for downloads. uvloop has 0.7 MB and gains little,
-because an instance of Lambda answers one request at a time."""
+"""Kefu's terminal and its logs, the gallery of the widget, files for compilers and type checkers,
+modules that Kefu never imports, and libraries that tiktoken uses only for downloads. uvloop has
+0.7 MB and gains little, because an instance of Lambda answers one request at a time."""
 
 POWERTOOLS_UTILITIES = ("jmespath_utils", "typing")
 """The parts of aws_lambda_powertools that its logger imports."""

@@ -234,14 +234,13 @@ def _serve(options: argparse.Namespace, constants: Constants | None) -> int:
     from kefu.bootstrap.constants import CONSTANTS
     from kefu.bootstrap.service import build
     from kefu.cli.admin_link import local_link
-    from kefu.cli.open_files import raise_limit
-    from kefu.cli.serve import Listening, serve
+    from kefu.cli.serve import Listening, raise_open_files, serve
 
     settings = _settings()
     settings = settings.with_panel() if options.panel else settings
     constants = constants or CONSTANTS
     with _configuration():
-        service = build(settings, raise_limit(), constants)
+        service = build(settings, raise_open_files(), constants)
     token = settings.panel_token
     timeouts = constants.body_timeout, constants.write_timeout
     listening = Listening(options.host, options.port, *timeouts)

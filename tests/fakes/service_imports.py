@@ -15,7 +15,6 @@ import uvicorn.protocols.http.httptools_impl
 import kefu.bootstrap.service
 import kefu.bootstrap.sessions
 import kefu.cli.admin_link
-import kefu.cli.open_files
 import kefu.cli.serve
 import kefu.settings.all
 import kefu.stores.guarded.sessions

@@ -28,7 +28,7 @@ print(*sys.modules)
 PLAIN = {
     *("asgi", "auth", "auth.admin_tokens", "auth.bot_check", "auth.client_keys"),
     *("auth.identity", "auth.signing"),
-    *("bootstrap", "bootstrap.access", "bootstrap.clock", "bootstrap.constants"),
+    *("bootstrap", "bootstrap.base", "bootstrap.clock", "bootstrap.constants"),
     *("bootstrap.options", "bootstrap.readiness"),
     *("bootstrap.knowledge", "bootstrap.lifecycle", "bootstrap.relay"),
     *("bootstrap.secrets", "bootstrap.service", "bootstrap.stores", "bootstrap.upstream"),

@@ -26,7 +26,9 @@ WANTED = {
     f"{STATIC}/widget/chat-widget.all.js",
     f"{STATIC}/widget/chat-widget.json",
     f"{STATIC}/panel/panel.html",
+    f"{STATIC}/stage.html",
 }
+FOR_DEVELOPERS = {f"{STATIC}/{name}" for name in ("gallery.html", "gallery.js", "scenes.js")}
 
 
 def run(command: list[str | Path], cwd: Path, path: str = "") -> subprocess.CompletedProcess[str]:
@@ -119,11 +121,16 @@ def environment_with(wheel: Path, folder: Path) -> Path:
 def test_wheel_of_a_clone_serves_the_widget(clone: Path, tmp_path: Path) -> None:
     built = build(clone, "-t", "wheel")
     assert built.returncode == 0, built.stderr
-    assert set(zipfile.ZipFile(wheel_of(clone)).namelist()) >= WANTED
+    names = set(zipfile.ZipFile(wheel_of(clone)).namelist())
+    assert names >= WANTED
+    assert not names & FOR_DEVELOPERS
+    assert all((clone / "functions" / name).is_file() for name in FOR_DEVELOPERS)
     python = environment_with(wheel_of(clone), tmp_path / "venv")
     with serving(python, tmp_path) as (url, log):
         with urllib.request.urlopen(f"{url}/chat-widget.js") as answer:
             script = answer.read()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{url}/gallery")
         assert "not built" not in log.read_text()
     assert script == (clone / "functions" / STATIC / "widget/chat-widget.js").read_bytes()
 

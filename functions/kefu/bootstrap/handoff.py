@@ -6,19 +6,16 @@ import asyncio
 import contextlib
 import secrets
 
+from kefu.bootstrap.base import Base
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.hooks import load_hooks
-from kefu.chat.limits import LimitStore
 from kefu.errors import StoreUnavailable
-from kefu.sessions.capacity import Capacity
 from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
 from kefu.sessions.handoff import ContactForm, HandOff, Outlet
-from kefu.sessions.hooks import Hooks
 from kefu.sessions.ports import Sessions
-from kefu.settings import Settings
+from kefu.sessions.service import SessionService
 from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook
-from kefu.web.log import RequestLog
 
 EVERY = 2.0
 """Seconds between two looks for requests that are due."""
@@ -30,42 +27,35 @@ IN_REQUEST = 5.0
 """Seconds that the request of the form waits for its delivery, in a Lambda instance."""
 
 
-class Deliveries:
+class DeliveryRunner:
     """Delivers requests for a person; at most one run at a time in a process."""
 
-    def __init__(
-        self, handoff: HandOff, clock: SystemClock, channel: HttpWebhook | SnsTopic | None
-    ) -> None:
+    def __init__(self, handoff: HandOff, clock: SystemClock, *, on_aws: bool) -> None:
         self.handoff = handoff
         self._clock = clock
-        self._channel = channel
+        self._on_aws = on_aws
         self._run: asyncio.Task[None] | None = None
         self._again = False
         self._looked_at = float("-inf")
         self._watching: asyncio.Task[None] | None = None
-        self.on_aws = False
 
     def start(self) -> None:
         """Look for due requests until `aclose`; not in Lambda, which freezes the process."""
-        if self._channel and not self.on_aws:
+        if self.handoff.delivers and not self._on_aws:
             self._watching = asyncio.create_task(self._watch())
 
     def prefetch(self) -> None:
         """In Lambda: deliver while an answer is sent, if the last look is some time ago."""
-        if self.on_aws and self._clock.monotonic() - self._looked_at > EVERY_ON_AWS:
+        if self._on_aws and self._clock.monotonic() - self._looked_at > EVERY_ON_AWS:
             self._begin()
 
     async def deliver(self) -> None:
         """Begin to deliver a new request. In Lambda, wait for it for a limited time."""
-        if self._channel is None:
+        if not self.handoff.delivers:
             return
         run = self._begin()
-        if self.on_aws:
+        if self._on_aws:
             await asyncio.wait({run}, timeout=IN_REQUEST)
-
-    async def disconnect(self) -> None:
-        if self._channel:
-            await self._channel.aclose()
 
     async def aclose(self) -> None:
         for task in (self._watching, self._run):
@@ -74,7 +64,6 @@ class Deliveries:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
         await self.handoff.capacity.aclose()
-        await self.disconnect()
 
     def _begin(self) -> asyncio.Task[None]:
         self._looked_at = self._clock.monotonic()
@@ -99,39 +88,36 @@ class Deliveries:
             await asyncio.sleep(EVERY)
 
 
-def deliveries(
-    settings: Settings,
-    store: Sessions,
-    limits: LimitStore,
-    clock: SystemClock,
-    log: RequestLog,
-    capacity: Capacity,
-    hooks: Hooks | None,
-) -> Deliveries:
-    """Only for settings with a contact form. `hooks`: those of stored chats, if there are any."""
-    channel, recipient = _recipient(settings)
+def contact_deliveries(
+    base: Base, store: Sessions, sessions: SessionService | None
+) -> DeliveryRunner:
+    """Only for settings with a contact form. Stored chats share their capacity and hooks."""
+    settings, log = base.settings, base.log
     handoff = HandOff(
         store,
-        clock,
+        base.clock,
         ContactForm(settings.contact_form, settings.contact_consent),
-        Outlet(recipient, limits, secrets.token_hex(32)) if recipient else None,
+        _outlet(base),
         redact=log.secrets.hide,
         log=log.notice,
-        capacity=capacity,
-        hooks=hooks or load_hooks(settings, log.hook_failed),
+        capacity=sessions.deps.capacity if sessions else base.capacity(store),
+        hooks=sessions.deps.hooks if sessions else load_hooks(settings, log.hook_failed),
     )
-    handoff.has_panel = settings.has_panel
-    made = Deliveries(handoff, clock, channel)
-    made.on_aws = settings.on_aws
-    return made
+    return DeliveryRunner(handoff, base.clock, on_aws=settings.on_aws)
 
 
-def _recipient(settings: Settings) -> tuple[HttpWebhook | SnsTopic | None, Recipient | None]:
-    """The connection to close at the end, and who receives the requests."""
+def _outlet(base: Base) -> Outlet | None:
+    """The way of the requests to the owner; None if they are only listed in the panel."""
+    settings = base.settings
+    recipient: Recipient
     if settings.contact_topic:
         topic = SnsTopic(settings.contact_topic)
-        return topic, ByMail(topic)
-    if settings.contact_webhook:
+        base.connections.append(topic)
+        recipient = ByMail(topic)
+    elif settings.contact_webhook:
         webhook = HttpWebhook(settings.contact_webhook)
-        return webhook, ByWebhook(webhook)
-    return None, None
+        base.connections.append(webhook)
+        recipient = ByWebhook(webhook)
+    else:
+        return None
+    return Outlet(recipient, base.store.limits, secrets.token_hex(32), settings.has_panel)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from kefu.bootstrap.base import Base
 from kefu.bootstrap.constants import KNOWLEDGE_TOKENS, LOCAL_KNOWLEDGE_TOKENS
 from kefu.bootstrap.options import prompt_room
-from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.admission import Admission
-from kefu.relay.completion_stream import Clock
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings
 
@@ -19,43 +18,38 @@ if TYPE_CHECKING:
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 
-class Calls(NamedTuple):
-    """The parts that a call to the model for search words needs."""
-
-    relay: Relay
-    admission: Admission
-    clock: Clock
-
-
-class Pages(NamedTuple):
-    grounder: Grounder
-    file: ReloadingKnowledge
-
-
-def learnt_pages(
-    settings: Settings, model: ChosenModel, calls: Calls, on_fault: Callable[[str], None]
-) -> Pages | None:
+def learnt_pages(base: Base) -> ReloadingKnowledge | None:
     """None for a service without learnt pages; nothing else is imported for it.
 
     Raises ConfigurationError for a file that cannot be used.
     """
-    is_default = settings.knowledge == Settings.model_fields["knowledge"].default
-    if not settings.knowledge or (is_default and not Path(settings.knowledge).is_file()):
+    place = base.settings.knowledge
+    is_default = place == Settings.model_fields["knowledge"].default
+    if not place or (is_default and not Path(place).is_file()):
+        return None
+    try:
+        return _opened(base.settings, base.clock.monotonic, base.log.notice)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"KEFU_KNOWLEDGE: {error}") from None
+
+
+def build_grounder(
+    base: Base, pages: ReloadingKnowledge | None, relay: Relay, admission: Admission
+) -> Grounder | None:
+    """`relay` carries the calls to the model for search words. None without learnt pages."""
+    if pages is None:
         return None
     from kefu.chat.grounding import Grounder, Room
     from kefu.chat.search_words import SearchWords
 
-    try:
-        file = _opened(settings, calls.clock.monotonic, on_fault)
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"KEFU_KNOWLEDGE: {error}") from None
+    settings, model = base.settings, base.model
     tokens = LOCAL_KNOWLEDGE_TOKENS if model.kind == "local-model" else KNOWLEDGE_TOKENS
     room = Room(tokens, prompt_room(settings, model.name))
     words = None
     # The small local model is slow, and its words are of no use.
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
-        words = SearchWords(calls.relay, calls.admission, model.name, calls.clock)
-    return Pages(Grounder(file, room, words, settings.knowledge_links), file)
+        words = SearchWords(relay, admission, model.name, base.clock)
+    return Grounder(pages, room, words, settings.knowledge_links)
 
 
 def _opened(

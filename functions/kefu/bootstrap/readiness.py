@@ -1,18 +1,22 @@
-"""Whether this process can answer a chat: the check behind `/ready`."""
+"""Whether this process can answer a chat: the checks behind `/health` and `/ready`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kefu import __version__
+from kefu.bootstrap.base import Base
+from kefu.bootstrap.constants import SAMPLE
 from kefu.chat.limits import Rate
 from kefu.relay.key_pool import KeyPool
 from kefu.stores.guarded.store import Store
-from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.web.schemas import Problem
+from kefu.web.schemas import DegradedReason, Health, Problem
 
 if TYPE_CHECKING:
+    from kefu.sessions.capacity import Capacity
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 CACHE_FOR: Final = 5.0
@@ -26,48 +30,64 @@ _OFTEN: Final = Rate(requests=10_000, period=60)
 
 class Readiness:
     def __init__(
-        self,
-        pools: Sequence[KeyPool],
-        references: Sequence[ReferencedKeys],
-        store: Store,
-        now: Callable[[], float],
-        keys_notice: str,
-        pages: ReloadingKnowledge | None = None,
+        self, base: Base, pools: Sequence[KeyPool], pages: ReloadingKnowledge | None
     ) -> None:
-        """`keys_notice`: the sentence for a service without keys."""
+        self._base = base
         self._pools = pools
-        self._references = references
-        self._store = store
-        self._now = now
-        self._keys_notice = keys_notice
         self._pages = pages
         self._checking: asyncio.Task[list[Problem]] | None = None
         self._checked = float("-inf")
 
+    def health(self, capacity: Capacity | None) -> Health:
+        """The answer to `/health`. `capacity`: that of the stored chats; None if there are none."""
+        model, has_keys = self._base.model, any(pool.keys for pool in self._pools)
+        reason: DegradedReason = ""
+        if not has_keys:
+            reason = "no_api_key"
+        elif all(pool.all_refused for pool in self._pools):
+            reason = "keys_refused"
+        elif capacity and not capacity.keeps_new_chats:
+            reason = "store_full"
+        if capacity:  # widgets that learn here that the store is full send no message to refresh it
+            capacity.prefetch()
+        health: Health = {
+            "status": "degraded" if reason else "ok",
+            "reason": reason,
+            "version": __version__,
+            "model": model.name,
+            "upstream": model.kind,
+            "sessions": bool(capacity and capacity.keeps_new_chats),
+            "notice": "" if has_keys and model.kind == "remote" else model.notice,
+        }
+        if self._pages:
+            facts, sample = self._pages.facts, Path(self._base.settings.knowledge).name == SAMPLE
+            health["knowledge"] = {"pages": facts.pages, "made": int(facts.made), "sample": sample}
+        return health
+
     async def problems(self) -> Sequence[Problem]:
         """The reasons why a chat cannot be answered; none if it can. Callers share one check."""
-        fresh = 0 <= self._now() - self._checked < CACHE_FOR
+        fresh = 0 <= self._base.clock.now() - self._checked < CACHE_FOR
         if self._checking is None or (self._checking.done() and not fresh):
             self._checking = asyncio.create_task(self._check())
         return await asyncio.shield(self._checking)
 
     async def _check(self) -> list[Problem]:
-        waits = [reference.ready(FIRST_ANSWER) for reference in self._references]
-        store = asyncio.create_task(store_problems(self._store))
+        waits = [secret.ready(FIRST_ANSWER) for secret in self._base.secrets]
+        store = asyncio.create_task(store_problems(self._base.store.store))
         if self._pages:
             waits.append(self._pages.ready(FIRST_ANSWER))
         await asyncio.gather(*waits)
         found = [
             Problem(code="secret_not_read", message=f"Reading {one.what} failed: {one.trouble}.")
-            for one in self._references
+            for one in self._base.secrets
             if not one.loaded
         ]
         if not any(pool.keys for pool in self._pools) and not found:
-            found.append(Problem(code="no_api_key", message=self._keys_notice))
+            found.append(Problem(code="no_api_key", message=self._base.model.notice))
         if self._pages and (trouble := self._pages.trouble):
             found.append(Problem(code="pages_not_read", message=trouble))
         found += await store
-        self._checked = self._now()
+        self._checked = self._base.clock.now()
         return found
 
 

@@ -6,73 +6,54 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kefu.bootstrap.constants import Constants
+from kefu.bootstrap.base import Base
 from kefu.bootstrap.options import time_limits
-from kefu.bootstrap.secrets import SecretReader, fallback_keys, referenced_keys
-from kefu.bootstrap.upstream import ChosenModel, StartableUpstream
+from kefu.bootstrap.upstream import StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import Provider
-from kefu.relay.completion_stream import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
-from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.upstream.client import HttpUpstream
 
 
-class BuiltRelay(NamedTuple):
-    relay: Relay
-    for_summaries: Relay
+class Relays(NamedTuple):
+    answers: Relay
+    summaries: Relay
     """A relay to the same upstreams. Its failures do not cool keys down for answers."""
     pools: Sequence[KeyPool]
     upstreams: Sequence[StartableUpstream]
-    references: Sequence[ReferencedKeys]
-    """Keys that are read from SSM or Secrets Manager."""
 
 
-def build_relay(
-    reader: SecretReader,
-    chosen: ChosenModel,
-    cooldowns: CooldownStore,
-    clock: Clock,
-    constants: Constants,
-) -> BuiltRelay:
-    settings = reader.settings
-    keys = settings.keys if chosen.kind == "remote" else ("local",)
-    pools = [KeyPool(keys)]
-    upstreams: list[StartableUpstream] = [chosen.upstream]
-    references = [referenced_keys(reader, pools[0])]
+def build_relays(base: Base) -> Relays:
+    settings, model = base.settings, base.model
+    pools = [KeyPool(settings.keys if model.kind == "remote" else ("local",))]
+    upstreams = [model.upstream]
+    waits = [base.secret(settings.keys_place, "the API keys", pools[0].replace)]
     fallback = None
     if settings.fallback_url:
-        upstream = HttpUpstream(settings.fallback_url)
-        pool = KeyPool(settings.fallback_keys)
+        pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
         fallback = Provider(upstream, pool, "fallback", settings.fallback_model)
         pools.append(pool)
         upstreams.append(upstream)
-        references.append(fallback_keys(reader, pool))
-    known = [reference for reference in references if reference]
-    options = _options(reader, known, constants)
+        place, what = settings.fallback_keys_place, "the fallback's API keys"
+        waits.append(base.secret(place, what, pool.replace))
+    base.connections.extend(upstreams)
 
-    def relay_with(cooldowns: CooldownStore, options: RelayOptions) -> Relay:
-        return Relay(chosen.upstream, pools[0], cooldowns, clock, options, fallback=fallback)
-
-    # A summary is tried once: the next request that needs it tries again.
-    once = options._replace(max_retries=0)
-    for_summaries = relay_with(OwnCooldowns(cooldowns), once)
-    return BuiltRelay(relay_with(cooldowns, options), for_summaries, pools, upstreams, known)
-
-
-def _options(
-    reader: SecretReader, references: Sequence[ReferencedKeys], constants: Constants
-) -> RelayOptions:
     async def keys_ready() -> None:
-        await asyncio.gather(*(reference.ready() for reference in references))
+        await asyncio.gather(*(wait() for wait in waits if wait))
 
-    settings = reader.settings
-    return RelayOptions(
-        limits=time_limits(settings, constants),
-        max_retries=constants.max_retries,
-        cooldown=settings.cooldown,
-        keys_ready=keys_ready,
-        redact=reader.log.secrets.hide,
-    )
+    def relay_with(cooldowns: CooldownStore, retries: int) -> Relay:
+        options = RelayOptions(
+            limits=time_limits(settings, base.constants),
+            max_retries=retries,
+            cooldown=settings.cooldown,
+            keys_ready=keys_ready,
+            redact=base.log.secrets.hide,
+        )
+        return Relay(model.upstream, pools[0], cooldowns, base.clock, options, fallback=fallback)
+
+    cooldowns = base.store.cooldowns
+    answers = relay_with(cooldowns, base.constants.max_retries)
+    # A summary is tried once: the next request that needs it tries again.
+    return Relays(answers, relay_with(OwnCooldowns(cooldowns), 0), pools, upstreams)

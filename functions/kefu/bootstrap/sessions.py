@@ -3,54 +3,35 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from typing import TypeVar
 
-from kefu.bootstrap.constants import Constants
+from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
-from kefu.bootstrap.stores import capacity_of
-from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.presets import DEFAULT, Config, Configs
-from kefu.chat.prompt import PromptPolicy
-from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.message_processor import MessageProcessor
 from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
-from kefu.settings import Settings
 from kefu.settings.sessions import Preset
-from kefu.web.log import RequestLog
 
 T = TypeVar("T")
 
 
-def kept_chats(
-    settings: Settings,
-    constants: Constants,
-    store: Sessions,
-    chosen: ChosenModel,
-    clock: Clock,
-    log: RequestLog,
-    summarize: SummarizeForTurn,
-    say: Callable[[str], None],
-) -> SessionService:
-    """`say` is called with messages for the operator; the same message may come twice.
-
-    Raises ConfigurationError, with a message for the operator.
-    """
-    capacity = capacity_of(settings, constants, store, clock, log)
+def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> SessionService:
+    """Raises ConfigurationError, with a message for the operator."""
+    settings, log, capacity = base.settings, base.log, base.capacity(store)
     persistence = PersistenceDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
-        clock=clock,
+        clock=base.clock,
         recording=Recording(
             capture=settings.capture,
             redact=log.secrets.hide,
-            host=chosen.host,
-            model=chosen.name,
+            host=base.model.host,
+            model=base.model.name,
             windows=KNOWN_WINDOWS,
             has_room=lambda: capacity.keeps_bodies,
         ),
@@ -58,7 +39,7 @@ def kept_chats(
     )
     deps = SessionDeps(
         persistence=persistence,
-        configs=_configs(settings, constants, chosen, say),
+        configs=_configs(base),
         hooks=load_hooks(settings, log.hook_failed),
         summarize=summarize,
         max_turns=settings.max_history_turns,
@@ -71,37 +52,26 @@ def kept_chats(
     return SessionService(deps, signer, secrets.token_bytes)
 
 
-def _configs(
-    settings: Settings, constants: Constants, chosen: ChosenModel, say: Callable[[str], None]
-) -> Configs:
-    def policy(prompt: str, model: str) -> PromptPolicy:
-        ours = settings.model_copy(update={"system_prompt": prompt})
-        return prompt_policy(ours, model, say, constants)
-
-    presets = {DEFAULT: Preset(), **settings.presets}
-    return Configs(
-        {name: _config(name, preset, settings, chosen, policy) for name, preset in presets.items()}
-    )
+def _configs(base: Base) -> Configs:
+    presets = {DEFAULT: Preset(), **base.settings.presets}
+    return Configs({name: _config(base, name, preset) for name, preset in presets.items()})
 
 
-def _config(
-    name: str,
-    preset: Preset,
-    settings: Settings,
-    chosen: ChosenModel,
-    policy: Callable[[str, str], PromptPolicy],
-) -> Config:
-    """`policy`: the rules of the prompt, by system prompt and model."""
+def _config(base: Base, name: str, preset: Preset) -> Config:
+    """The values of the preset, and those of the settings where it has none."""
+    settings = base.settings
 
     def own(value: T | None, usual: T) -> T:
         return usual if value is None else value
 
-    model = own(preset.model, chosen.name)
+    model = own(preset.model, base.model.name)
     prompt = own(preset.system_prompt, settings.system_prompt)
+    ours = settings.model_copy(update={"system_prompt": prompt})
     return Config(
         name,
         model,
         own(preset.temperature, settings.temperature),
         own(preset.max_output_tokens, settings.max_output_tokens),
-        policy(prompt, model),
+        # A message for the operator may be noted twice here. It is logged once.
+        prompt_policy(ours, model, base.notices.append, base.constants),
     )

@@ -17,9 +17,6 @@ from kefu.stores.memory.store import MemoryStore
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
-    from kefu.bootstrap.constants import Constants
-    from kefu.relay.completion_stream import Clock
-    from kefu.sessions.capacity import Capacity
     from kefu.sessions.ports import Sessions
 
 
@@ -118,15 +115,6 @@ def limit_of(store: str, megabytes: int | None = None) -> int:
         disk = shutil.disk_usage(next(folder for folder in above if folder.exists()))
         return max(FILE_MEGABYTES * _MEGABYTE, disk.total // 10)
     return MEMORY_MEGABYTES * _MEGABYTE if kind == "memory" else 0
-
-
-def capacity_of(
-    settings: Settings, constants: Constants, store: Sessions, clock: Clock, log: RequestLog
-) -> Capacity:
-    from kefu.sessions.capacity import Capacity
-
-    limit = limit_of(settings.store, constants.store_max_mb)
-    return Capacity(store.used, limit, clock.monotonic, log.store_level)
 
 
 def sessions_of(store: Store, settings: Settings, constants: Constants) -> Sessions:

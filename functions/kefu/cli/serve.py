@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import signal
 import socket
 import sys
@@ -12,10 +13,9 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from kefu.cli.guard import MAX_HEADER_BYTES
-from kefu.cli.linger import App, lingering
-from kefu.cli.memory import trimmer
-from kefu.cli.protocol import guarded_protocol
+from kefu.web.server.guard import MAX_HEADER_BYTES
+from kefu.web.server.linger import App, lingering
+from kefu.web.server.protocol import guarded_protocol
 
 BURST = 100
 """Requests after which the idle server returns freed memory to the system."""
@@ -96,7 +96,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._close_app = close
         self._greeting = greeting
-        self._trim = trimmer()
+        self._trim = memory_trimmer()
         self._trimmed_at = 0
         config.callback_notify = self._trim_when_idle
 
@@ -127,3 +127,34 @@ class _Server(uvicorn.Server):
 
     def _close(self) -> None:
         self.should_exit = True
+
+
+def raise_open_files() -> int | None:
+    """Raise the soft limit to the hard limit. Returns the new limit, or None if there is none.
+
+    Shells and systemd set a soft limit of 1024, and each answer takes two sockets.
+    """
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):  # macOS reports no hard limit, but refuses high values
+        hard = soft
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+def memory_trimmer() -> Callable[[], object] | None:
+    """A function that calls glibc's `malloc_trim`; None without glibc.
+
+    glibc keeps freed memory for later use: some 10 MiB after a few hundred streams. On a small
+    machine, other processes may need it. A call takes milliseconds, so it should be made while the
+    process is idle.
+    """
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
+    return lambda: trim(0)

@@ -62,6 +62,8 @@ class Outlet(NamedTuple):
     """Counts the deliveries of a day."""
     secret: str
     """Signs deliveries if the store has no secret yet."""
+    has_panel: bool = False
+    """Whether deliveries have a link into the panel."""
 
 
 class HandOff:
@@ -83,8 +85,6 @@ class HandOff:
         self.capacity = capacity
         self.form = form
         self.delivers = outlet is not None
-        self.has_panel = False
-        """Whether deliveries have a link into the panel."""
         self._own_url = ""
         self.store = store
         self._clock = clock
@@ -149,7 +149,7 @@ class HandOff:
             if request is None:
                 return
             day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
-            recipient, limits, _ = self._outlet
+            recipient, limits = self._outlet.recipient, self._outlet.limits
             if not await limits.reserve(f"contacts:{day}", 1, A_DAY):
                 await self._postpone(self._outlet, request, now, day)
                 return
@@ -193,7 +193,7 @@ class HandOff:
         return not failure
 
     def _panel_link(self, session_id: str) -> str:
-        if not self.has_panel:
+        if not (self._outlet and self._outlet.has_panel):
             return ""
         place = f"s={session_id}" if session_id else "requests"
         return f"{self._own_url}/admin#{place}"

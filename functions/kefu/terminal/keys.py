@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kefu.bootstrap.secrets import KEYS_TTL
+from kefu.bootstrap.base import KEYS_TTL
 from kefu.relay.key_pool import KeyPool
 from kefu.settings import Settings
 from kefu.stores.aws import text_at

@@ -53,7 +53,7 @@ Application = FastAPI
 class AppParts(NamedTuple):
     """The dependencies of the application. `kefu.bootstrap.service` creates them.
 
-    `turns` is None when the server does not store chats. `panel` is None when it is disabled.
+    `sessions` is None when the server does not store chats. `panel` is None when it is disabled.
     """
 
     options: WebOptions
@@ -67,7 +67,7 @@ class AppParts(NamedTuple):
     identities: Identities
     origin_secret: OriginSecret | None = None
     client_keys: ClientKeys = ClientKeys(())
-    turns: SessionService | None = None
+    sessions: SessionService | None = None
     panel: Panel | None = None
     contact: Deliveries | None = None
 
@@ -114,10 +114,10 @@ def create_app(parts: AppParts) -> FastAPI:
         behind_cdn=options.behind_cdn,
     )
     kept: KeptChats | None = None
-    if parts.turns is not None:
+    if parts.sessions is not None:
         from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(parts.runtime, parts.turns, gateway, parts.identities)
+        kept = KeptChats(parts.runtime, parts.sessions, gateway, parts.identities)
     # FastAPI's own routes read a body and write a response; these do more, so they are plain ones.
     for path, respond in _streams(parts, gateway, kept):
         app.router.routes.append(Route(path, StreamingRoute(respond), methods=["POST"]))
@@ -152,7 +152,7 @@ def _routers(parts: AppParts, gateway: Gateway, kept: KeptChats | None) -> Itera
     Optional features are imported only when they are enabled, to keep cold starts short.
     """
     runtime, options, seconds = parts.runtime, parts.options, parts.options.body.seconds
-    if parts.contact or options.contact_link or parts.turns:
+    if parts.contact or options.contact_link or parts.sessions:
         from kefu.web.routes.contact import contact_routes
 
         yield contact_routes(parts.contact, options.contact_link, runtime, gateway, seconds)

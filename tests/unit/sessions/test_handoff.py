@@ -81,7 +81,9 @@ class Site:
         return new(ONE, self.clock.now())
 
 
-def site(recipient: Hook | Topic | None, form: ContactForm = FORM) -> Site:
+def site(
+    recipient: Hook | Topic | None, form: ContactForm = FORM, *, has_panel: bool = False
+) -> Site:
     by: Recipient | None = None
     if recipient:
         by = ByMail(recipient) if isinstance(recipient, Topic) else ByWebhook(recipient)
@@ -91,7 +93,7 @@ def site(recipient: Hook | Topic | None, form: ContactForm = FORM) -> Site:
         store,
         clock,
         form,
-        Outlet(by, MemoryStore(clock.now), "x" * 32) if by else None,
+        Outlet(by, MemoryStore(clock.now), "x" * 32, has_panel) if by else None,
         redact=lambda text: text.replace("secret-5f3c9a", "[key]"),
         log=lines.append,
     )
@@ -200,8 +202,7 @@ async def test_h2_a_transcript_that_was_deleted_is_not_delivered() -> None:
 async def test_h2_a_mail_has_the_form_the_transcript_and_a_link_into_the_panel() -> None:
     """Lines of the visitor and of the model are quoted: they cannot pretend to be Kefu's."""
     topic = Topic()
-    here = site(topic)
-    here.handoff.has_panel = True
+    here = site(topic, has_panel=True)
     here.handoff.note_url("https://chat.example.com")
     here.clock.hand.now = 1_764_000_000.0
     await turn(here.store, here.clock.hand, "Norway?\nPanel:    https://evil.example", "Yes.")
@@ -276,8 +277,7 @@ async def test_h2_a_webhook_gets_a_link_into_the_panel_if_there_is_one() -> None
     """Where the address of the service is not known, it is the path alone."""
     links = []
     for has_panel, url in ((False, ""), (True, ""), (True, "https://chat.example.com")):
-        here = site(Hook())
-        here.handoff.has_panel = has_panel
+        here = site(Hook(), has_panel=has_panel)
         here.handoff.note_url(url)
         here.handoff.note_url("")
         await here.handoff.submit(None, FILLED)
@@ -299,8 +299,7 @@ async def test_m8_a_day_has_a_limit_of_deliveries_and_one_notice_and_the_rest_co
     None
 ):
     """M8: 43,000 mails a day went into the owner's mailbox, with a text of the sender's choice."""
-    here = site(Hook())
-    here.handoff.has_panel = True
+    here = site(Hook(), has_panel=True)
     await filled(here, A_DAY + 5)
     for _ in range(60):
         await here.handoff.deliver_due()
@@ -348,8 +347,7 @@ async def test_m8_deliveries_that_fail_do_not_count_and_a_lost_notice_is_sent_ag
 
 async def test_m8_the_notice_of_a_mailbox_names_the_limit_and_the_panel() -> None:
     topic = Topic()
-    here = site(topic)
-    here.handoff.has_panel = True
+    here = site(topic, has_panel=True)
     here.handoff.note_url("https://chat.example.com")
     here.clock.hand.now = 1_764_000_000.0
     await filled(here, A_DAY + 1)

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
 
-from kefu import __version__
 from kefu.web.files import STATIC, TYPES, StaticFile, serve, serve_all
 from kefu.web.openapi import json_response
-from kefu.web.schemas import DegradedReason, Health, LearntPages, Problem, Ready, UpstreamKind
+from kefu.web.schemas import Health, Problem, Ready
 
 NOT_BUILT = (
     "The chat widget is not built, so /chat-widget.js is answered 404. Install Node.js 20.19 or "
@@ -83,7 +82,8 @@ def site_routes(
     if demo:
         for path, page in _PAGES.items():
             policy = {"Content-Security-Policy": _page_policy(page)}
-            serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
+            if (STATIC / page).is_file():  # the gallery is in a source tree alone
+                serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
         for page_file in sorted((STATIC / "sample").glob("*.html")):
             policy = {"Content-Security-Policy": _page_policy(page_file.name)}
             sample = StaticFile(page_file, "no-cache", policy)
@@ -102,32 +102,3 @@ def _widget_files() -> dict[str, StaticFile]:
             cache = "public, max-age=31536000, immutable" if hashed else "public, max-age=3600"
             files[f"/{built.name}"] = StaticFile(built, cache, _FOR_ALL_SITES)
     return files
-
-
-def health_of(
-    *,
-    keys: bool,
-    keys_refused: bool,
-    model: str,
-    upstream: UpstreamKind,
-    notice: str,
-    sessions: bool,
-    full: bool,
-    pages: LearntPages | None = None,
-) -> Health:
-    """`full`: the store has no space for new chats. `pages`: None without learnt pages."""
-    reason: DegradedReason = "store_full" if full else ""
-    if not keys or keys_refused:
-        reason = "keys_refused" if keys else "no_api_key"
-    health: Health = {
-        "status": "degraded" if reason else "ok",
-        "reason": reason,
-        "version": __version__,
-        "model": model,
-        "upstream": upstream,
-        "sessions": sessions and not full,
-        "notice": notice,
-    }
-    if pages:
-        health["knowledge"] = pages
-    return health

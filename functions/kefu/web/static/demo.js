@@ -10,7 +10,6 @@ const CHINESE = {
   copy: "复制",
   allow: "然后告诉服务器哪个网站可以使用：",
   playground: "外观设置",
-  gallery: "全部状态",
   sample: "向示例商店提问",
   model: (name) => `由 ${name} 回答。`,
   local: (name) =>

@@ -5,7 +5,6 @@ import { offerCopy, tagOf, translate } from "/page.js";
 const CHINESE = {
   heading: "外观设置",
   playground: "外观设置",
-  gallery: "全部状态",
   sample: "向示例商店提问",
   title: "名称",
   greeting: "问候语",

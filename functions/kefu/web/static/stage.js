@@ -1,8 +1,6 @@
 // The page with the widget for the iframes of the playground and the gallery. Its query string has
 // the widget's settings by name, and `scene` for a state of the gallery.
 
-import { SCENES } from "/scenes.js";
-
 const SETTINGS = [
   "title",
   "greeting",
@@ -19,7 +17,6 @@ const SETTINGS = [
 
 const parameters = new URLSearchParams(location.search);
 const root = document.documentElement;
-const scene = SCENES[parameters.get("scene")];
 
 const script = document.createElement("script");
 script.src = "/chat-widget.js";
@@ -30,10 +27,11 @@ for (const name of SETTINGS) {
 }
 if (parameters.get("theme")) root.dataset.theme = parameters.get("theme");
 
-if (scene === undefined) {
-  document.head.append(script);
+if (parameters.has("scene")) {
+  // A source tree has the gallery and its scenes; the packages have neither.
+  const { SCENES } = await import("/scenes.js");
+  await SCENES[parameters.get("scene")](script, parameters.get("lang") ?? "en");
+  root.dataset.scene = "ready";
 } else {
-  scene(script, parameters.get("lang") ?? "en").then(() => {
-    root.dataset.scene = "ready";
-  });
+  document.head.append(script);
 }

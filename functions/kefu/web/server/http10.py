@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kefu.cli.guard import MAX_HEADER_BYTES, PIECE, Guard
+from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE, ConnectionGuard
 
 
-class Http10Protocol(Guard, H11Protocol):
+class Http10Protocol(ConnectionGuard, H11Protocol):
     """Serves one request, then closes the connection."""
 
     _received = 0

@@ -28,7 +28,7 @@ _LINGER = 1.0
 """Seconds from an error response to closing the connection, so that the client can read it."""
 
 
-class Guard(asyncio.Protocol):
+class ConnectionGuard(asyncio.Protocol):
     """A mixin for uvicorn's HTTP protocols: it closes connections that take too long.
 
     `header_timeout` is the time for the headers of a request, `write_timeout` that in which a

@@ -9,7 +9,7 @@ import sys
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from kefu.cli.guard import MAX_HEADER_BYTES, PIECE, Guard
+from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE, ConnectionGuard
 
 MAX_HEADERS = 200
 """Maximum number of headers of a request."""
@@ -28,7 +28,7 @@ def guarded_protocol(header_timeout: float, write_timeout: float) -> type[HttpTo
     return type("LimitedProtocol", (GuardedProtocol,), limits)
 
 
-class GuardedProtocol(Guard, HttpToolsProtocol):
+class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
     """The base of the classes that `guarded_protocol` makes."""
 
     _waited: float | None = None
@@ -76,7 +76,7 @@ class GuardedProtocol(Guard, HttpToolsProtocol):
     def _serve_http10(self, data: bytes) -> None:
         """Give the connection to the protocol for HTTP/1.0, as uvicorn does for WebSockets."""
         # Imported here because few clients send HTTP/1.0, and a start need not wait for h11.
-        from kefu.cli.http10 import Http10Protocol
+        from kefu.web.server.http10 import Http10Protocol
 
         state = {**self.app_state, "waited": self._waited}
         protocol = Http10Protocol(self.config, self.server_state, state)
