@@ -13,14 +13,8 @@ from typing import Any
 
 import pytest
 
-from kefu.auth.bot_check import Proof
-from kefu.chat.completion import Question
-from kefu.chat.stateless import Stateless
-from kefu.messages import Message
 from kefu.sessions.model import Retention, SessionId
 from kefu.stores.memory.sessions import MemorySessions
-from kefu.web.answers import ChatResponse
-from kefu.web.caller import Caller
 from kefu.web.request_record import Record
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import (
@@ -52,10 +46,7 @@ class Site:
     def ask(self, *, stream: bool = True) -> Connection:
         if self.kept:
             return self.process.connect("question", client_message_id=ID)
-        record = Record("request", "POST", "/v1/chat/completions", CLOCK.monotonic())
-        conversation = Stateless(Question([Message("user", "question")], 0.5, 100))
-        caller = Caller("1.2.3.4", Proof(), stream=stream, client_message_id=ID)
-        return Connection(ChatResponse(self.process.runtime, caller, conversation), record)
+        return self.process.stateless("question", stream=stream, id=ID)
 
     async def resumed(self, asked: Connection) -> Connection:
         session = asked.record.answer_headers["X-Session-Id"]
@@ -74,13 +65,13 @@ async def leave(site: Site, asked: Connection) -> None:
 
 async def cancel(site: Site, asked: Connection) -> None:
     await asked.until("one")
-    assert site.process.runtime.running.cancel(ID)
+    assert site.process.cancel(ID)
     await asked.ended()
 
 
 async def drain(site: Site, asked: Connection) -> None:
     await asked.until("one")
-    site.process.runtime.close()
+    site.process.close()
     await asked.ended()
 
 
