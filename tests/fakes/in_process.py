@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from starlette.requests import Request
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.completion import Chat
+from kefu.chat.completion import Chat, Question
+from kefu.chat.conversation import Stateless
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy
 from kefu.chat.summaries import Summaries, SummaryPolicy
+from kefu.messages import Message
 from kefu.relay.completion_stream import Clock, Upstream
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
@@ -42,6 +44,9 @@ from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import ResumeRequest
 from kefu.web.sending import AnswerResponse, answer_of, new_answer
 from kefu.web.session_chat import resumed
+
+if TYPE_CHECKING:
+    from kefu.chat.grounding import Grounder
 
 
 @dataclass
@@ -88,13 +93,16 @@ class Process:
         policy: PromptPolicy | None = None,
         redact: Callable[[str], str] = str,
         capacity: Capacity = UNLIMITED,
+        allowance: Allowance | None = None,
+        grounder: Grounder | None = None,
+        on_unsaved: Callable[[str], None] = pytest.fail,
     ) -> None:
         """`hooks`: the names of the enabled hooks with their options, or a hook of the site."""
         policy = policy or PromptPolicy()
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
-        admission = Admission(MemoryStore(clock.now), clock, Allowance())
+        self.admission = Admission(MemoryStore(clock.now), clock, allowance or Allowance())
         self.clock = clock
-        summaries = Summaries(relay, admission, "m", clock, SummaryPolicy(wait=10))
+        summaries = Summaries(relay, self.admission, "m", clock, SummaryPolicy(wait=10))
         made = [
             # On the loop of the test, so that virtual time waits for a hook of the site, too.
             loaded(name, one)._replace(is_ours=True)
@@ -103,10 +111,16 @@ class Process:
             for name, one in hooks.items()
         ]
         chat = Chat(relay, policy, "m", clock, summaries)
-        self.runtime = ChatRuntime(chat, admission, RequestLog(clock), prefetch=lambda: None)
+        self.runtime = ChatRuntime(
+            chat, self.admission, RequestLog(clock), prefetch=lambda: None, grounder=grounder
+        )
         recording = Recording("all", redact, "h")
         persistence = PersistenceDeps(
-            store, BackgroundWriter(pytest.fail), clock, recording, MessageProcessor()
+            store,
+            BackgroundWriter(on_unsaved),
+            clock,
+            recording,
+            MessageProcessor(),
         )
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
@@ -140,6 +154,27 @@ class Process:
         caller = Caller("1.2.3.4", Proof(), client_message_id=named, seconds=seconds)
         request = request_of(record)
         return Connection(new_answer(request, self.runtime, caller, conversation), request)
+
+    def stateless(self, text: str, *, stream: bool = True, id: str | None = None) -> Connection:
+        """Ask a question that is not stored."""
+        record = Record("request", "POST", "/v1/chat/completions", self.clock.monotonic())
+        conversation = Stateless(Question([Message("user", text)], 0.5, 100))
+        caller = Caller("1.2.3.4", Proof(), stream=stream, client_message_id=id)
+        request = request_of(record)
+        return Connection(new_answer(request, self.runtime, caller, conversation), request)
+
+    def cancel(self, client_message_id: str) -> bool:
+        """Cancel an answer, as its visitor does. False if this process does not make it."""
+        return self.runtime.running.cancel(client_message_id)
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a chat with its answers in progress, as its visitor does."""
+        self.runtime.running.cancel_session(session_id)
+        await self.turns.forget(SessionId(session_id))
+
+    def close(self) -> None:
+        """Stop the server."""
+        self.runtime.close()
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""

@@ -12,125 +12,38 @@ from typing import Any
 
 import pytest
 
+from kefu.chat.admission import Allowance
 from kefu.chat.grounding import Grounder, Room
-from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
+from kefu.chat.limits import Rate
+from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import Found
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
-from kefu.sessions.hooks import EndedTurn, Hook, Visit
-from kefu.sessions.message import STORE_PATIENCE, TITLE_LENGTH
-from kefu.sessions.model import (
-    LEASE,
-    CallRecord,
-    NewMessage,
-    Retention,
-    Session,
-    SessionId,
-    StoredMessage,
-)
-from kefu.sessions.overview import Day, Wanted
+from kefu.sessions.hooks import Hook, Visit
+from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
 from kefu.sessions.people import Attendance
-from kefu.stores.memory.sessions import MemorySessions
-from kefu.stores.turns import date_of
-from tests.fakes.in_process import Answer, Connection, Process
+from tests.fakes.daily_budget import budget_left
+from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import (
     DONE,
     LOST,
     SILENT,
     STOP,
     STREAM,
-    InProcessUpstream,
     Reply,
     answer,
     refusal,
     text,
     usage,
 )
+from tests.fakes.kept_site import ID, Site, facts
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
-ID = "11111111-2222-4333-8444-555555555555"
 SLOW = STREAM.then(*(text(f"word{number} ") for number in range(60)), after=1).then(STOP, DONE)
 """An answer of a minute."""
 CUT = STREAM.then(text("half an "), text("answer"), LOST)
 COUNTED = STREAM.then(text("hello"), STOP, usage(20, 5), DONE)
-
-
-class Followed(Hook):
-    """A hook that keeps the outcomes of turns."""
-
-    def __init__(self) -> None:
-        self.turns: list[EndedTurn] = []
-        self.rated_turns: list[EndedTurn] = []
-
-    async def after(self, turn: EndedTurn) -> None:
-        self.turns.append(turn)
-
-    async def rated(self, turn: EndedTurn) -> None:
-        self.rated_turns.append(turn)
-
-
-class Site:
-    """A model that answers by a script, and a process with its store."""
-
-    def __init__(self, *replies: Reply, store: MemorySessions | None = None, **options: Any):
-        self.model = InProcessUpstream({"one key": replies or [answer()]})
-        self.store = store or MemorySessions(CLOCK.now, Retention())
-        self.followed = Followed()
-        options["hooks"] = {"followed": self.followed, **options.get("hooks", {})}
-        self.process = Process(self.store, self.model, CLOCK, **options)
-        self.last: Answer | None = None
-
-    async def ask(self, words: str = "question", *, id: str | None = ID, **more: Any) -> Answer:
-        """Send a message of the site's only chat."""
-        given = await self.process.ask(words, self.last, client_message_id=id, **more)
-        if "x-session-id" in given.headers:
-            self.last = given
-        return given
-
-    async def began(self, seconds: float) -> Connection:
-        """Send a message, and wait for so many seconds."""
-        asked = self.process.connect("question", client_message_id=ID)
-        await asyncio.sleep(seconds)
-        return asked
-
-    @property
-    def session(self) -> SessionId:
-        [chat] = self.store._chats
-        return chat
-
-    async def stored(self) -> list[tuple[str, str]]:
-        return [(one.content, one.status) for one in await self.messages()]
-
-    async def messages(self) -> Sequence[StoredMessage]:
-        return await self.store.messages(self.session, now=CLOCK.now())
-
-    async def calls(self) -> Sequence[CallRecord]:
-        return await self.store.calls(self.session)
-
-    async def day(self) -> Day:
-        today = date_of(CLOCK.now())
-        days = await self.store.days(today, today)
-        return days[0] if days else Day(today)
-
-    async def errors(self) -> int:
-        page = await self.store.newest(Wanted(), None, 9, CLOCK.now())
-        return sum(row.errors for row in page.rows)
-
-    @property
-    def asked(self) -> int:
-        """The requests to the model."""
-        return len(self.model.exchanges)
-
-    @property
-    def outcomes(self) -> list[tuple[str, str]]:
-        """What the hooks were given after each turn."""
-        return [(turn.status, turn.answer) for turn in self.followed.turns]
-
-
-def facts(given: Answer) -> tuple[int, str, str | None]:
-    """Its status, its error, and `Retry-After`."""
-    return given.status, given.code, given.headers.get("retry-after")
 
 
 @in_virtual_time
@@ -187,7 +100,7 @@ async def test_p13_a_cancel_before_any_text_is_no_failure_of_the_service() -> No
     """M3: the status `failed` is for errors; the visitor has only stopped waiting."""
     site = Site(SILENT)
     asked = await site.began(0.5)
-    assert site.process.runtime.running.cancel(ID)
+    assert site.process.cancel(ID)
     assert facts(await asked.answer())[:2] == (409, "answer_cancelled")
     assert await site.stored() == [("question", "partial")]
     assert site.outcomes == [("partial", "")]
@@ -197,7 +110,7 @@ async def test_p13_a_cancel_before_any_text_is_no_failure_of_the_service() -> No
 async def test_p13_a_cancelled_answer_keeps_its_text_as_partial() -> None:
     site = Site(SLOW)
     asked = await site.began(3.5)
-    assert site.process.runtime.running.cancel(ID)
+    assert site.process.cancel(ID)
     given = await asked.answer()
     assert (given.text, given.code) == ("word0 word1 word2 ", "answer_cancelled")
     assert await site.stored() == [("question", "partial"), ("word0 word1 word2", "partial")]
@@ -213,9 +126,173 @@ async def test_p13_an_error_of_the_service_before_any_text_is_a_failure_also_whe
     """A deadline or a restart is no wish of the visitor."""
     site = Site(SILENT)
     asked = await site.began(0.5)
-    site.process.runtime.close()
+    site.process.close()
     assert facts(await asked.answer())[:2] == (503, "upstream_service_unavailable")
     assert await site.stored() == [("question", "failed")]
+
+
+@in_virtual_time
+async def test_p13_a_stopping_server_keeps_the_text_as_partial() -> None:
+    site = Site(SLOW)
+    asked = await site.began(2.5)
+    site.process.close()
+    given = await asked.answer()
+    assert (given.text, given.code) == ("word0 word1 ", "upstream_service_unavailable")
+    assert await site.stored() == [("question", "partial"), ("word0 word1", "partial")]
+
+
+@in_virtual_time
+async def test_p13_a_bug_keeps_the_text_as_partial_and_says_nothing_of_its_cause() -> None:
+    """Its text may hold private data, which only the log may have."""
+    site = Site(STREAM.then(text("half"), ValueError("a private word")))
+    asked = await site.began(0)
+    with pytest.raises(ValueError, match="private"):
+        await asked.ended()
+    assert await site.stored() == [("question", "partial"), ("half", "partial")]
+    [call] = await site.calls()
+    assert json.loads(call.error or "")["code"] == "internal_error"
+    assert "private" not in asked.body + (call.error or "") + call.meta
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.5])
+@in_virtual_time
+async def test_c2_an_answer_goes_on_and_is_stored_whole_when_its_visitor_leaves(
+    seconds: float,
+) -> None:
+    """Before its first text, and after."""
+    site = Site(STREAM.then(*map(text, "abc"), after=1).then(STOP, DONE))
+    asked = await site.began(seconds)
+    asked.leave()
+    await asked.ended()
+    assert await site.stored() == [("question", "ok"), ("abc", "ok")]
+    assert site.outcomes == [("ok", "abc")]
+    assert site.model.exchanges[0].closed_at is None
+
+
+@in_virtual_time
+async def test_c2_a_visitor_who_leaves_before_the_message_is_stored_gets_no_answer() -> None:
+    site = Site()
+    site.store.seconds["begin"] = 1
+    asked = await site.began(0.5)
+    asked.leave()
+    await asked.ended()
+    assert (asked.record.code, site.asked, asked.body) == ("client_gone", 0, "")
+    assert CLOCK.monotonic() == pytest.approx(0.5)
+
+
+@in_virtual_time
+async def test_p6_p13_the_steps_of_a_turn_are_taken_in_their_order() -> None:
+    """Nothing is paid before it is stored, and `[DONE]` follows what was stored."""
+    site = Site()
+    names = "begin", "messages", "finish", "record"
+    site.store.seconds = dict.fromkeys(names, 0.25)
+    asked = await site.began(0)
+    await asked.until("[DONE]")
+    assert site.store.steps == [
+        ("begin", 0.0),
+        ("messages", 0.25),
+        ("finish", 0.5),
+        ("record", 0.5),
+    ]
+    assert [one.at for one in site.model.exchanges] == [0.5]
+    assert CLOCK.monotonic() == pytest.approx(0.75)
+    await asked.ended()
+
+
+@pytest.mark.parametrize(
+    "allowance",
+    [
+        Allowance(per_ip=Rate(1, 60)),
+        Allowance(per_session=Rate(1, 60)),
+        Allowance(site=Rate(1, 60)),
+    ],
+)
+@in_virtual_time
+async def test_t1_each_limit_refuses_a_message_before_it_is_stored(allowance: Allowance) -> None:
+    site = Site(allowance=allowance)
+    await site.ask(id="one")
+    if allowance.per_session:  # the message of a new chat does not count
+        await site.ask(id="two")
+    before, asked = await site.stored(), site.asked
+    given = await site.ask("more", id="three")
+    assert (given.status, json.loads(given.body)["error"]["type"]) == (429, "rate_limit_error")
+    assert (await site.stored(), site.asked) == (before, asked)
+
+
+@in_virtual_time
+async def test_t4_a_spent_budget_is_a_failure_of_a_stored_question_and_costs_nothing() -> None:
+    site = Site(allowance=Allowance(daily_tokens=10))
+    given = await site.ask()
+    assert (given.status, given.code, site.asked) == (429, "budget_exhausted", 0)
+    assert await site.stored() == [("question", "failed")]
+    assert await budget_left(site.process.admission, 10) == 10
+
+
+@pytest.mark.parametrize("how", ["cancel", "close", "delete", "leave"])
+@in_virtual_time
+async def test_c2_however_an_answer_ends_its_budget_is_settled_and_its_slot_is_free(
+    how: str,
+) -> None:
+    site = Site(COUNTED, SLOW, allowance=Allowance(daily_tokens=5000, streams=1))
+    await site.ask(id="first")
+    left = await budget_left(site.process.admission, 5000)
+    assert left == 5000 - 25
+    asked = await site.began(3.5)
+    busy = await site.process.ask("another", client_message_id="another")
+    assert (busy.status, busy.code) == (503, "upstream_service_unavailable")
+    if how == "cancel":
+        assert site.process.cancel(ID)
+    elif how == "close":
+        site.process.close()
+    elif how == "delete":
+        await site.process.delete(site.session)
+    else:
+        asked.leave()
+    await asked.ended()
+    spent = left - await budget_left(site.process.admission, 5000)
+    assert 0 < spent < (200 if how == "leave" else 50), "what was said, not what was reserved"
+    if how != "close":
+        with site.process.admission.slot("1.2.3.4"):
+            pass
+
+
+@in_virtual_time
+async def test_p13_the_time_to_the_first_word_counts_from_the_visitors_request() -> None:
+    site = Site(STREAM.then(text("word"), after=0.75).then(STOP, DONE))
+    site.store.seconds["begin"] = 0.5
+    await site.ask()
+    day = await site.day()
+    assert (day.first_words, day.first_word_ms) == (1, 1250)
+    [call] = await site.calls()
+    assert call.ttft == pytest.approx(1.25)
+
+
+@in_virtual_time
+async def test_p13_an_answer_without_a_first_word_does_not_count_in_its_time() -> None:
+    site = Site(refusal(500))
+    await site.ask()
+    day = await site.day()
+    assert (day.first_words, day.first_word_ms) == (0, 0)
+
+
+@in_virtual_time
+async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
+    site = Site(COUNTED)
+    await site.ask("first", id="first")
+    await site.ask("second", page={"url": "https://shop.example/hats", "title": "Hats"})
+    [_, call] = await site.calls()
+    meta = json.loads(call.meta)
+    assert (meta["request_id"], meta["config_id"]) == ("request", "default")
+    assert meta["history"] == {"read": 2, "told": 2}
+    assert meta["page"]["title"] == "Hats"
+    assert (call.prompt_tokens, call.completion_tokens, call.attempt) == (20, 5, 1)
+    said = json.loads(call.request or b"")["messages"]
+    assert [one["content"] for one in said if one["role"] != "system"] == [
+        "first",
+        "hello",
+        "second",
+    ]
+    assert json.loads(call.response or "")["choices"][0]["message"]["content"] == "hello"
 
 
 @in_virtual_time
@@ -243,7 +320,7 @@ async def test_p17_a_deletion_by_another_process_ends_the_answer_and_nothing_is_
     assert (await asked.answer()).code == "session_busy"
     assert CLOCK.monotonic() == pytest.approx(LEASE / 2)
     assert await site.store.session(session) is None
-    assert not site.store._chats
+    assert await site.chats() == []
     assert await site.store.calls(session) == []
     assert site.model.exchanges[0].closed_at == pytest.approx(LEASE / 2)
 
@@ -254,7 +331,7 @@ async def test_p17_a_message_to_a_deleted_chat_is_not_found_and_creates_none() -
     await site.ask()
     await site.store.delete(site.session)
     assert facts(await site.ask("more", id=None)) == (404, "session_not_found", None)
-    assert not site.store._chats
+    assert await site.chats() == []
 
 
 @in_virtual_time
@@ -351,7 +428,7 @@ async def test_p17_a_new_answer_that_fails_leaves_the_former_one(how: str) -> No
     asked = site.process.connect("question", site.last, **more)
     await asyncio.sleep(0.5)
     if how == "cancelled":
-        assert site.process.runtime.running.cancel(ID)
+        assert site.process.cancel(ID)
     await asked.ended()
     assert await site.stored() == [("question", "ok"), ("first", "ok")]
     assert [status for status, _ in site.outcomes] == ["ok", "failed"]
@@ -417,7 +494,7 @@ async def test_p5_a_text_that_a_hook_empties_is_refused_and_nothing_is_saved() -
     given = await site.ask()
     assert facts(given) == (400, "invalid_request", None)
     assert json.loads(given.body)["error"]["param"] == "message"
-    assert (site.asked, len(site.store._chats), site.outcomes) == (0, 0, [])
+    assert (site.asked, await site.chats(), site.outcomes) == (0, [], [])
     assert "x-session-id" not in given.headers
 
 
@@ -436,51 +513,19 @@ async def test_h4_a_message_to_a_person_is_stored_without_an_answer_of_the_model
     assert (given.complete, given.text, site.asked) == (True, "", 1)
 
 
-class Away(MemorySessions):
-    """A store whose operations of one name fail, or wait for so many seconds."""
-
-    def __init__(self, name: str, pause: float = 0.0) -> None:
-        super().__init__(CLOCK.now, Retention())
-        self.name = name
-        self.pause = pause
-
-    async def _late(self, name: str) -> None:
-        if name == self.name:
-            await asyncio.sleep(self.pause)
-            if not self.pause:
-                raise StoreUnavailable("away")
-
-    async def begin(self, *given: Any) -> Any:
-        await self._late("begin")
-        return await super().begin(*given)
-
-    async def messages(self, *given: Any, **more: Any) -> Any:
-        await self._late("messages")
-        return await super().messages(*given, **more)
-
-    async def finish(self, *given: Any) -> Any:
-        await self._late("finish")
-        return await super().finish(*given)
-
-    async def delete(self, session_id: SessionId) -> None:
-        await self._late("delete")
-        await super().delete(session_id)
-
-
 @pytest.mark.parametrize("pause", [0.0, 60.0])
 @pytest.mark.parametrize("name", ["begin", "messages"])
 @in_virtual_time
 async def test_d6_an_answer_that_cannot_be_saved_is_not_paid_for(name: str, pause: float) -> None:
     """A store that fails, or that is slower than a page waits for its first byte."""
-    site = Site(store=Away(name, pause))
+    site = Site()
+    site.store.seconds[name] = pause
+    site.store.away_until[name] = 0 if pause else 60
     given = await site.process.ask("question")
     assert facts(given)[:2] == (503, "upstream_service_unavailable")
     assert site.asked == 0
-    assert CLOCK.monotonic() == pytest.approx(STORE_PATIENCE if pause else 0)
-    if isinstance(site.store, Away):
-        site.store.name = ""
-    if name == "messages":
-        assert await site.stored() == [("question", "failed")]
+    assert CLOCK.monotonic() == pytest.approx(4 if pause else 0)
+    assert await site.stored() == ([("question", "failed")] if name == "messages" else [])
 
 
 @in_virtual_time
@@ -498,7 +543,8 @@ async def test_d6_on_lambda_a_response_waits_for_its_data_until_the_deadline(
     seconds: float | None, ends: float
 ) -> None:
     """The process is frozen after it. Elsewhere a response waits one second."""
-    site = Site(store=Away("finish", 3.0))
+    site = Site()
+    site.store.seconds["finish"] = 3
     given = await site.process.connect("question", seconds=seconds).answer()
     assert given.complete
     assert CLOCK.monotonic() == pytest.approx(ends)
@@ -511,7 +557,8 @@ async def test_d6_on_lambda_a_response_waits_for_its_data_until_the_deadline(
     [
         ("short", "short"),
         ("two\n lines", "two lines"),
-        ("x" * TITLE_LENGTH, "x" * TITLE_LENGTH),
+        ("x" * 40, "x" * 40),
+        ("x" * 41, "x" * 39 + "…"),
         ("word " * 20, "word word word word word word word word…"),
     ],
 )
@@ -545,10 +592,7 @@ class Pages:
 async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_gap(
     said: str, shown: str, unanswered: int
 ) -> None:
-    site = Site(answer(said))
-    runtime = site.process.runtime
-    grounder = Grounder(Pages(), Room(100, 1000))
-    runtime.services = runtime.services._replace(grounder=grounder)
+    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
     given = await site.ask("What does a hat cost?")
     assert (given.complete, given.text) == (True, shown)
     [_, message] = await site.messages()
@@ -597,12 +641,12 @@ async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_fo
 
 @in_virtual_time
 async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
-    site = Site(store=(store := Away("delete")))
+    site = Site()
+    site.store.away_until["delete"] = 0.5
     await site.ask()
     with pytest.raises(UpstreamUnavailable) as refused:
         await site.process.turns.forget(site.session)
     assert refused.value.retry_after == 5
-    assert len(store._chats) == 1
-    store.name = ""
+    assert await site.chats() == [site.session]
     await asyncio.sleep(1)
-    assert not store._chats
+    assert await site.chats() == []

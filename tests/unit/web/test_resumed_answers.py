@@ -106,7 +106,7 @@ async def test_connection_that_takes_nothing_can_still_be_cancelled() -> None:
     asked, session = await site.ask(10)
     asked.reads.clear()
     await asyncio.sleep(1)
-    assert site.one.runtime.running.cancel(ID)
+    assert site.one.cancel(ID)
     asked.leave()
     await asked.ended()
     assert [status for _, status in await site.stored(session)] == ["partial", "partial"]
@@ -165,7 +165,7 @@ async def test_cancel_ends_the_answer_for_all_its_readers(has_left: bool) -> Non
         asked.leave()
     reader = await site.one.resume(session, ID)
     await reader.until(WORDS[7])
-    assert site.one.runtime.running.cancel(ID)
+    assert site.one.cancel(ID)
     assert (await reader.answer()).code == AnswerCancelled.code
     await asked.ended()
     assert site.model.exchanges[0].closed_at is not None
@@ -179,8 +179,7 @@ async def test_deletion_of_the_chat_ends_the_answer_for_all_its_readers() -> Non
     asked.leave()
     reader = await site.one.resume(session, ID)
     await reader.until(WORDS[7])
-    site.one.runtime.running.cancel_session(session)
-    await site.one.turns.forget(SessionId(session))
+    await site.one.delete(session)
     assert (await reader.answer()).code == AnswerCancelled.code
     await asked.ended()
     assert site.model.exchanges[0].closed_at is not None
@@ -194,7 +193,7 @@ async def test_stopping_server_ends_the_answers_that_nobody_reads() -> None:
     asked.leave()
     reader = await site.one.resume(session, ID)
     await reader.until(WORDS[5])
-    site.one.runtime.close()
+    site.one.close()
     assert (await reader.answer()).code == UpstreamUnavailable.code
     await asked.ended()
     assert [status for _, status in await site.stored(session)] == ["partial", "partial"]
