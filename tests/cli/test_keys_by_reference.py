@@ -11,7 +11,7 @@ import pytest
 
 from kefu.relay.key_pool import KeyPool
 from kefu.settings import load
-from kefu.terminal.keys import KeysByReference
+from kefu.terminal.model import KeysByReference
 from tests.cli.conftest import Kefu
 from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.upstream import ScriptedUpstream

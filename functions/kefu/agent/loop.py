@@ -22,10 +22,10 @@ from kefu.agent.events import (
 )
 from kefu.agent.grammar import Malformed, ParsedAction, ParsedAnswer, parse
 from kefu.agent.history import ChatHistory
+from kefu.agent.instructions import observation_message, repair
 from kefu.agent.journal import Journal
 from kefu.agent.meter import Meter
 from kefu.agent.model import Model, StreamedReply
-from kefu.agent.observation import observation_message, repair
 from kefu.agent.options import AgentDeps, AgentOptions, Step, TurnError, TurnResult
 from kefu.agent.tooling import TurnFailed, Workbench
 from kefu.context import Message

@@ -25,7 +25,7 @@ from kefu.agent.events import (
 )
 from kefu.agent.grammar import ParsedAnswer, parse
 from kefu.agent.history import ChatHistory, Entry
-from kefu.agent.observation import observation_message
+from kefu.agent.instructions import observation_message
 from kefu.context import Message, MessageCounter
 
 

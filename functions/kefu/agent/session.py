@@ -17,12 +17,12 @@ from kefu.agent.events import (
     Tokens,
 )
 from kefu.agent.history import ChatHistory
+from kefu.agent.instructions import system_prompt
 from kefu.agent.journal import Journal
 from kefu.agent.loop import AgentTurn, TurnParts
 from kefu.agent.meter import Meter
 from kefu.agent.model import Model
 from kefu.agent.options import AgentDeps, AgentOptions, TurnResult
-from kefu.agent.system_prompt import system_prompt
 from kefu.context import Message
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kefu.agent.events import Action, Approval, EventBody, Observation, Policy
 from kefu.agent.grammar import ParsedAction
-from kefu.agent.observation import joined_names
+from kefu.agent.instructions import joined_names
 from kefu.agent.options import AgentDeps, AgentOptions, TurnError
 from kefu.agent.tools.tool import Tool
 from kefu.errors import ToolFailed

@@ -16,7 +16,7 @@ from kefu.context.cost import (
 )
 from kefu.context.stages import DropTurns, Stage, stages_of
 from kefu.context.state import ToSummarize, TrimState
-from kefu.context.tokens.utf8 import utf8_length
+from kefu.context.tokens.lengths import utf8_length
 from kefu.context.trim import STRATEGIES
 from kefu.context.walk import Walk
 from kefu.context.window import LeftOut, View, Window

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kefu.agent.events import Assistant, Log, SessionStart
+from kefu.agent.instructions import RULES as TOOL_RULES
 from kefu.agent.react import parse, prompts
-from kefu.agent.system_prompt import RULES as TOOL_RULES
 from kefu.chat.prompt import request_body
 from kefu.knowledge.sources import RULES as PAGE_RULES
 from kefu.relay.chunks import Usage

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kefu.agent.events.envelope import EventBody, SessionEvent
 from kefu.agent.events.parts import Estimate, Mode, Run, Tokens, Tried, TurnStatus
 from kefu.agent.events.session_events import (
@@ -14,7 +16,6 @@ from kefu.agent.events.session_events import (
     TurnStart,
     Unknown,
 )
-from kefu.agent.events.sink import HistorySink
 from kefu.agent.events.step_events import (
     Action,
     Approval,
@@ -28,6 +29,22 @@ from kefu.agent.events.step_events import (
 )
 from kefu.agent.events.wire import Log, event_line, read_lines
 from kefu.agent.ids import AgentSessionId, new_session_id
+
+
+class HistorySink(Protocol):
+    """A store of events. Its methods raise HistoryUnavailable if it cannot store an event.
+
+    The chat continues after such an error.
+    """
+
+    def append(self, event: SessionEvent) -> None:
+        """Queue one event after the earlier ones. Returns without waiting for I/O."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until all appended events are stored. It is called after every turn."""
+        ...
+
 
 __all__ = [
     "Action",

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
-from kefu.bootstrap.doctor.model import Provider, check_keys
-from kefu.bootstrap.doctor.secrets import read_keys
+from kefu.bootstrap.doctor.model import Provider, check_keys, read_keys
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.readiness import store_problems
 from kefu.bootstrap.service import build

@@ -1,9 +1,9 @@
-"""Asks the model once with each key, for an answer of one token."""
+"""Reads the API keys from AWS, and asks the model once with each, for an answer of one token."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kefu.bootstrap.clock import SystemClock
@@ -11,6 +11,7 @@ from kefu.bootstrap.doctor.finding import Finding
 from kefu.relay.key_pool import fingerprint
 from kefu.relay.redaction import Secrets
 from kefu.relay.time_limits import NORMAL
+from kefu.stores.referenced_keys import cause_of, secrets_in
 from kefu.upstream.probe import Answer, Unreachable, ask
 
 
@@ -100,3 +101,28 @@ def _said(answer: Answer, key: str) -> str:
         return "."
     text = " ".join(Secrets([key]).hide(message).split())[:200]
     return f", “{text}”."
+
+
+def read_keys(
+    reference: str, read: Callable[[str], str]
+) -> tuple[tuple[str, ...], Sequence[Finding]]:
+    """Return the keys, and a finding if there are none."""
+    try:
+        keys = secrets_in(read(reference))
+        cause = "it contains no key"
+    except Exception as error:  # noqa: BLE001 - whatever boto3 raises is the finding
+        keys, cause = (), cause_of(error)
+    if keys:
+        return keys, []
+    message = f"The API keys cannot be read from {reference}: {cause}."
+    return (), [Finding(message, _how_to_store(reference))]
+
+
+def _how_to_store(reference: str) -> str:
+    service, _, name = reference.partition(":")
+    if service == "ssm":
+        return (
+            f"aws ssm put-parameter --name {name} --type SecureString --overwrite "
+            '--value "key-one,key-two"'
+        )
+    return f'aws secretsmanager put-secret-value --secret-id {name} --secret-string "key-one"'

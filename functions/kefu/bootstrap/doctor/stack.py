@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kefu.bootstrap.doctor.finding import Finding
-from kefu.bootstrap.doctor.secrets import read_keys
+from kefu.bootstrap.doctor.model import read_keys
 from kefu.bootstrap.doctor.service import check_service
 from kefu.settings.fields import place_in
 from kefu.stores.aws import text_at

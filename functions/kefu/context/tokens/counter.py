@@ -10,8 +10,7 @@ from kefu.context.tokens.calibrated import (
     estimate_claude,
 )
 from kefu.context.tokens.cjk import estimate_tokens_v1
-from kefu.context.tokens.utf8 import estimate_message_tokens
-from kefu.context.tokens.utf16 import estimate_chars4
+from kefu.context.tokens.lengths import estimate_chars4, estimate_message_tokens
 from kefu.errors import UnknownCounter
 
 COUNTERS: dict[str, Callable[[str], int]] = {

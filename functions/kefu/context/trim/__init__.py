@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from kefu.context.budget import Budget
 from kefu.context.cost import CALIBRATED, CHARACTERS, MessageCounter
 from kefu.context.exchange import Conversation
-from kefu.context.trim.fifo import fifo
 from kefu.context.trim.keep_important import keep_important
-from kefu.context.trim.sliding_window import sliding_window
+from kefu.context.trim.newest import fifo, sliding_window
 from kefu.context.trim.summary import Summarize, summary
 from kefu.context.trim.v1 import v1
 from kefu.context.walk import Walk

@@ -1,4 +1,4 @@
-"""A strategy that keeps the newest N messages within the budget (`Budget.max_messages`)."""
+"""The strategies that keep the newest turns: `fifo`, the default, and `sliding_window`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from kefu.context.budget import Budget
 from kefu.context.exchange import Conversation
 from kefu.context.trim.recent import keep_recent
 from kefu.context.window import Window
+
+
+def fifo(conversation: Conversation, budget: Budget) -> Window:
+    """Drops the oldest turns first; of the current turn, the oldest exchanges."""
+    return keep_recent(conversation, budget)
 
 
 def sliding_window(conversation: Conversation, budget: Budget) -> Window:
