@@ -152,7 +152,7 @@ def test_c20_each_level_of_the_store_is_a_line_with_a_metric(
     log = RequestLog(SystemClock(), metrics="function")
     for level in ("no_bodies", "no_new_chats", "full", "ok"):
         log.store_level(level)
-    seen = [vars(record) for record in caplog.records]
+    seen = [vars(record)["fields"] for record in caplog.records]
     assert [one["store_full"] for one in seen] == [0, 1, 1, 0]
     assert [one["store_level"] for one in seen] == ["no_bodies", "no_new_chats", "full", "ok"]
     assert all("store_full" in repr(one["_aws"]) for one in seen)
@@ -170,7 +170,7 @@ def test_c20_each_request_has_metrics_of_its_own_by_function_alone(
         record = Record("r-1", "POST", "/api/chat", clock.monotonic())
         record.code = code
         log.request(record)
-    failed, answered = (vars(record) for record in caplog.records)
+    failed, answered = (vars(record)["fields"] for record in caplog.records)
     assert (failed["requests"], failed["errors"], failed["code"]) == (1, 1, "invalid_request")
     assert (answered["requests"], answered["code"]) == (1, "ok")
     [directive] = answered["_aws"]["CloudWatchMetrics"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.auth.bot_check import BotCheck
@@ -29,6 +30,8 @@ BYTES_PER_TOKEN = 4096
 """Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""
 SPARE_BYTES = 64 * 1024
 """Characters that every answer may have."""
+
+_text_of = attrgetter("text")
 
 
 class Services(NamedTuple):
@@ -92,6 +95,8 @@ async def make_answer(
             ):
                 async for event in events:
                     yield event
+                if grounding:
+                    yield SourcesUsed(grounding.used, grounding.answered)
         yield Done(dialogue.usage)
         if answer.deadline is not None:
             await conversation.written(answer.deadline)
@@ -126,7 +131,7 @@ def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFi
 async def _shown(
     running: ModelAnswer, answer: Answer, conversation: Conversation, grounding: Grounding | None
 ) -> AsyncGenerator[AnswerEvent]:
-    """The model's chunks after all filters, and the sources of a grounded answer around them."""
+    """The sources of a grounded answer, and the model's chunks after all filters."""
     dialogue, output, failure = answer.dialogue, answer.output, None
     assert dialogue
     # A model may ignore `max_tokens`.
@@ -136,10 +141,12 @@ async def _shown(
     try:
         async with aclosing(running.batches()) as batches:
             async for batch in batches:
-                left = _left_after(batch, left)
+                left -= sum(map(len, map(_text_of, batch)))
                 shown: list[Chunk] | None = batch
+                if left < 0:
+                    raise UpstreamUnavailable("The answer is too long.", should_retry=False)
                 if output:
-                    waits = conversation.waits_for_text
+                    waits = not output.has_text and conversation.waits_for_text
                     shown = await output.next(batch, waits=waits, pings=grounding is None)
                 if shown is not None:
                     yield shown
@@ -151,16 +158,6 @@ async def _shown(
         yield rest
     if failure:
         raise failure
-    if grounding:
-        yield SourcesUsed(grounding.used, grounding.answered)
-
-
-def _left_after(batch: list[Chunk], left: int) -> int:
-    """How many characters of JSON may still follow. Raises UpstreamUnavailable below zero."""
-    left -= sum([len(chunk.text) for chunk in batch])
-    if left < 0:
-        raise UpstreamUnavailable("The answer is too long.", should_retry=False)
-    return left
 
 
 async def check_visitor(answer: Answer, services: Services) -> None:

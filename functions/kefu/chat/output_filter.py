@@ -34,7 +34,6 @@ class OutputFilter:
     def __init__(self) -> None:
         self.unfiltered = Collected()
         """The answer of the model, before filtering."""
-        self.chunks = 0
         self._layers: list[tuple[MakeFilters, Callable[[], str]]] = []
         self._filters: dict[str, list[tuple[Filter, Callable[[], str]]]] = {}
         self._shown: list[str] = []
@@ -61,8 +60,9 @@ class OutputFilter:
     async def next(self, batch: list[Chunk], *, waits: bool, pings: bool) -> list[Chunk] | None:
         """The chunks to send after this batch of the model; an empty list for a ping.
 
-        None when not even a ping is to be sent: if it `waits`, until the model has sent text; and
-        without `pings`, while filters hold the text back. An empty batch is a ping.
+        None when not even a ping is to be sent: if it `waits`, unless the batch has the first text
+        of the model; and without `pings`, while filters hold the text back. An empty batch is a
+        ping.
         """
         for chunk in batch:
             self._waiting += await self.feed(chunk)
@@ -73,15 +73,11 @@ class OutputFilter:
 
     async def feed(self, chunk: Chunk) -> list[Chunk]:
         """The chunks to send after this chunk of the model; none while the text is held back."""
-        self.chunks += 1
-        if not chunk.has_choices:
-            return [chunk]
-        before = len(self.unfiltered.content_parts)
-        self.unfiltered.add(chunk)
-        if not self._layers:
-            self._shown += self.unfiltered.content_parts[before:]
-            return [chunk]
-        return await self._filtered(chunk)
+        content = self.unfiltered.add(chunk)
+        if self._layers and chunk.has_choices:
+            return await self._filtered(chunk)
+        self._shown.append(content)
+        return [chunk]
 
     async def close(self) -> list[Chunk]:
         """A chunk with the text that filters hold back when an answer has no finish_reason."""

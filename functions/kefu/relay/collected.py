@@ -14,6 +14,8 @@ class Collected:
     def __init__(self) -> None:
         self.chunks = 0
         """How many were added."""
+        self.has_text = False
+        """Whether a text, for example `content` or `reasoning`, is more than white space."""
         self._text: dict[str, list[str]] = {}
         self._tool_calls: dict[int, dict[str, object]] = {}
 
@@ -28,6 +30,7 @@ class Collected:
             part = delta.get(name)
             if isinstance(part, str):
                 self._text.setdefault(name, []).append(part)
+                self.has_text = self.has_text or bool(part.strip())
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             if isinstance(call, dict):
@@ -55,11 +58,6 @@ class Collected:
     def content_parts(self) -> Sequence[str]:
         """The `content` of each chunk, in order of arrival."""
         return self._text.get("content", ())
-
-    @property
-    def has_text(self) -> bool:
-        """Whether a text, for example `content` or `reasoning`, is more than white space."""
-        return any(part.strip() for parts in self._text.values() for part in parts)
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:

@@ -62,7 +62,6 @@ class TurnRecord(NamedTuple):
     """Number of earlier tries to answer the message."""
     answer: Collected
     """The answer of the model, before any filter."""
-    chunks: int
     error: Mapping[str, object] | None
     """The `error` object of an error response; None for a complete answer."""
     asked_at: float
@@ -179,7 +178,7 @@ class Recording(NamedTuple):
         first = None if call.first_event_at is None else call.first_event_at - sent.began
         failed = turn.error is not None
         completion, usage = call.completion, call.completion.usage
-        chunks = turn.chunks
+        chunks = turn.answer.chunks
         record = self._sent(sent, call.started, turn, failed=failed, first=first, chunks=chunks)
         return record._replace(
             response=self._response(completion, turn) if record.request and chunks else None,

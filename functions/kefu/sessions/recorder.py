@@ -180,7 +180,7 @@ class TurnRecorder:
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
         if after := self._begin_after(ended, answered):
             self._after.append(after)
-        turn = self._turn_record(output.unfiltered, output.chunks, error)
+        turn = self._turn_record(output.unfiltered, error)
         for call in persistence.recording.calls(dialogue, turn) if dialogue else ():
             record = partial(store.record, call)
             self._saving.append(begin(f"call {call.number} of {description}", record))
@@ -189,7 +189,7 @@ class TurnRecorder:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""
         persistence = self._persistence
         seconds = persistence.clock.monotonic() - made.call.started
-        turn = self._turn_record(made.collected, made.collected.chunks, made.error)
+        turn = self._turn_record(made.collected, made.error)
         asked_at = persistence.clock.now() - seconds
         turn = turn._replace(asked_at=asked_at, purpose=made.purpose)
         record = persistence.recording.auxiliary_call(len(self._auxiliary_calls), made.call, turn)
@@ -207,14 +207,11 @@ class TurnRecorder:
         description = f"the state of trimming of session {session}"
         self._trim_states.append(persistence.writer.begin(description, write))
 
-    def _turn_record(
-        self, answer: Collected, chunks: int, error: BaseException | None
-    ) -> TurnRecord:
+    def _turn_record(self, answer: Collected, error: BaseException | None) -> TurnRecord:
         return TurnRecord(
             message=self.message,
             retries=self._retries,
             answer=answer,
-            chunks=chunks,
             error=_error_body(error) if error is not None else None,
             asked_at=self._asked_at,
             ended=self._persistence.clock.monotonic(),

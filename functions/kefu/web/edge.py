@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,17 +37,19 @@ EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
     "X-Upstream, X-Verification-Pass, x-should-retry"
 )
-_HEADERS_ALLOWED = "Content-Type, Authorization, X-Session-Token, X-User-Token"
-_METHODS_ALLOWED = "GET, POST, DELETE, OPTIONS"
-_PREFLIGHT_AGE = "600"
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "Content-Type, Authorization, X-Session-Token, X-User-Token",
+    "Access-Control-Max-Age": "600",
+}
 _LONGEST_ORIGIN = 200
 """Characters of a refused origin that the log shows."""
 
-_ALWAYS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
 
 
 class Edge:
@@ -81,7 +83,6 @@ class Edge:
         scope.setdefault("state", {})["record"] = record
         headers = Headers(scope=scope)
         origin = self._origin_to_allow(scope, headers)
-
         logged = False
 
         def report() -> None:
@@ -93,13 +94,16 @@ class Edge:
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                self._set_headers(message, record, origin, guarded=_is_guarded(scope))
+                message["headers"] = _with_ours(
+                    message["headers"], record, origin, guarded=_is_guarded(scope)
+                )
             elif not message.get("more_body"):
                 report()  # before the last chunk: Lambda may freeze the process after it
             await send(message)
 
         try:
-            await self._answer(scope, receive, send_on, origin)
+            app = await self._app_for(scope, headers, origin)
+            await app(scope, receive, send_on)
         except Exception:  # noqa: BLE001 - the outermost handler
             # A bug in Kefu: log it, and respond with the common error object.
             self._log.crashed(record)
@@ -110,35 +114,26 @@ class Edge:
         finally:
             report()
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, origin: str | None) -> None:
-        headers = Headers(scope=scope)
-        app: ASGIApp = self._app
+    async def _app_for(self, scope: Scope, headers: Headers, origin: str | None) -> ASGIApp:
+        """The application that answers the request: a refusal, the preflight, or the routes."""
+        record: Record = scope["state"]["record"]
         error: KefuError
         if refusal := await self._refusal(scope, headers):
-            scope["state"]["record"].code = refusal.code
-            app = error_response(refusal)
-        elif _is_guarded(scope) and "origin" in headers and origin is None:
+            record.code = refusal.code
+            return error_response(refusal)
+        if _is_guarded(scope) and "origin" in headers and origin is None:
             error = OriginNotAllowed("This page is not allowed to use this service.")
-            record: Record = scope["state"]["record"]
             record.code = error.code
             # Log the origin, because the operator may want to add it to KEFU_ALLOWED_ORIGINS.
             record.facts["origin"] = headers["origin"][:_LONGEST_ORIGIN]
-            app = error_response(error)
-        elif _is_preflight(scope, headers):
-            app = Response(
-                status_code=204,
-                headers={
-                    "Access-Control-Allow-Methods": _METHODS_ALLOWED,
-                    "Access-Control-Allow-Headers": _HEADERS_ALLOWED,
-                    "Access-Control-Max-Age": _PREFLIGHT_AGE,
-                },
-            )
-        elif _is_work(scope) and self._overload.refuses(scope["state"].get("waited")):
+            return error_response(error)
+        if _is_preflight(scope, headers):
+            return Response(status_code=204, headers=_PREFLIGHT)
+        if _is_work(scope) and self._overload.refuses(scope["state"].get("waited")):
             error = UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
-            record = scope["state"]["record"]
             record.code, record.facts["refused"] = error.code, "overload"
-            app = error_response(error)
-        await app(scope, receive, send)
+            return error_response(error)
+        return self._app
 
     async def _refusal(self, scope: Scope, headers: Headers) -> KefuError | None:
         """Return the error for a request that must come through the CDN and does not."""
@@ -165,20 +160,20 @@ class Edge:
             return origin
         return origin if origin == _own_origin(scope, headers) else None
 
-    @staticmethod
-    def _set_headers(
-        message: Message, record: Record, origin: str | None, *, guarded: bool
-    ) -> None:
-        headers = MutableHeaders(scope=message)
-        for name, value in _ALWAYS.items():
-            headers.setdefault(name, value)
-        headers["X-Request-Id"] = record.request_id
-        headers.update(record.answer_headers)
-        if guarded:
-            headers.add_vary_header("Origin")
-        if origin is not None:
-            headers["Access-Control-Allow-Origin"] = origin if guarded else "*"
-            headers["Access-Control-Expose-Headers"] = EXPOSED
+
+def _with_ours(
+    headers: Iterable[tuple[bytes, bytes]], record: Record, origin: str | None, *, guarded: bool
+) -> list[tuple[bytes, bytes]]:
+    """The headers of a response, with those of every response, of the answer and of CORS."""
+    ours = {"X-Request-Id": record.request_id, **record.answer_headers}
+    if guarded:
+        ours["Vary"] = "Origin"
+    if origin is not None:
+        ours["Access-Control-Allow-Origin"] = origin if guarded else "*"
+        ours["Access-Control-Expose-Headers"] = EXPOSED
+    pairs = [*headers, *((n.lower().encode(), v.encode("latin-1")) for n, v in ours.items())]
+    names = dict(pairs)
+    return [*pairs, *(pair for pair in _ALWAYS if pair[0] not in names)]
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str | None:

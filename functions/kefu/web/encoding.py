@@ -13,9 +13,8 @@ def encoded(chunks: list[Chunk], wants_usage: bool) -> bytes:
 
     `wants_usage`: whether chunks that only report usage are included.
     """
-    if not wants_usage:
-        chunks = [chunk for chunk in chunks if chunk.has_choices]
-    return "".join([f"data: {chunk.text}\n\n" for chunk in chunks]).encode()
+    shown = [f"data: {one.text}\n\n" for one in chunks if wants_usage or one.has_choices]
+    return "".join(shown).encode()
 
 
 def encoded_sources(

@@ -47,7 +47,7 @@ class _Text(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = vars(record)
+        fields = getattr(record, "fields", {})
         text = super().format(record)
         if "duration_ms" in fields:
             failed = fields.get("code") != "ok" or "misconfigured" in fields
@@ -154,7 +154,8 @@ class RequestLog:
         """Write a line. With metrics the level is ignored, because alarms depend on the line."""
         if self._metrics or self._log.isEnabledFor(level):
             name = self._log.name
-            line = self._log.makeRecord(name, level, "", 0, text, (), None, extra=fields)
+            extra = {"fields": fields}
+            line = self._log.makeRecord(name, level, "", 0, text, (), None, extra=extra)
             self._log.handle(line)
 
     def _metrics_of(self, values: dict[str, float]) -> dict[str, object]:

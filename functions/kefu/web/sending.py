@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Conversation
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
-from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.relay.sse import DONE, PING
 from kefu.web.caller import Caller
@@ -96,15 +94,20 @@ class AnswerResponse:
     """Makes the events of the answer; or those of an earlier one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Each wait of a task passes through all of its frames, and the application has twenty.
+        await asyncio.create_task(self._respond(scope, receive, send))
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         record, answer = record_of(scope), self.answer
         record.answer = answer
         client = _Client(send, answer)
+        send_events = self._send_stream if self.caller.stream else self._send_json
         try:
             with answer.made_here(), self._watched(receive, client):
                 try:
-                    await self._send(self.events(), record, client)
+                    await send_events(self.events(), record, client)
                 except SessionBusy as busy:
-                    await self._send(self._other_answer(busy), record, client)
+                    await send_events(self._other_answer(busy), record, client)
         except ClientGone as error:
             record.code = "client_gone"
             _drop_frames(error)
@@ -150,22 +153,18 @@ class AnswerResponse:
             if timer:
                 timer.cancel()
 
-    async def _send(self, events: Events, record: Record, client: _Client) -> None:
-        try:
-            async with aclosing(events):
-                if self.caller.stream:
-                    await self._send_stream(events, record, client)
-                else:
-                    response = await self._collected(events)
-                    record.answer_headers |= _answer_headers(self.answer)
-                    await client.begin(response.raw_headers)
-                    await client.write(bytes(response.body), more=False)
-        except KefuError as error:
-            # An error while sending also stops the answer, so it is recorded as the reason.
-            self.answer.reason = self.answer.reason or error
-            raise
-        finally:
-            self.runtime.log.messages(record)
+    @asynccontextmanager
+    async def _closing(self, events: Events, record: Record) -> AsyncIterator[None]:
+        """A context that closes the events, and logs the request that was sent to the model."""
+        async with aclosing(events):
+            try:
+                yield
+            except KefuError as error:
+                # An error while sending also stops the answer, so it is recorded as the reason.
+                self.answer.reason = self.answer.reason or error
+                raise
+            finally:
+                self.runtime.log.messages(record)
 
     async def _send_stream(self, events: Events, record: Record, client: _Client) -> None:
         """Send the events as server-sent events.
@@ -174,48 +173,53 @@ class AnswerResponse:
         response ends only after `events` ends, because Lambda may then freeze the process.
         """
         answer, caller, sources = self.answer, self.caller, b""
-        async for event in events:
-            if isinstance(event, SourcesFound | SourcesUsed):
-                answer.sources.append(event)
-                # Sent with the chunk that follows: an error before it gets its own status.
-                sources += encoded_sources(event, caller.sources)
-                continue
-            if not client.has_head:
-                record.answer_headers |= _answer_headers(answer)
-                await client.begin(_STREAM_HEADERS)
-            if isinstance(event, Done):
-                answer.end()
-                body = DONE
-            else:
-                answer.note()
-                body = encoded(event, caller.wants_usage) if event else PING
-            if event:
-                body, sources = sources + body, b""
-            if body:
-                await client.write(body)
-        await client.write(b"", more=False)
-
-    async def _collected(self, events: Events) -> Response:
-        answer, collected = self.answer, Collected()
-        completion: Completion | None = None
-        try:
+        async with self._closing(events, record):
             async for event in events:
+                if isinstance(event, SourcesFound | SourcesUsed):
+                    answer.sources.append(event)
+                    # Sent with the chunk that follows: an error before it gets its own status.
+                    sources += encoded_sources(event, caller.sources)
+                    continue
+                if not client.has_head:
+                    record.answer_headers |= _answer_headers(answer)
+                    await client.begin(_STREAM_HEADERS)
                 if isinstance(event, Done):
                     answer.end()
-                    if answer.dialogue:
-                        completion = answer.dialogue.call.completion
-                        # OpenAI's non-streaming responses always include `usage`.
-                        completion.usage = event.usage
-                elif isinstance(event, list):
-                    for chunk in event:
-                        collected.add(chunk)
+                    body = DONE
+                else:
+                    answer.note()
+                    body = encoded(event, caller.wants_usage) if event else PING
+                if event:
+                    body, sources = sources + body, b""
+                if body:
+                    await client.write(body)
+        await client.write(b"", more=False)
+
+    async def _send_json(self, events: Events, record: Record, client: _Client) -> None:
+        """Send the answer as one JSON object when it is complete."""
+        answer, collected, usage = self.answer, Collected(), None
+        try:
+            async with self._closing(events, record):
+                async for event in events:
+                    if isinstance(event, Done):
+                        answer.end()
+                        usage = event.usage
+                    elif isinstance(event, list):
+                        for chunk in event:
+                            collected.add(chunk)
         except KefuError as error:
             if answer.dialogue and answer.dialogue.call.gate_open:
                 # The model's tokens are already spent, so clients must not retry automatically.
                 error.should_retry = False
             raise
-        assert completion, "a stored answer is never collected"
-        return JsonResponse(collected.response(completion))
+        assert answer.dialogue, "a stored answer is never collected"
+        completion = answer.dialogue.call.completion
+        # OpenAI's non-streaming responses always include `usage`.
+        completion.usage = usage
+        record.answer_headers |= _answer_headers(answer)
+        response = JsonResponse(collected.response(completion))
+        await client.begin(response.raw_headers)
+        await client.write(bytes(response.body), more=False)
 
 
 class _Client:

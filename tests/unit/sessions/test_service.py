@@ -150,7 +150,7 @@ async def test_p26_without_filters_chunks_pass_as_they_came() -> None:
     visible.use(lambda _: [])
     given_chunks = [chunk({"role": "assistant", "content": ""}), chunk({"content": "hi"}), USAGE]
     assert [one for given in given_chunks for one in await visible.feed(given)] == given_chunks
-    assert (visible.text, visible.chunks, await visible.close()) == ("hi", 3, [])
+    assert (visible.text, visible.unfiltered.chunks, await visible.close()) == ("hi", 3, [])
 
 
 @given(st.lists(st.text(max_size=4), max_size=6), st.integers(1, 3))
@@ -269,9 +269,9 @@ def dialogue() -> Dialogue:
 
 def happened(error: dict[str, object] | None) -> TurnRecord:
     message = stored(7, "user")
-    return TurnRecord(
-        message, 0, Collected(), 3, error, 5000.0, ended=104.0, meta={"request_id": "r"}
-    )
+    answer = Collected()
+    answer.chunks = 3
+    return TurnRecord(message, 0, answer, error, 5000.0, ended=104.0, meta={"request_id": "r"})
 
 
 @pytest.mark.parametrize("error", [None, {"code": "gateway_timeout"}])
