@@ -336,6 +336,20 @@ class ShownSessions(TypedDict):
     """The `cursor` parameter for the next page. None: there are no older chats."""
 
 
+class ShownModel(TypedDict):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class ShownModels(TypedDict):
+    """As OpenAI's list of models."""
+
+    object: Literal["list"]
+    data: list[ShownModel]
+
+
 FormField = Literal["name", "email", "message"]
 
 
@@ -343,9 +357,9 @@ class ShownForm(TypedDict):
     fields: list[FormField]
     """Empty on a server without a contact form."""
     consent: str
+    """The text that the visitor must accept; empty: none."""
     link: str
     """Where visitors reach a person in place of the form; empty if there is no link."""
-    """The text that the visitor must accept; empty: none."""
 
 
 class ErrorDetail(TypedDict):

@@ -20,6 +20,7 @@ from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
 from kefu.web.caller import Gateway, bearer_of
+from kefu.web.json_response import JsonRoute
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -155,5 +156,9 @@ def panel_router(panel: Panel, gateway: Gateway, path: str = "") -> APIRouter:
     async def check(request: Request) -> None:
         await panel.check(request, gateway.address(request))
 
-    prefix = f"/admin/api{path}"
-    return APIRouter(prefix=prefix, dependencies=[Depends(check)], include_in_schema=False)
+    return APIRouter(
+        prefix=f"/admin/api{path}",
+        route_class=JsonRoute,
+        dependencies=[Depends(check)],
+        include_in_schema=False,
+    )

@@ -17,10 +17,10 @@ from kefu.sessions.overview import Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
-from kefu.web.admin.view import EXPORTS, Whole, day, key, page, page_of_session
+from kefu.web.admin.view import EXPORTS, Json, Whole, day, key, page, page_of_session
 from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
-from kefu.web.json_response import JsonResponse
+from kefu.web.json_response import JsonRoute
 from kefu.web.long_response import LongResponse
 from kefu.web.runtime import ChatRuntime
 
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
     """The routes of the panel that its pass does not protect."""
-    router = APIRouter(prefix="/admin", include_in_schema=False)
+    router = APIRouter(prefix="/admin", route_class=JsonRoute, include_in_schema=False)
     _add_page(router)
     _add_entrance(router, panel, runtime, gateway)
     return router
@@ -63,42 +63,41 @@ def _add_page(router: APIRouter) -> None:
 
 def _add_entrance(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
     @router.post("/api/enter")
-    async def enter(request: Request) -> Response:
-        new_pass = await panel.enter(request, gateway.address(request))
-        return JsonResponse({"pass": new_pass})
+    async def enter(request: Request) -> Json:
+        return {"pass": await panel.enter(request, gateway.address(request))}
 
     @router.post("/api/verification-pass")
-    async def verification_pass(request: Request) -> Response:
+    async def verification_pass(request: Request) -> Json:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
         address = gateway.address(request)
         await panel.check_command(request, address)
         if runtime.services.bot_check is None:
             raise NotFound("This server has no bot check.")
-        return JsonResponse({"pass": await runtime.services.bot_check.pass_for(address)})
+        return {"pass": await runtime.services.bot_check.pass_for(address)}
 
 
 def _add_lists(router: APIRouter, panel: Panel) -> None:
     @router.get("/about")
-    async def info() -> Response:
-        return JsonResponse({**asdict(panel.info), "store": await _room(panel)})
+    async def info() -> Json:
+        return {**asdict(panel.info), "store": await _room(panel)}
 
     @router.get("/keys")
-    async def keys() -> Response:
-        return JsonResponse({"keys": [key(state) for state in await panel.keys()]})
+    async def keys() -> Json:
+        return {"keys": [key(state) for state in await panel.keys()]}
 
     @router.get("/days")
-    async def days(request: Request) -> Response:
+    async def days(request: Request) -> Json:
         found = await panel.stored_chats().days(*_period(request, panel.clock.now()))
-        return JsonResponse({"days": [day(one) for one in found]})
+        return {"days": [day(one) for one in found]}
 
     @router.get("/insights")
-    async def all_chats(request: Request) -> Response:
+    async def all_chats(request: Request) -> Json:
         now = panel.clock.now()
         found = await insights(panel.stored_chats(), *_period(request, now), now)
-        return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
+        return {**found, "pages": await learnt(panel.pages, now)}
 
     @router.get("/sessions")
-    async def sessions(request: Request) -> Response:
+    async def sessions(request: Request) -> Json:
         query, now = request.query_params, panel.clock.now()
         limit = int(_number(query, "limit") or _ROWS)
         cursor = query.get("cursor") or None
@@ -108,7 +107,7 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
             )
         except ValueError:
             raise InvalidRequest("cursor: is not valid.", param="cursor") from None
-        return JsonResponse(page(newest))
+        return page(newest)
 
 
 def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
@@ -132,15 +131,14 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
-    @router.delete("/sessions/{session_id}")
-    async def delete(request: Request) -> Response:
+    @router.delete("/sessions/{session_id}", status_code=204)
+    async def delete(request: Request) -> None:
         name = SessionId(request.path_params["session_id"])
         runtime.running.cancel_session(name)
         store = panel.stored_chats()
         await store.delete_contacts(name)  # first: only the chat says whose they are
         await store.delete(name)
         runtime.log.audit("delete", panel.pass_of(request), name)
-        return Response(status_code=204)
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:

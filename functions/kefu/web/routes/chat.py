@@ -10,6 +10,7 @@ from kefu.chat.stateless import Stateless
 from kefu.web.answers import ChatResponse
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway, caller_of
+from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors, stream_response
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
@@ -31,7 +32,7 @@ def chat_routes(
     contact: Deliveries | None = None,
 ) -> APIRouter:
     """`kept` is None when the server does not store chats, `contact` without a contact form."""
-    router = APIRouter(tags=["chat"])
+    router = APIRouter(tags=["chat"], route_class=JsonRoute, responses=errors(403, 429))
     limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
     _add_chat(router, runtime, questions, gateway, kept, contact)
     _add_cancel(router, runtime, gateway, limits)
@@ -77,17 +78,11 @@ def _add_cancel(
 ) -> None:
     cancelled = Depends(JsonBody(CancelRequest, limits).read)
 
-    @router.post(
-        "/api/chat/cancel",
-        summary="Cancel an answer in progress",
-        status_code=204,
-        responses=errors(400, 403, 408, 415, 429),
-    )
-    async def cancel(request: Request, body: CancelRequest = cancelled) -> Response:
+    @router.post("/api/chat/cancel", summary="Cancel an answer in progress", status_code=204)
+    async def cancel(request: Request, body: CancelRequest = cancelled) -> None:
         await runtime.admission.admit_note(gateway.address(request))
-        runtime.running.cancel(body.client_message_id)
         # The response is the same for an unknown id, so that clients cannot probe ids.
-        return Response(status_code=204)
+        runtime.running.cancel(body.client_message_id)
 
 
 def _add_feedback(
@@ -103,9 +98,9 @@ def _add_feedback(
         "/api/chat/feedback",
         summary="Rate an answer",
         status_code=204,
-        responses=errors(400, 403, 404, 408, 415, 429, 503),
+        responses=errors(404, 503),
     )
-    async def feedback(request: Request, body: FeedbackRequest = rated) -> Response:
+    async def feedback(request: Request, body: FeedbackRequest = rated) -> None:
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
@@ -114,4 +109,3 @@ def _add_feedback(
             session = await kept.session(request, body.session_id)
             told = body.client_message_id, body.stored_rating, body.comment
             await kept.turns.rate(session, *told)
-        return Response(status_code=204)
