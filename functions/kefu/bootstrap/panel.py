@@ -15,7 +15,7 @@ from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
 from kefu.sessions.ports import Sessions
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.web.admin.panel import LearntPages, Panel, PanelInfo
+from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -45,7 +45,7 @@ def operator_panel(
     model: str,
     capacity: Capacity | None,
     contact: HandOff | None,
-    pages: LearntPages | None,
+    pages: PanelPages | None,
 ) -> OperatorPanel:
     """Build the panel; only for settings that enable it."""
     settings = reader.settings

@@ -24,7 +24,7 @@ VIEWER_HEADER = "true-client-ip"
 VIEWER_HOST_HEADER = "x-kefu-host"
 """The header in which the CDN of the template sends the name by which the visitor reached it."""
 
-END_EARLY = 2.0
+END_EARLY_SECONDS = 2.0
 """Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
 
 
@@ -93,7 +93,7 @@ class Gateway(NamedTuple):
             deadline = _header_object(request, "x-amzn-lambda-context").get("deadline")
             if isinstance(deadline, int) and deadline:
                 left = deadline / 1000 - self.now()
-        return None if left is None else max(0.0, left - END_EARLY)
+        return None if left is None else max(0.0, left - END_EARLY_SECONDS)
 
 
 class Caller(NamedTuple):

@@ -37,13 +37,13 @@ ProfileName = Annotated[str, StringConstraints(max_length=64)]
 ProfileText = Annotated[str, StringConstraints(max_length=1000)]
 ConfigName = Annotated[str, StringConstraints(max_length=64)]
 ContextText = Annotated[str, StringConstraints(max_length=500)]
-LONGEST_CONTEXT = 2000
+MAX_CONTEXT_CHARS = 2000
 """Characters of all facts about a page together."""
 
 
 def _short(facts: dict[str, str]) -> dict[str, str]:
-    if sum(len(name) + len(text) for name, text in facts.items()) > LONGEST_CONTEXT:
-        raise ValueError(f"longer than {LONGEST_CONTEXT} characters")
+    if sum(len(name) + len(text) for name, text in facts.items()) > MAX_CONTEXT_CHARS:
+        raise ValueError(f"longer than {MAX_CONTEXT_CHARS} characters")
     return facts
 
 
@@ -196,7 +196,7 @@ class ResumeRequest(StrictBody):
     sources: StrictBool | Literal["text", "passages"] = False
 
 
-FEEDBACK_BYTES = 4096
+MAX_FEEDBACK_BYTES = 4096
 """The longest comment takes 3,600 bytes, if its characters are escaped."""
 
 

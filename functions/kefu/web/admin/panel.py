@@ -25,7 +25,7 @@ from kefu.web.json_response import JsonRoute
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
 
-FAILURES = Rate(10, 600)
+WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
@@ -41,7 +41,7 @@ class PageFacts(Protocol):
         ...
 
 
-class LearntPages(Protocol):
+class PanelPages(Protocol):
     """The file of the site's learnt pages."""
 
     @property
@@ -84,7 +84,7 @@ class Panel:
     """How full the store of chats is."""
     contact: HandOff | None = None
     """None without a contact form."""
-    pages: LearntPages | None = None
+    pages: PanelPages | None = None
     """None without learnt pages."""
 
     async def check(self, request: Request, address: str) -> None:
@@ -142,7 +142,7 @@ class Panel:
             ) from error
 
     async def _failed(self, address: str) -> None:
-        wait = await self.limits.take(f"admin:{network_of(address)}", FAILURES)
+        wait = await self.limits.take(f"admin:{network_of(address)}", WRONG_TOKENS_RATE)
         if wait > 0:
             raise RateLimited(
                 "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))

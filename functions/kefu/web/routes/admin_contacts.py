@@ -14,8 +14,8 @@ from kefu.web.options import BodyLimits
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import DoneBody
 
-ROWS = 100
-"""Requests of a page."""
+MAX_ROWS = 100
+"""Requests of one page."""
 
 
 def contacts_routes(
@@ -27,12 +27,12 @@ def contacts_routes(
     @router.get("")
     async def contacts(request: Request) -> Json:
         before = _place(request.query_params.get("cursor", ""))
-        rows = await panel.requests().contacts(ROWS, before)
+        rows = await panel.requests().contacts(MAX_ROWS, before)
         contact = panel.contact
         runtime.log.audit("read requests", panel.pass_of(request))
         return {
             "requests": [one._asdict() for one in rows],
-            "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == ROWS else None,
+            "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == MAX_ROWS else None,
             "delivers": contact is not None and contact.delivers,
             "signing_key": await contact.signing_key() if contact else "",
         }

@@ -17,7 +17,7 @@ from kefu.web.routes.sessions import AFTER
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import LineBody, StateBody
 
-NEWEST = 100
+NEWEST_MESSAGES = 100
 """Messages that are searched for new ones."""
 
 
@@ -36,7 +36,7 @@ def talk_routes(
         session = await store.session(name)
         if session is None:
             raise SessionNotFound("There is no such session.")
-        newest = await store.messages(name, limit=NEWEST, now=panel.clock.now())
+        newest = await store.messages(name, limit=NEWEST_MESSAGES, now=panel.clock.now())
         shown = [message(one) for one in newest if one.id > (after or 0)]
         return {"attendance": session.attendance._asdict(), "messages": shown}
 

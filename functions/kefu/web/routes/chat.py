@@ -16,7 +16,7 @@ from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 
 if TYPE_CHECKING:
     from kefu.web.routes.contact import Deliveries
@@ -33,7 +33,7 @@ def chat_routes(
 ) -> APIRouter:
     """`kept` is None when the server does not store chats, `contact` without a contact form."""
     router = APIRouter(tags=["chat"], route_class=JsonRoute, responses=errors(403, 429))
-    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
+    limits = BodyLimits(MAX_FEEDBACK_BYTES, 4, options.body.seconds)
     _add_chat(router, runtime, questions, gateway, kept, contact)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)

@@ -36,7 +36,7 @@ class Deliveries(Protocol):
         ...
 
 
-BODY_BYTES, BODY_DEPTH = 32768, 4
+MAX_FORM_BYTES, MAX_FORM_DEPTH = 32768, 4
 
 
 def contact_routes(
@@ -84,7 +84,7 @@ def _add_submit(
     seconds: float,
     kept: KeptChats | None = None,
 ) -> None:
-    form = Depends(JsonBody(ContactBody, BodyLimits(BODY_BYTES, BODY_DEPTH, seconds)).read)
+    form = Depends(JsonBody(ContactBody, BodyLimits(MAX_FORM_BYTES, MAX_FORM_DEPTH, seconds)).read)
 
     @router.post("", summary="Ask for a person", status_code=204, responses=errors(429, 503))
     async def submit(request: Request, body: ContactBody = form) -> None:

@@ -12,7 +12,7 @@ from kefu.web.routes.sessions import AFTER, session_router
 from kefu.web.schemas import ShownAttendance, ShownMessage, ShownQuestion
 from kefu.web.session_chat import KeptChats
 
-NEWEST = 40
+NEWEST_MESSAGES = 40
 """Messages that are searched for lines of a person."""
 
 
@@ -22,7 +22,7 @@ def person_routes(kept: KeptChats) -> APIRouter:
     @router.get("", summary="Who answers a chat, and the new messages of a person")
     async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
         session = await kept.polled(request, request.path_params["session_id"])
-        newest = await kept.turns.page(session, None, NEWEST)
+        newest = await kept.turns.page(session, None, NEWEST_MESSAGES)
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         return {
             "state": session.attendance.state,

@@ -14,7 +14,7 @@ from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors, export_response, stream_response
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import (
-    FEEDBACK_BYTES,
+    MAX_FEEDBACK_BYTES,
     AnswerFeedback,
     ResumeRequest,
     ShownMessages,
@@ -24,17 +24,19 @@ from kefu.web.schemas import (
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
-PAGE, LONGEST_PAGE = 20, 100
-FAR = 2**53
+PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
+MAX_MESSAGE_ID = 2**53
 """Greater than every message id. It is the largest integer that JSON parsers read exactly."""
 
-_LIMIT = Depends(Query("limit", type="integer", minimum=1, maximum=LONGEST_PAGE, default=PAGE).read)
-_BEFORE = Depends(Query("before", type="integer", minimum=1, maximum=FAR).read)
+_LIMIT = Depends(
+    Query("limit", type="integer", minimum=1, maximum=MAX_PAGE_MESSAGES, default=PAGE_MESSAGES).read
+)
+_BEFORE = Depends(Query("before", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 _CURSOR = Depends(Query("cursor", type="string").read)
 _CONFIG = Depends(Query("config_id", type="string").read)
 _SOURCES = Depends(Query("sources", type="boolean", default=False).read)
 _FORMAT = Depends(Query("format", type="string", enum=list(FORMATS), default="json").read)
-AFTER = Depends(Query("after", type="integer", minimum=1, maximum=FAR).read)
+AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 
 
 def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
@@ -44,7 +46,7 @@ def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
     _add_messages(router, kept, owned)
     _add_answer(router, kept, BodyLimits(1024, 4, seconds))
     _add_export(router, kept, owned)
-    _add_feedback(router, kept, owned, BodyLimits(FEEDBACK_BYTES, 2, seconds))
+    _add_feedback(router, kept, owned, BodyLimits(MAX_FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
     return router
 
@@ -136,7 +138,7 @@ def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
     async def export(name: str = _FORMAT, session: Session = owned) -> Response:
         messages: list[StoredMessage] = []
         while page := await kept.turns.page(
-            session, messages[0].id if messages else None, LONGEST_PAGE
+            session, messages[0].id if messages else None, MAX_PAGE_MESSAGES
         ):
             messages[:0] = page
             await asyncio.sleep(0)  # a store may read without a pause
