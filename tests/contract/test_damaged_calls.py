@@ -16,7 +16,7 @@ from kefu.sessions.model import Retention
 from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.markdown import markdown
-from kefu.web.admin.view import Whole, page_of_session
+from kefu.web.admin.view import ChatExport, page_of_session
 from tests.contract.chats import ONE, body, call, response, turn
 from tests.contract.engines import HandClock, every_item, new_table
 
@@ -36,7 +36,7 @@ async def shown(sessions: Sessions, clock: HandClock) -> Sequence[dict[str, Any]
     session = await sessions.session(ONE)
     assert session is not None
     messages = await sessions.messages(ONE, now=clock.now)
-    whole = Whole(session, messages, await sessions.calls(ONE))
+    whole = ChatExport(session, messages, await sessions.calls(ONE))
     assert DAMAGED in "".join(markdown(*whole))
     calls: Sequence[dict[str, Any]] = json.loads("".join(page_of_session(whole, None)))["calls"]
     return calls

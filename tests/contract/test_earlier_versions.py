@@ -23,7 +23,7 @@ from kefu.sessions.model import SessionId
 from kefu.sessions.overview import Wanted
 from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
-from kefu.web.admin.view import Whole, row
+from kefu.web.admin.view import ChatExport, row
 from tests.contract.killed import LONGEST
 from tests.fixtures.earlier import VERSIONS, copy_file, facts, is_in
 from tests.parts.plugin import daily
@@ -51,7 +51,7 @@ async def check(chats: Sessions, said: Mapping[str, Any]) -> None:
         session = await chats.session(name)
         assert session is not None
         messages = await chats.messages(name, limit=100, now=now)
-        whole = Whole(session, messages, await chats.calls(name))
+        whole = ChatExport(session, messages, await chats.calls(name))
         assert is_in({**kept["operator"], "before": None}, {**_plain(whole.json()), "before": None})
     page = await chats.newest(Wanted(), None, 20, now)
     rows = [_plain(row(one)) for one in page.rows if one.session.id != said["pending"]["id"]]

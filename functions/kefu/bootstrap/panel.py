@@ -11,7 +11,7 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
 from kefu.relay.key_pool import KeyPool, KeyState
-from kefu.web.admin.panel import LearntPages, Panel, PanelInfo
+from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
@@ -23,7 +23,7 @@ def operator_panel(
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
     contact: HandOff | None,
-    pages: LearntPages | None,
+    pages: PanelPages | None,
 ) -> Panel:
     """Build the panel; only for settings that enable it."""
 

@@ -1,11 +1,11 @@
-"""Reads and validates JSON request bodies. The size limits are checked before parsing."""
+"""Reads and validates JSON bodies and query parameters. Sizes are checked before parsing."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -37,6 +37,34 @@ class JsonBody(Generic[Body]):
     async def read(self, request: Request) -> Body:
         """Raises a KefuError for a body that is not valid."""
         return checked(self.model, await read_json(request, self._limits))
+
+
+class Query:
+    """A query parameter of a route, for `Depends(Query(...).read)`.
+
+    It is checked by the schema that describes it. FastAPI's own parameters are checked after all
+    dependencies, and import pydantic.v1.
+    """
+
+    def __init__(self, name: str, **schema: Any) -> None:
+        self.name, self.schema = name, schema
+
+    async def read(self, request: Request) -> Any:
+        """Return the value, or else the default. Raises InvalidRequest."""
+        text, kind = request.query_params.get(self.name), self.schema["type"]
+        if text is None:
+            return self.schema.get("default")
+        choices = ("true", "false") if kind == "boolean" else self.schema.get("enum")
+        if kind == "integer":
+            digits, largest = text.isascii() and text.isdecimal(), self.schema["maximum"]
+            if digits and len(text) <= 16 and 0 < int(text) <= largest:
+                return int(text)
+            wanted = f"a whole number from 1 to {largest}"
+        elif choices and text not in choices:
+            wanted = f"{', '.join(choices[:-1])} or {choices[-1]}"
+        else:
+            return text == "true" if kind == "boolean" else text
+        raise InvalidRequest(f"{self.name}: must be {wanted}.", param=self.name)
 
 
 async def read_json(request: Request, limits: BodyLimits) -> object:

@@ -24,27 +24,18 @@ VIEWER_HEADER = "true-client-ip"
 VIEWER_HOST_HEADER = "x-kefu-host"
 """The header in which the CDN of the template sends the name by which the visitor reached it."""
 
-END_EARLY = 2.0
+END_EARLY_SECONDS = 2.0
 """Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
 
 
-class Gateway:
-    def __init__(
-        self,
-        now: Callable[[], float],
-        *,
-        trusted_hops: int = 0,
-        behind_adapter: bool = False,
-        behind_cdn: bool = False,
-    ) -> None:
-        """`now` returns Unix time. `trusted_hops` is the number of trusted proxies.
-
-        `behind_cdn`: the Edge has checked that the request comes from the CDN.
-        """
-        self._now = now
-        self._trusted_hops = trusted_hops
-        self._behind_adapter = behind_adapter
-        self._behind_cdn = behind_cdn
+class Gateway(NamedTuple):
+    now: Callable[[], float]
+    """Returns Unix time."""
+    trusted_hops: int = 0
+    """The number of trusted proxies."""
+    behind_adapter: bool = False
+    behind_cdn: bool = False
+    """The Edge has checked that the request comes from the CDN."""
 
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.
@@ -58,17 +49,17 @@ class Gateway:
 
     def _address(self, request: Request) -> str:
         peer = request.client.host if request.client else "unknown"
-        if self._behind_cdn and (viewer := request.headers.get(VIEWER_HEADER, "")):
+        if self.behind_cdn and (viewer := request.headers.get(VIEWER_HEADER, "")):
             return viewer
         if "aws.event" in request.scope:
             return peer  # Mangum sets `client` to the source IP of the request context
-        if self._behind_adapter:
+        if self.behind_adapter:
             return _source_ip(_header_object(request, "x-amzn-request-context")) or peer
-        if self._trusted_hops:
+        if self.trusted_hops:
             chain = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
             hops = [part.strip() for part in chain if part.strip()]
-            if len(hops) >= self._trusted_hops:
-                return hops[-self._trusted_hops]
+            if len(hops) >= self.trusted_hops:
+                return hops[-self.trusted_hops]
         return peer
 
     def own_url(self, request: Request) -> str:
@@ -78,11 +69,11 @@ class Gateway:
         """
         if "aws.event" in request.scope:
             context = request.scope["aws.event"].get("requestContext", {})
-        elif self._behind_adapter:
+        elif self.behind_adapter:
             context = _header_object(request, "x-amzn-request-context")
         else:
             return ""
-        if self._behind_cdn:
+        if self.behind_cdn:
             host = request.headers.get(VIEWER_HOST_HEADER, "")
             return f"https://{host}" if host else ""
         domain, path = context.get("domainName"), context.get("path")
@@ -98,11 +89,11 @@ class Gateway:
         if "aws.event" in request.scope:
             if context := request.scope.get("aws.context"):
                 left = context.get_remaining_time_in_millis() / 1000
-        elif self._behind_adapter:
+        elif self.behind_adapter:
             deadline = _header_object(request, "x-amzn-lambda-context").get("deadline")
             if isinstance(deadline, int) and deadline:
-                left = deadline / 1000 - self._now()
-        return None if left is None else max(0.0, left - END_EARLY)
+                left = deadline / 1000 - self.now()
+        return None if left is None else max(0.0, left - END_EARLY_SECONDS)
 
 
 class Caller(NamedTuple):

@@ -44,7 +44,7 @@ class CompletionMessage(StrictBody):
         )
 
 
-class Tool(StrictBody):
+class FunctionTool(StrictBody):
     type: Literal["function"]
     function: dict[str, Any]
 
@@ -58,7 +58,7 @@ class CompletionRequest(AnswerRequest):
 
     messages: list[CompletionMessage] = Field(min_length=1)
     stream: StrictBool | None = None
-    tools: list[Tool] | None = None
+    tools: list[FunctionTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: StrictBool | None = None
 

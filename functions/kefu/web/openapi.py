@@ -18,23 +18,20 @@ from pydantic import TypeAdapter
 from starlette.routing import Route
 
 from kefu.web import schemas
-from kefu.web.body import JsonBody
-from kefu.web.schemas import ErrorBody
+from kefu.web.body import JsonBody, Query
 
 Spec = dict[str, Any]
 
 _REF = "#/components/schemas/{model}"
 
 
+def json_response(model: str, description: str = "OK") -> Spec:
+    schema = {"$ref": _REF.format(model=model)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
 def errors(*statuses: int) -> dict[int | str, Spec]:
-    schema = {"$ref": _REF.format(model=ErrorBody.__name__)}
-    content = {"application/json": {"schema": schema}}
-    return {status: {"description": "An error", "content": content} for status in statuses}
-
-
-def json_response(model: type[Mapping[str, object]]) -> Spec:
-    schema = {"$ref": _REF.format(model=model.__name__)}
-    return {"description": "OK", "content": {"application/json": {"schema": schema}}}
+    return {str(status): json_response("ErrorBody", "An error") for status in statuses}
 
 
 def _answers(*refused: int, also_json: bool = False) -> Spec:
@@ -52,29 +49,8 @@ def export_response() -> Spec:
     return {"description": "A download", "content": {kind: {} for kind in types}}
 
 
-_QUERY: Mapping[str, Spec] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-    "after": {"type": "integer", "minimum": 1, "maximum": 2**53},
-    "before": {"type": "integer", "minimum": 1, "maximum": 2**53},
-    "config_id": {"type": "string"},
-    "cursor": {"type": "string"},
-    "sources": {"type": "boolean", "default": False},
-    "format": {"type": "string", "enum": ["json", "md", "txt"], "default": "json"},
-}
-
-
-def query(*names: str) -> Spec:
-    """Describe the query parameters of a route."""
-    return {"parameters": [{"name": n, "in": "query", "schema": _QUERY[n]} for n in names]}
-
-
 def _required(name: str, place: str) -> Spec:
     return {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
-
-
-# The routes read them without FastAPI, so that an invalid id or token gives a 404, not a 422.
-_OF_SESSION = [_required("session_id", "path"), _required("X-Session-Token", "header")]
-_OF_USER = [_required("X-User-Token", "header")]
 
 
 def describe(app: FastAPI, routers: Iterable[APIRouter]) -> Spec:
@@ -100,16 +76,30 @@ def describe(app: FastAPI, routers: Iterable[APIRouter]) -> Spec:
 
 
 def _add_declared(path: Spec, route: APIRoute) -> None:
-    """Add the body that a route declares, and the path and header parameters that it reads."""
+    """Add what a route declares: its parameters, its body, its response, and their errors."""
     for operation in (path[method.lower()] for method in route.methods or ()):
+        responses, parameters = operation["responses"], _parameters(route.path_format)
         for dependency in route.dependant.dependencies:
-            body = getattr(dependency.call, "__self__", None)
-            if isinstance(body, JsonBody):
-                operation["requestBody"] = _body(body.model.__name__)
-        for start, read in (("/api/sessions/{", _OF_SESSION), ("/api/sessions", _OF_USER)):
-            if route.path_format.startswith(start):
-                operation["parameters"] = [*read, *operation.get("parameters", ())]
-                break
+            declared = getattr(dependency.call, "__self__", None)
+            if isinstance(declared, JsonBody):
+                operation["requestBody"] = _body(declared.model.__name__)
+                responses |= errors(400, 408, 415)
+            elif isinstance(declared, Query):
+                query = {"name": declared.name, "in": "query", "schema": declared.schema}
+                parameters.append(query)
+                responses |= errors(400)
+        if parameters:
+            operation["parameters"] = parameters
+        returned = route.endpoint.__annotations__["return"]
+        if returned in vars(schemas):
+            responses["200"] = json_response(returned)
+
+
+def _parameters(path: str) -> list[Spec]:
+    """What a route reads without FastAPI, so that an invalid id or token gives a 404, not a 422."""
+    if path.startswith("/api/sessions/{"):
+        return [_required("session_id", "path"), _required("X-Session-Token", "header")]
+    return [_required("X-User-Token", "header")] if path.startswith("/api/sessions") else []
 
 
 def _body(*models: str) -> Spec:
@@ -133,7 +123,7 @@ _STREAMS: Mapping[str, Spec] = {
         "summary": "Take up the answer to an earlier message",
         "operationId": "answer_api_sessions__session_id__answer_post",
         "requestBody": _body("ResumeRequest"),
-        "parameters": _OF_SESSION,
+        "parameters": _parameters("/api/sessions/{"),
         "responses": _answers(400, 403, 404, 408, 409, 415, 429, 503, 504),
     },
     "/v1/chat/completions": {

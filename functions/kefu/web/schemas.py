@@ -37,13 +37,13 @@ ProfileName = Annotated[str, StringConstraints(max_length=64)]
 ProfileText = Annotated[str, StringConstraints(max_length=1000)]
 ConfigName = Annotated[str, StringConstraints(max_length=64)]
 ContextText = Annotated[str, StringConstraints(max_length=500)]
-LONGEST_CONTEXT = 2000
+MAX_CONTEXT_CHARS = 2000
 """Characters of all facts about a page together."""
 
 
 def _short(facts: dict[str, str]) -> dict[str, str]:
-    if sum(len(name) + len(text) for name, text in facts.items()) > LONGEST_CONTEXT:
-        raise ValueError(f"longer than {LONGEST_CONTEXT} characters")
+    if sum(len(name) + len(text) for name, text in facts.items()) > MAX_CONTEXT_CHARS:
+        raise ValueError(f"longer than {MAX_CONTEXT_CHARS} characters")
     return facts
 
 
@@ -196,7 +196,7 @@ class ResumeRequest(StrictBody):
     sources: StrictBool | Literal["text", "passages"] = False
 
 
-FEEDBACK_BYTES = 4096
+MAX_FEEDBACK_BYTES = 4096
 """The longest comment takes 3,600 bytes, if its characters are escaped."""
 
 
@@ -336,6 +336,20 @@ class ShownSessions(TypedDict):
     """The `cursor` parameter for the next page. None: there are no older chats."""
 
 
+class ShownModel(TypedDict):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class ShownModels(TypedDict):
+    """As OpenAI's list of models."""
+
+    object: Literal["list"]
+    data: list[ShownModel]
+
+
 FormField = Literal["name", "email", "message"]
 
 
@@ -343,9 +357,9 @@ class ShownForm(TypedDict):
     fields: list[FormField]
     """Empty on a server without a contact form."""
     consent: str
+    """The text that the visitor must accept; empty: none."""
     link: str
     """Where visitors reach a person in place of the form; empty if there is no link."""
-    """The text that the visitor must accept; empty: none."""
 
 
 class ErrorDetail(TypedDict):

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 from kefu.sessions.overview import AskedQuestion
 from kefu.sessions.ports import Sessions
-from kefu.web.admin.panel import LearntPages
-from kefu.web.admin.view import Json, day
+from kefu.web.admin.panel import PanelPages
+from kefu.web.admin.view import Json
 
-GAPS, FREQUENT, PROBLEMS = 20, 10, 50
+MAX_GAPS, MAX_QUESTIONS, MAX_PROBLEMS = 20, 10, 50
 """Rows in each list."""
 
-OLD = 3 * 86400
+OLD_AFTER_SECONDS = 3 * 86400
 """Seconds after which learnt pages count as out of date, as in `kefu gaps`."""
 
 
@@ -22,11 +22,11 @@ async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
     period = _start(since), _start(until) + 86400
     days, asked, unanswered = await asyncio.gather(
         store.days(since, until),
-        store.questions(*period, FREQUENT, now),
-        store.questions(*period, GAPS, now, gaps=True),
+        store.questions(*period, MAX_QUESTIONS, now),
+        store.questions(*period, MAX_GAPS, now, gaps=True),
     )
     return {
-        "days": [day(one) for one in days],
+        "days": [one._asdict() for one in days],
         "read": asked.read,
         "is_whole": asked.is_whole,
         "questions": [_question(one) for one in asked.questions],
@@ -39,7 +39,7 @@ def _start(date: str) -> float:
     return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
 
 
-async def learnt(pages: LearntPages | None, now: float) -> Json | None:
+async def learnt(pages: PanelPages | None, now: float) -> Json | None:
     """The state of the learnt pages; None without any."""
     if pages is None:
         return None
@@ -47,8 +47,8 @@ async def learnt(pages: LearntPages | None, now: float) -> Json | None:
     return {
         "count": pages.facts.pages,
         "made": pages.facts.made,
-        "old": now - pages.facts.made > OLD,
-        "problems": [{"page": page, "reason": reason} for page, reason in problems[:PROBLEMS]],
+        "old": now - pages.facts.made > OLD_AFTER_SECONDS,
+        "problems": [{"page": page, "reason": reason} for page, reason in problems[:MAX_PROBLEMS]],
     }
 
 

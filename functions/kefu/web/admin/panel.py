@@ -20,11 +20,12 @@ from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
 from kefu.sessions.ports import Sessions
 from kefu.web.caller import Gateway, bearer_of
+from kefu.web.json_response import JsonRoute
 
 if TYPE_CHECKING:
     from kefu.sessions.handoff import HandOff
 
-FAILURES = Rate(10, 600)
+WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
 
 _WANTED = "The panel wants its token, as `Authorization: Bearer`."
@@ -40,7 +41,7 @@ class PageFacts(Protocol):
         ...
 
 
-class LearntPages(Protocol):
+class PanelPages(Protocol):
     """The file of the site's learnt pages."""
 
     @property
@@ -83,7 +84,7 @@ class Panel:
     """How full the store of chats is."""
     contact: HandOff | None = None
     """None without a contact form."""
-    pages: LearntPages | None = None
+    pages: PanelPages | None = None
     """None without learnt pages."""
 
     async def check(self, request: Request, address: str) -> None:
@@ -141,7 +142,7 @@ class Panel:
             ) from error
 
     async def _failed(self, address: str) -> None:
-        wait = await self.limits.take(f"admin:{network_of(address)}", FAILURES)
+        wait = await self.limits.take(f"admin:{network_of(address)}", WRONG_TOKENS_RATE)
         if wait > 0:
             raise RateLimited(
                 "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))
@@ -155,5 +156,9 @@ def panel_router(panel: Panel, gateway: Gateway, path: str = "") -> APIRouter:
     async def check(request: Request) -> None:
         await panel.check(request, gateway.address(request))
 
-    prefix = f"/admin/api{path}"
-    return APIRouter(prefix=prefix, dependencies=[Depends(check)], include_in_schema=False)
+    return APIRouter(
+        prefix=f"/admin/api{path}",
+        route_class=JsonRoute,
+        dependencies=[Depends(check)],
+        include_in_schema=False,
+    )

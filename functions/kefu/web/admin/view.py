@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.model import CALL_FACTS, CallRecord, Session, StoredMessage
-from kefu.sessions.overview import Day, Overview, Page
+from kefu.sessions.overview import Overview, Page
 from kefu.web.admin.markdown import markdown
 from kefu.web.json_response import compact
 
 Json = dict[str, object]
 
 
-class Whole(NamedTuple):
+class ChatExport(NamedTuple):
     """A session with its messages and its upstream calls."""
 
     session: Session
@@ -37,7 +37,7 @@ def session_facts(session: Session) -> Json:
     return {**fields, "attendance": session.attendance._asdict()}
 
 
-def page_of_session(whole: Whole, before: int | None) -> Iterator[str]:
+def page_of_session(whole: ChatExport, before: int | None) -> Iterator[str]:
     """Yield the JSON of a session for the panel. `before` leads to its older messages."""
     yield f'{{"session":{compact(session_facts(whole.session))},"messages":['
     for place, one in enumerate(whole.messages):
@@ -92,20 +92,16 @@ def key(state: KeyState) -> Json:
     }
 
 
-def day(sums: Day) -> Json:
-    return sums._asdict()
-
-
-def _as_json(whole: Whole) -> Iterator[str]:
+def _as_json(whole: ChatExport) -> Iterator[str]:
     yield from json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(whole.json())
     yield "\n"
 
 
-def _as_lines(whole: Whole) -> Iterator[str]:
+def _as_lines(whole: ChatExport) -> Iterator[str]:
     return (json.dumps(one, ensure_ascii=False) + "\n" for one in _lines(whole))
 
 
-def _lines(whole: Whole) -> Iterator[Json]:
+def _lines(whole: ChatExport) -> Iterator[Json]:
     """Yield the session, then each message followed by the calls made for it."""
     yield {"type": "session", **session_facts(whole.session)}
     for one in whole.messages:
@@ -117,7 +113,7 @@ def _lines(whole: Whole) -> Iterator[Json]:
 
 class Export(NamedTuple):
     media_type: str
-    write: Callable[[Whole], Iterator[str]]
+    write: Callable[[ChatExport], Iterator[str]]
     """Yields the text in pieces: see `LongResponse`."""
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
 from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
@@ -17,10 +17,11 @@ from kefu.sessions.overview import Wanted
 from kefu.sessions.people import State
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
-from kefu.web.admin.view import EXPORTS, Whole, day, key, page, page_of_session
+from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
+from kefu.web.body import Query
 from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
-from kefu.web.json_response import JsonResponse
+from kefu.web.json_response import JsonRoute
 from kefu.web.long_response import LongResponse
 from kefu.web.runtime import ChatRuntime
 
@@ -30,19 +31,44 @@ _POLICY = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {"Content-Security-Policy": _POLICY, "Cross-Origin-Resource-Policy": "same-origin"}
-_ROWS, _MOST_ROWS, _MESSAGES = 50, 200, 200
-_DAYS = 30
-_LONGEST_SEARCH = 200
+_PAGE_ROWS, _MAX_ROWS, _PAGE_MESSAGES = 50, 200, 200
+_SHOWN_DAYS = 30
+_MAX_SEARCH_CHARS = 200
 """Characters. A word takes an expression of the index."""
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
+_CHOICES = {
+    "status": get_args(Status),
+    "rating": get_args(Rating),
+    "state": get_args(State),
+    "has_error": ("true", "false"),
+    "unanswered": ("true", "false"),
+}
+_FORMAT = Depends(Query("format", type="string", enum=list(EXPORTS), default="json").read)
+_DATE_FORM = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NUMBER_FORM = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
 def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
     """The routes of the panel that its pass does not protect."""
-    router = APIRouter(prefix="/admin", include_in_schema=False)
-    _add_page(router)
-    _add_entrance(router, panel, runtime, gateway)
+    router = APIRouter(prefix="/admin", route_class=JsonRoute, include_in_schema=False)
+    # The static files contain no data, so they need no token.
+    for file in sorted((STATIC / "panel").glob("*")):
+        if file.suffix in TYPES and file.suffix != ".json":
+            path = "" if file.name == "panel.html" else f"/{file.name}"
+            serve(router, path, StaticFile(file, "no-store", _HEADERS))
+
+    @router.post("/api/enter")
+    async def enter(request: Request) -> Json:
+        return {"pass": await panel.enter(request, gateway.address(request))}
+
+    @router.post("/api/verification-pass")
+    async def verification_pass(request: Request) -> Json:
+        """A pass of the bot check, with which `kefu test` asks as a visitor does."""
+        address = gateway.address(request)
+        await panel.check_command(request, address)
+        if runtime.services.bot_check is None:
+            raise NotFound("This server has no bot check.")
+        return {"pass": await runtime.services.bot_check.pass_for(address)}
+
     return router
 
 
@@ -53,62 +79,38 @@ def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRou
     return router
 
 
-def _add_page(router: APIRouter) -> None:
-    """Serve the static files of the panel. They contain no data, so they need no token."""
-    for file in sorted((STATIC / "panel").glob("*")):
-        if file.suffix in TYPES and file.suffix != ".json":
-            path = "" if file.name == "panel.html" else f"/{file.name}"
-            serve(router, path, StaticFile(file, "no-store", _HEADERS))
-
-
-def _add_entrance(router: APIRouter, panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> None:
-    @router.post("/api/enter")
-    async def enter(request: Request) -> Response:
-        new_pass = await panel.enter(request, gateway.address(request))
-        return JsonResponse({"pass": new_pass})
-
-    @router.post("/api/verification-pass")
-    async def verification_pass(request: Request) -> Response:
-        """A pass of the bot check, with which `kefu test` asks as a visitor does."""
-        address = gateway.address(request)
-        await panel.check_command(request, address)
-        if runtime.services.bot_check is None:
-            raise NotFound("This server has no bot check.")
-        return JsonResponse({"pass": await runtime.services.bot_check.pass_for(address)})
-
-
 def _add_lists(router: APIRouter, panel: Panel) -> None:
     @router.get("/about")
-    async def info() -> Response:
-        return JsonResponse({**asdict(panel.info), "store": await _room(panel)})
+    async def info() -> Json:
+        return {**asdict(panel.info), "store": await _room(panel)}
 
     @router.get("/keys")
-    async def keys() -> Response:
-        return JsonResponse({"keys": [key(state) for state in await panel.keys()]})
+    async def keys() -> Json:
+        return {"keys": [key(state) for state in await panel.keys()]}
 
     @router.get("/days")
-    async def days(request: Request) -> Response:
+    async def days(request: Request) -> Json:
         found = await panel.stored_chats().days(*_period(request, panel.clock.now()))
-        return JsonResponse({"days": [day(one) for one in found]})
+        return {"days": [one._asdict() for one in found]}
 
     @router.get("/insights")
-    async def all_chats(request: Request) -> Response:
+    async def all_chats(request: Request) -> Json:
         now = panel.clock.now()
         found = await insights(panel.stored_chats(), *_period(request, now), now)
-        return JsonResponse({**found, "pages": await learnt(panel.pages, now)})
+        return {**found, "pages": await learnt(panel.pages, now)}
 
     @router.get("/sessions")
-    async def sessions(request: Request) -> Response:
+    async def sessions(request: Request) -> Json:
         query, now = request.query_params, panel.clock.now()
-        limit = int(_number(query, "limit") or _ROWS)
+        limit = int(_number(query, "limit") or _PAGE_ROWS)
         cursor = query.get("cursor") or None
         try:
             newest = await panel.stored_chats().newest(
-                _filter(query), cursor, min(max(1, limit), _MOST_ROWS), now
+                _filter(query), cursor, min(max(1, limit), _MAX_ROWS), now
             )
         except ValueError:
             raise InvalidRequest("cursor: is not valid.", param="cursor") from None
-        return JsonResponse(page(newest))
+        return page(newest)
 
 
 def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
@@ -117,30 +119,26 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None
         before = _number(request.query_params, "before")
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
         runtime.log.audit("read", panel.pass_of(request), shown.session.id)
-        more = len(shown.messages) >= _MESSAGES and shown.messages[0].id > 1
+        more = len(shown.messages) >= _PAGE_MESSAGES and shown.messages[0].id > 1
         pieces = page_of_session(shown, shown.messages[0].id if more else None)
         return LongResponse(pieces, "application/json")
 
     @router.get("/sessions/{session_id}/export")
-    async def export(request: Request) -> Response:
-        name = request.query_params.get("format", "json")
-        if name not in EXPORTS:
-            raise InvalidRequest("format: must be json, jsonl or md.", param="format")
+    async def export(request: Request, name: str = _FORMAT) -> Response:
         export, exported = EXPORTS[name], await _with_messages(panel, request)
         runtime.log.audit("export", panel.pass_of(request), exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
 
-    @router.delete("/sessions/{session_id}")
-    async def delete(request: Request) -> Response:
+    @router.delete("/sessions/{session_id}", status_code=204)
+    async def delete(request: Request) -> None:
         name = SessionId(request.path_params["session_id"])
         runtime.running.cancel_session(name)
         store = panel.stored_chats()
         await store.delete_contacts(name)  # first: only the chat says whose they are
         await store.delete(name)
         runtime.log.audit("delete", panel.pass_of(request), name)
-        return Response(status_code=204)
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:
@@ -154,7 +152,7 @@ async def _room(panel: Panel) -> dict[str, object] | None:
 
 async def _with_messages(
     panel: Panel, request: Request, before: int | None = None, pages: int | None = None
-) -> Whole:
+) -> ChatExport:
     """Return a session with its newest messages and their calls.
 
     `before`: only messages with a smaller id. `pages`: the number of pages of 200; None: all.
@@ -166,34 +164,29 @@ async def _with_messages(
         raise SessionNotFound("There is no such session.")
     messages: list[StoredMessage] = []
     while pages is None or pages > 0:
-        older = await store.messages(name, before=before, limit=_MESSAGES, now=now)
+        older = await store.messages(name, before=before, limit=_PAGE_MESSAGES, now=now)
         messages[:0] = older
         await asyncio.sleep(0)  # a store may read without a pause
-        if len(older) < _MESSAGES:
+        if len(older) < _PAGE_MESSAGES:
             break
         before, pages = older[0].id, None if pages is None else pages - 1
     shown = {message.id for message in messages}
     calls = [call for call in await store.calls(name) if call.message_id in shown]
-    return Whole(session, messages, calls)
+    return ChatExport(session, messages, calls)
 
 
 def _filter(query: Mapping[str, str]) -> Wanted:
-    status = _choice(query, "status", get_args(Status))
-    rating = _choice(query, "rating", get_args(Rating))
-    state = _choice(query, "state", get_args(State))
-    error = _choice(query, "has_error", ("true", "false"))
-    unanswered = _choice(query, "unanswered", ("true", "false"))
+    chosen: dict[str, Any] = {name: _choice(query, name, of) for name, of in _CHOICES.items()}
+    error, unanswered = chosen.pop("has_error"), chosen.pop("unanswered")
     return Wanted(
         since=_number(query, "since"),
         until=_number(query, "until"),
-        status=status,  # type: ignore[arg-type]  # `_choice` ensures a valid status
         has_error=None if error is None else error == "true",
-        state=state,  # type: ignore[arg-type]  # the same
-        rating=rating,  # type: ignore[arg-type]  # the same
         unanswered=unanswered == "true",
         config_id=query.get("preset", ""),
         user=query.get("user", ""),
-        text=query.get("text", "")[:_LONGEST_SEARCH],
+        text=query.get("text", "")[:_MAX_SEARCH_CHARS],
+        **chosen,
     )
 
 
@@ -210,7 +203,7 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
     text = query.get(name) or None
     if text is None:
         return None
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER_FORM.fullmatch(text):
         raise InvalidRequest(f"{name}: must be a number.", param=name)
     return float(text)
 
@@ -218,7 +211,7 @@ def _number(query: Mapping[str, str], name: str) -> float | None:
 def _period(request: Request, now: float) -> tuple[str, str]:
     """Return the first and the last day that a request asks for."""
     today = datetime.fromtimestamp(now, UTC)
-    first = _date(request, "since", today - timedelta(days=_DAYS - 1))
+    first = _date(request, "since", today - timedelta(days=_SHOWN_DAYS - 1))
     return first, _date(request, "until", today)
 
 
@@ -226,7 +219,7 @@ def _date(request: Request, name: str, default: datetime) -> str:
     text = request.query_params.get(name) or f"{default:%Y-%m-%d}"
     try:
         # In this form alone: the dates of sums are compared as texts.
-        return f"{date.fromisoformat(text if _DATE.fullmatch(text) else '')}"
+        return f"{date.fromisoformat(text if _DATE_FORM.fullmatch(text) else '')}"
     except ValueError:
         text = f"{name}: must be a date such as 2026-01-31."
         raise InvalidRequest(text, param=name) from None

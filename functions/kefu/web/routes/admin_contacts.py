@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import InvalidRequest, NotFound
 from kefu.sessions.contacts import Before
 from kefu.web.admin.panel import Panel, panel_router
+from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
-from kefu.web.json_response import JsonResponse
 from kefu.web.options import BodyLimits
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import DoneBody
 
-ROWS = 100
-"""Requests of a page."""
+MAX_ROWS = 100
+"""Requests of one page."""
 
 
 def contacts_routes(
@@ -25,33 +25,30 @@ def contacts_routes(
     done_body = Depends(JsonBody(DoneBody, BodyLimits(1024, 2, body.seconds)).read)
 
     @router.get("")
-    async def contacts(request: Request) -> Response:
+    async def contacts(request: Request) -> Json:
         before = _place(request.query_params.get("cursor", ""))
-        rows = await panel.requests().contacts(ROWS, before)
+        rows = await panel.requests().contacts(MAX_ROWS, before)
         contact = panel.contact
         runtime.log.audit("read requests", panel.pass_of(request))
-        return JsonResponse(
-            {
-                "requests": [one._asdict() for one in rows],
-                "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == ROWS else None,
-                "delivers": contact is not None and contact.delivers,
-                "signing_key": await contact.signing_key() if contact else "",
-            }
-        )
+        return {
+            "requests": [one._asdict() for one in rows],
+            "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == MAX_ROWS else None,
+            "delivers": contact is not None and contact.delivers,
+            "signing_key": await contact.signing_key() if contact else "",
+        }
 
     @router.post("/{id}/done")
-    async def done(request: Request, wanted: DoneBody = done_body) -> Response:
+    async def done(request: Request, wanted: DoneBody = done_body) -> Json:
         done_at = panel.clock.now() if wanted.done else None
         if not await panel.requests().mark_contact(request.path_params["id"], done_at):
             raise NotFound("There is no such request.")
         runtime.log.audit("request done" if wanted.done else "request open", panel.pass_of(request))
-        return JsonResponse({"done_at": done_at})
+        return {"done_at": done_at}
 
-    @router.delete("/{id}")
-    async def delete(request: Request) -> Response:
+    @router.delete("/{id}", status_code=204)
+    async def delete(request: Request) -> None:
         await panel.requests().delete_contact(request.path_params["id"])
         runtime.log.audit("delete request", panel.pass_of(request))
-        return Response(status_code=204)
 
     return router
 

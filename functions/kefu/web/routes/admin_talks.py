@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import SessionNotFound
 from kefu.sessions.model import SessionId
 from kefu.sessions.people import Attendance, Line
 from kefu.sessions.take_over import change_state, say
 from kefu.web.admin.panel import Panel, panel_router
-from kefu.web.admin.view import message
+from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
-from kefu.web.json_response import JsonResponse
 from kefu.web.options import BodyLimits
-from kefu.web.routes.sessions import FAR, integer
+from kefu.web.routes.sessions import AFTER
 from kefu.web.runtime import ChatRuntime
 from kefu.web.schemas import LineBody, StateBody
 
-NEWEST = 100
+NEWEST_MESSAGES = 100
 """Messages that are searched for new ones."""
 
 
@@ -31,31 +30,30 @@ def talk_routes(
     line_body = Depends(JsonBody(LineBody, limits).read)
 
     @router.get("/talk")
-    async def talk(request: Request) -> Response:
+    async def talk(request: Request, after: int | None = AFTER) -> Json:
         """Who answers, and the messages after `after`: the panel asks every few seconds."""
-        after = integer(request, "after", 0, FAR)
         store, name = panel.stored_chats(), SessionId(request.path_params["session_id"])
         session = await store.session(name)
         if session is None:
             raise SessionNotFound("There is no such session.")
-        newest = await store.messages(name, limit=NEWEST, now=panel.clock.now())
-        shown = [message(one) for one in newest if one.id > after]
-        return JsonResponse({"attendance": session.attendance._asdict(), "messages": shown})
+        newest = await store.messages(name, limit=NEWEST_MESSAGES, now=panel.clock.now())
+        shown = [message(one) for one in newest if one.id > (after or 0)]
+        return {"attendance": session.attendance._asdict(), "messages": shown}
 
     @router.post("/state")
-    async def state(request: Request, wanted: StateBody = state_body) -> Response:
+    async def state(request: Request, wanted: StateBody = state_body) -> Json:
         name = request.path_params["session_id"]
         change = Attendance(wanted.state, hide(wanted.operator), panel.clock.now())
         found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
         runtime.log.audit(f"state {found.state}", panel.pass_of(request), name)
-        return JsonResponse(found._asdict())
+        return found._asdict()
 
     @router.post("/lines")
-    async def lines(request: Request, written: LineBody = line_body) -> Response:
+    async def lines(request: Request, written: LineBody = line_body) -> Json:
         name = SessionId(request.path_params["session_id"])
         line = Line(hide(written.text), hide(written.operator), written.client_message_id)
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
         runtime.log.audit("reply", panel.pass_of(request), name)
-        return JsonResponse({"id": saved})
+        return {"id": saved}
 
     return router

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 from starlette.types import ASGIApp
 
 from kefu.chat.conversation import Stateless
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway, caller_of
+from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
+from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 from kefu.web.sending import Respond, new_answer
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def chat_routes(
     runtime: ChatRuntime, gateway: Gateway, options: WebOptions, kept: KeptChats | None = None
 ) -> APIRouter:
     """`kept` is None when the server does not store chats."""
-    router = APIRouter(tags=["chat"])
-    limits = BodyLimits(FEEDBACK_BYTES, 4, options.body.seconds)
+    router = APIRouter(tags=["chat"], route_class=JsonRoute, responses=errors(403, 429))
+    limits = BodyLimits(MAX_FEEDBACK_BYTES, 4, options.body.seconds)
     _add_cancel(router, runtime, gateway, limits)
     _add_feedback(router, runtime, gateway, kept, limits)
     return router
@@ -66,17 +67,11 @@ def _add_cancel(
 ) -> None:
     cancelled = Depends(JsonBody(CancelRequest, limits).read)
 
-    @router.post(
-        "/api/chat/cancel",
-        summary="Cancel an answer in progress",
-        status_code=204,
-        responses=errors(400, 403, 408, 415, 429),
-    )
-    async def cancel(request: Request, body: CancelRequest = cancelled) -> Response:
+    @router.post("/api/chat/cancel", summary="Cancel an answer in progress", status_code=204)
+    async def cancel(request: Request, body: CancelRequest = cancelled) -> None:
         await runtime.admission.admit_note(gateway.address(request))
-        runtime.running.cancel(body.client_message_id)
         # The response is the same for an unknown id, so that clients cannot probe ids.
-        return Response(status_code=204)
+        runtime.running.cancel(body.client_message_id)
 
 
 def _add_feedback(
@@ -92,9 +87,9 @@ def _add_feedback(
         "/api/chat/feedback",
         summary="Rate an answer",
         status_code=204,
-        responses=errors(400, 403, 404, 408, 415, 429, 503),
+        responses=errors(404, 503),
     )
-    async def feedback(request: Request, body: FeedbackRequest = rated) -> Response:
+    async def feedback(request: Request, body: FeedbackRequest = rated) -> None:
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
@@ -103,4 +98,3 @@ def _add_feedback(
             session = await kept.session(request, body.session_id)
             told = body.client_message_id, body.stored_rating, body.comment
             await kept.turns.rate(session, *told)
-        return Response(status_code=204)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastapi import APIRouter, Request, Response
-from starlette.responses import JSONResponse
+from fastapi import APIRouter, Request
 from starlette.types import ASGIApp
 
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.conversation import Stateless
 from kefu.errors import Unauthorized
 from kefu.web.caller import Gateway, bearer_of, caller_of
+from kefu.web.json_response import JsonRoute
+from kefu.web.openapi import errors
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
+from kefu.web.schemas import ShownModels
 from kefu.web.sending import Respond, new_answer
 
 
@@ -56,13 +58,18 @@ def completions_stream(
 
 
 def openai_routes(runtime: ChatRuntime, gateway: Gateway, keys: ClientKeys) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["openai"])
+    router = APIRouter(
+        prefix="/v1", tags=["openai"], route_class=JsonRoute, responses=errors(401, 403, 429)
+    )
     access = _Access(keys, runtime, gateway)
 
     @router.get("/models", summary="List the model of this service")
-    async def models(request: Request) -> Response:
+    async def models(request: Request) -> ShownModels:
         await access.client_of(request)
-        model = {"id": runtime.chat.model, "object": "model", "created": 0, "owned_by": "kefu"}
-        return JSONResponse({"object": "list", "data": [model]})
+        name = runtime.chat.model
+        return {
+            "object": "list",
+            "data": [{"id": name, "object": "model", "created": 0, "owned_by": "kefu"}],
+        }
 
     return router

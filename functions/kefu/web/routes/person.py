@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from fastapi import APIRouter, Request, Response
-from starlette.responses import JSONResponse
+from fastapi import APIRouter, Request
 
 from kefu.sessions.model import StoredMessage
-from kefu.web.openapi import errors, json_response, query
-from kefu.web.routes.sessions import FAR, integer
-from kefu.web.schemas import ShownAttendance
+from kefu.web.routes.sessions import AFTER, session_router
+from kefu.web.schemas import ShownAttendance, ShownMessage, ShownQuestion
 from kefu.web.session_chat import KeptChats
 
-NEWEST = 40
+NEWEST_MESSAGES = 40
 """Messages that are searched for lines of a person."""
 
 
 def person_routes(kept: KeptChats) -> APIRouter:
-    router = APIRouter(prefix="/api/sessions/{session_id}/person", tags=["sessions"])
+    router = session_router("/person")
 
-    @router.get(
-        "",
-        summary="Who answers a chat, and the new messages of a person",
-        responses={200: json_response(ShownAttendance), **errors(400, 403, 404, 429, 503)},
-        openapi_extra=query("after"),
-    )
-    async def person(request: Request) -> Response:
-        after = integer(request, "after", 0, FAR)
+    @router.get("", summary="Who answers a chat, and the new messages of a person")
+    async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
         session = await kept.polled(request, request.path_params["session_id"])
-        newest = await kept.turns.page(session, None, NEWEST)
-        lines = [message for message in newest if message.operator and message.id > after]
-        return JSONResponse(
-            {
-                "state": session.attendance.state,
-                "operator": session.attendance.operator,
-                "messages": _shown(kept, lines),
-                "questions": _questions(newest, lines),
-            }
-        )
+        newest = await kept.turns.page(session, None, NEWEST_MESSAGES)
+        lines = [message for message in newest if message.operator and message.id > (after or 0)]
+        return {
+            "state": session.attendance.state,
+            "operator": session.attendance.operator,
+            "messages": _shown(kept, lines),
+            "questions": _questions(newest, lines),
+        }
 
     return router
 
 
 def _questions(
     newest: Sequence[StoredMessage], lines: Sequence[StoredMessage]
-) -> list[dict[str, object]]:
+) -> list[ShownQuestion]:
     """The visitor's messages behind the first of the lines, for pages that show them already."""
     return [
         {"id": one.id, "client_message_id": one.client_message_id}
@@ -54,5 +45,6 @@ def _questions(
     ]
 
 
-def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[dict[str, object]]:
-    return kept.turns.deps.persistence.processor.format_history_for_display(lines)
+def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[ShownMessage]:
+    shown = kept.turns.deps.persistence.processor.format_history_for_display(lines)
+    return cast(list[ShownMessage], shown)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 from fastapi import APIRouter, Depends, Request, Response
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
 from kefu.errors import InvalidRequest, SessionNotFound
 from kefu.sessions.model import Session, StoredMessage
-from kefu.web.body import JsonBody
-from kefu.web.openapi import errors, export_response, json_response, query
+from kefu.web.body import JsonBody, Query
+from kefu.web.json_response import JsonRoute
+from kefu.web.openapi import errors, export_response
 from kefu.web.options import BodyLimits
 from kefu.web.schemas import (
-    FEEDBACK_BYTES,
+    MAX_FEEDBACK_BYTES,
     AnswerFeedback,
     ResumeRequest,
     ShownMessages,
@@ -25,41 +26,72 @@ from kefu.web.sending import Respond
 from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
-PAGE, LONGEST_PAGE = 20, 100
-FAR = 2**53
+PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
+MAX_MESSAGE_ID = 2**53
 """Greater than every message id. It is the largest integer that JSON parsers read exactly."""
+
+_LIMIT = Depends(
+    Query("limit", type="integer", minimum=1, maximum=MAX_PAGE_MESSAGES, default=PAGE_MESSAGES).read
+)
+_BEFORE = Depends(Query("before", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
+_CURSOR = Depends(Query("cursor", type="string").read)
+_CONFIG = Depends(Query("config_id", type="string").read)
+_SOURCES = Depends(Query("sources", type="boolean", default=False).read)
+_FORMAT = Depends(Query("format", type="string", enum=list(FORMATS), default="json").read)
+AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 
 
 def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
     """`seconds` is the time limit for a body."""
-    router = APIRouter(prefix="/api/sessions/{session_id}", tags=["sessions"])
-    _add_messages(router, kept)
-    _add_export(router, kept)
-    _add_feedback(router, kept, BodyLimits(FEEDBACK_BYTES, 2, seconds))
+    router = session_router()
+    owned = owned_session(kept)
+    _add_messages(router, kept, owned)
+    _add_export(router, kept, owned)
+    _add_feedback(router, kept, owned, BodyLimits(MAX_FEEDBACK_BYTES, 2, seconds))
     _add_delete(router, kept)
     return router
 
 
-def user_routes(kept: KeptChats) -> APIRouter:
-    router = APIRouter(prefix="/api/sessions", tags=["sessions"])
-
-    @router.get(
-        "",
-        summary="The chats of the signed-in user, newest first, each with a new token",
-        responses={200: json_response(ShownSessions), **errors(400, 403, 429, 503)},
-        openapi_extra=query("limit", "cursor", "config_id"),
+def session_router(path: str = "") -> APIRouter:
+    """A router of paths under that of one stored chat."""
+    return APIRouter(
+        prefix=f"/api/sessions/{{session_id}}{path}",
+        tags=["sessions"],
+        route_class=JsonRoute,
+        responses=errors(403, 404, 429, 503),
     )
-    async def sessions(request: Request) -> Response:
-        limit = integer(request, "limit", PAGE, LONGEST_PAGE)
-        query = request.query_params
+
+
+def owned_session(kept: KeptChats) -> Any:
+    """The dependency of a route on the chat of its path, which must be the visitor's."""
+
+    async def owned(request: Request) -> Session:
+        return await kept.session(request, request.path_params["session_id"])
+
+    return Depends(owned)
+
+
+def user_routes(kept: KeptChats) -> APIRouter:
+    router = APIRouter(
+        prefix="/api/sessions",
+        tags=["sessions"],
+        route_class=JsonRoute,
+        responses=errors(403, 429, 503),
+    )
+
+    @router.get("", summary="The chats of the signed-in user, newest first, each with a new token")
+    async def sessions(
+        request: Request,
+        limit: int = _LIMIT,
+        cursor: str | None = _CURSOR,
+        config_id: str | None = _CONFIG,
+    ) -> ShownSessions:
         try:
-            found, cursor = await kept.listed(
-                request, query.get("config_id", ""), query.get("cursor") or None, limit
-            )
+            found, following = await kept.listed(request, config_id or "", cursor or None, limit)
         except ValueError:
             raise InvalidRequest("cursor: is not valid.", param="cursor") from None
         shown = [shown_session(session, token) for session, token in found]
-        return JSONResponse({"sessions": shown, "cursor": cursor})
+        return {"sessions": shown, "cursor": following}
 
     return router
 
@@ -75,25 +107,19 @@ def shown_session(session: Session, token: str) -> ShownSession:
     }
 
 
-def _add_messages(router: APIRouter, kept: KeptChats) -> None:
-    @router.get(
-        "/messages",
-        summary="The messages of a chat, page by page",
-        responses={200: json_response(ShownMessages), **errors(400, 403, 404, 429, 503)},
-        openapi_extra=query("limit", "before", "sources"),
-    )
-    async def messages(request: Request) -> Response:
-        limit = integer(request, "limit", PAGE, LONGEST_PAGE)
-        before = integer(request, "before", 0, FAR) or None
-        with_sources = request.query_params.get("sources", "false")
-        if with_sources not in {"true", "false"}:
-            raise InvalidRequest("sources: must be true or false.", param="sources")
-        session = await _owned(request, kept)
+def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
+    @router.get("/messages", summary="The messages of a chat, page by page")
+    async def messages(
+        limit: int = _LIMIT,
+        before: int | None = _BEFORE,
+        sources: bool = _SOURCES,
+        session: Session = owned,
+    ) -> ShownMessages:
         page = await kept.turns.page(session, before, limit)
         shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
-        links = kept.name_sources(shown) if with_sources == "true" else {}
-        return JSONResponse({"messages": shown, "before": more, **links})
+        links = kept.name_sources(shown) if sources else {}
+        return cast(ShownMessages, {"messages": shown, "before": more, **links})
 
 
 def resumed_stream(kept: KeptChats, seconds: float) -> Respond:
@@ -107,21 +133,12 @@ def resumed_stream(kept: KeptChats, seconds: float) -> Respond:
     return answer
 
 
-def _add_export(router: APIRouter, kept: KeptChats) -> None:
-    @router.get(
-        "/export",
-        summary="A chat as a file",
-        responses={200: export_response(), **errors(400, 403, 404, 429, 503)},
-        openapi_extra=query("format"),
-    )
-    async def export(request: Request) -> Response:
-        name = request.query_params.get("format", "json")
-        if name not in FORMATS:
-            raise InvalidRequest("format: must be json, md or txt.", param="format")
-        session = await _owned(request, kept)
+def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
+    @router.get("/export", summary="A chat as a file", responses={200: export_response()})
+    async def export(name: str = _FORMAT, session: Session = owned) -> Response:
         messages: list[StoredMessage] = []
         while page := await kept.turns.page(
-            session, messages[0].id if messages else None, LONGEST_PAGE
+            session, messages[0].id if messages else None, MAX_PAGE_MESSAGES
         ):
             messages[:0] = page
             await asyncio.sleep(0)  # a store may read without a pause
@@ -132,45 +149,19 @@ def _add_export(router: APIRouter, kept: KeptChats) -> None:
         return Response(body, media_type=file_format.media_type, headers=headers)
 
 
-def _add_feedback(router: APIRouter, kept: KeptChats, limits: BodyLimits) -> None:
+def _add_feedback(router: APIRouter, kept: KeptChats, owned: Session, limits: BodyLimits) -> None:
     rated = Depends(JsonBody(AnswerFeedback, limits).read)
 
-    @router.post(
-        "/feedback",
-        summary="Rate an answer of a chat, with a comment",
-        status_code=204,
-        responses=errors(400, 403, 404, 408, 415, 429, 503),
-    )
-    async def feedback(request: Request, body: AnswerFeedback = rated) -> Response:
-        session = await _owned(request, kept)
+    @router.post("/feedback", summary="Rate an answer of a chat, with a comment", status_code=204)
+    async def feedback(body: AnswerFeedback = rated, session: Session = owned) -> None:
         try:
             told = body.client_message_id, body.stored_rating, body.comment
             await kept.turns.rate(session, *told)
         except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
             raise InvalidRequest(str(error), param="client_message_id") from error
-        return Response(status_code=204)
 
 
 def _add_delete(router: APIRouter, kept: KeptChats) -> None:
-    @router.delete(
-        "",
-        summary="Delete a chat and its recorded calls",
-        status_code=204,
-        responses=errors(403, 404, 429, 503),
-    )
-    async def delete(request: Request) -> Response:
+    @router.delete("", summary="Delete a chat and its recorded calls", status_code=204)
+    async def delete(request: Request) -> None:
         await kept.delete(request, request.path_params["session_id"])
-        return Response(status_code=204)
-
-
-async def _owned(request: Request, kept: KeptChats) -> Session:
-    return await kept.session(request, request.path_params["session_id"])
-
-
-def integer(request: Request, name: str, default: int, largest: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and 0 < int(text) <= largest):
-        raise InvalidRequest(f"{name}: must be a whole number from 1 to {largest}.", param=name)
-    return int(text)

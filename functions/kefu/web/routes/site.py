@@ -6,9 +6,9 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from fastapi import APIRouter, Response
-from starlette.responses import JSONResponse
 
 from kefu.web.files import STATIC, TYPES, StaticFile, serve, serve_all
+from kefu.web.json_response import JsonResponse, JsonRoute
 from kefu.web.openapi import json_response
 from kefu.web.schemas import Health, Problem, Ready
 
@@ -56,27 +56,23 @@ def site_routes(
     *,
     demo: bool,
 ) -> APIRouter:
-    router = APIRouter(tags=["site"])
+    router = APIRouter(tags=["site"], route_class=JsonRoute)
 
-    @router.get(
-        "/health",
-        summary="Is it up, and who answers?",
-        responses={200: json_response(Health)},
-    )
-    async def get_health() -> Response:
-        return JSONResponse(health())
+    @router.get("/health", summary="Is it up, and who answers?")
+    async def get_health() -> Health:
+        return health()
 
     @router.get(
         "/ready",
         summary="Can it answer a chat now?",
-        responses={200: json_response(Ready), 503: json_response(Ready)},
+        responses={200: json_response("Ready"), 503: json_response("Ready")},
     )
     async def get_ready() -> Response:
         # `/health` says that the process is alive, also while it waits for its keys.
         found = await problems()
         ready = Ready(ready=not found, problems=list(found))
         headers = {"Cache-Control": "no-store"}
-        return JSONResponse(ready, 503 if found else 200, headers)
+        return JsonResponse(ready, 503 if found else 200, headers)
 
     serve_all(router, "/chat-widget", _widget_files())
     if demo:
