@@ -260,9 +260,12 @@ class DayChange(NamedTuple):
 
 
 def ended_turn(turn: StoredTurn, ended: TurnOutcome, now: float) -> DayChange:
-    """How this turn changes the counters of its day. A chat counts when its first turn ends."""
+    """How the end of a turn changes the counters of its day. `turn` is the turn before.
+
+    A chat counts when its first turn ends for the first time.
+    """
     counts = {
-        "chats": int(turn.question_id == 1 and turn.again == 0),
+        "chats": int(turn.question_id == 1 and not turn.answered_at),
         "turns": 1,
         "errors": int(is_error(ended)),
         "prompt_tokens": ended.prompt_tokens,

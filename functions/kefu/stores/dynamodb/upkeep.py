@@ -63,7 +63,10 @@ class DynamoUpkeep:
         Returns False if the session was deleted or has expired.
         """
         session_id = turn.session_id
-        more = turn.unanswered - items.whole_in(former, "unanswered")
+        before = turn._replace(unanswered=False, answered_at=0.0)
+        if former:
+            before = items.turn_in(former)
+        more = turn.unanswered - before.unanswered
         session = change(
             "SET #status = :status ADD #errors :error, #tokens :tokens"
             + ", #unanswered :more" * bool(more),
@@ -74,7 +77,7 @@ class DynamoUpkeep:
             tokens=ended.prompt_tokens + ended.completion_tokens,
             oldest=now - self._retention.session,
         )
-        day = ended_turn(turn, ended, now)
+        day = ended_turn(before, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
             counted = {"errors": is_error(ended), "unanswered": more > 0}
