@@ -135,23 +135,21 @@ def _flag_in(item: Item, name: str) -> bool:
 _NAMES: Final = {"asked_at": "asked", "answered_at": "answered", "client_message_id": "client"}
 """The attributes of a turn whose names are not those of their fields."""
 
-_READERS: Final[Mapping[str, Callable[[Item, str], Any]]] = {
+_READERS: Final[Mapping[type, Callable[[Item, str], Any]]] = {
+    str: text_in,
+    float: time_in,
+    int: whole_in,
+    bool: _flag_in,
+    type(None): _optional_text_in,
+}
+_TURN: Final = {
     "question": text_in,
     "status": text_in,
     "lease": time_in,
     "asked_at": time_in,
-    "client_message_id": _optional_text_in,
-    "answer": text_in,
-    "answered_at": time_in,
-    "rating": _optional_text_in,
-    "again": whole_in,
-    "operator": text_in,
-    "comment": text_in,
-    "attempt": text_in,
-    "unanswered": _flag_in,
+    **{name: _READERS[type(absent)] for name, absent in StoredTurn._field_defaults.items()},
 }
-_TURN: Final = {name: _READERS[name] for name in StoredTurn._fields[2:]}
-"""What an item has besides its keys. A field without a reader is an error of the import."""
+"""The fields that an item has besides its keys, by the types of their defaults."""
 
 
 def session_in(item: Item) -> Session:
