@@ -32,7 +32,16 @@ from tests.contract.engines import HandClock
 
 GIVEN = (NewMessage, TurnOutcome)
 """What the script gives to the store."""
-RETURNED = (StoredMessage, BeginResult, Session, Attendance, CallRecord, Overview, Day)
+RETURNED = (
+    StoredMessage,
+    BeginResult,
+    Session,
+    Attendance,
+    CallRecord,
+    ContactRequest,
+    Overview,
+    Day,
+)
 """What the store returns."""
 
 
@@ -73,6 +82,7 @@ class Script:
             *await store.calls(ONE),
             *(await store.newest(Wanted(), None, 9, now)).rows,
             *await store.days(today, today),
+            *await store.contacts(9),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),
         ]
         self.told.returned.extend(everything)
@@ -110,13 +120,19 @@ class Script:
         await self.store.rate(ONE, "second", "up")
 
     async def _person(self) -> None:
-        now = self.clock.now
-        request = ContactRequest("r", ONE, "", "a@example.org", "", now, due_at=now)
-        await self.store.add_contact(request)
+        store, now = self.store, self.clock.now
+        request = ContactRequest(
+            "r", ONE, "Anna", "a@example.org", "Call me.", now, due_at=now, consent="I agree."
+        )
+        await store.add_contact(request)
+        self.told.returned.append(claimed := await store.claim_contact(now, now + 9))
+        assert claimed
+        await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)
+        await store.mark_contact("r", now + 2.5)
         for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
-            self.told.returned.append(await self.store.attend(ONE, change))
+            self.told.returned.append(await store.attend(ONE, change))
         line = Line("Hello, how can I help?", "Ingrid", "line 1")
-        await self.store.add_line(ONE, line, self.clock.now)
+        await store.add_line(ONE, line, now)
         self.clock.now += LEASE
 
 

@@ -215,6 +215,25 @@ async def test_h6_a_day_sums_up_chats_ratings_handoffs_and_times(
     ]
 
 
+@pytest.mark.parametrize("first", [TurnOutcome("failed"), TurnOutcome("partial", "So"), None])
+async def test_h7_a_chat_whose_first_message_is_retried_counts_once(
+    sessions: Sessions, clock: HandClock, first: TurnOutcome | None
+) -> None:
+    """Also if the first attempt was interrupted, and has no end."""
+    session = Session(ids(1), "hats", "default", clock.now, clock.now)
+    asked = NewMessage("hats", "client 1")
+    begun = await sessions.begin(session, asked, clock.now)
+    if first:
+        await sessions.finish(session.id, begun.message.id, first, clock.now)
+    clock.now += LEASE + 1
+    begun = await sessions.begin(session, asked, clock.now)
+    ended = TurnOutcome("ok", "Twenty.")
+    await sessions.finish(session.id, begun.message.id, ended, clock.now, begun.again)
+    [day] = await sessions.days("2000-01-01", "2999-01-01")
+    assert day.chats == 1
+    assert day.turns == 1 + (first is not None)
+
+
 Gaps = tuple[int, list[int], list[tuple[int, int]]]
 """By the chat's row, by the filter, and by the questions: their times and misses."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from kefu.sessions.model import (
@@ -153,28 +153,22 @@ class StoredTurn(NamedTuple):
         """Whether the lease is longer than any lease of this clock. A store then cuts it."""
         return self.status == "pending" and self.lease > now + LEASE
 
+    def retried(self, asked: NewMessage, now: float) -> dict[str, Any]:
+        """The fields that a retry changes, besides `again`.
+
+        A complete answer stays; a part of one is removed.
+        """
+        begun = {"status": "pending", "lease": now + LEASE, "attempt": asked.attempt}
+        return {**begun, "answer": ""} if self.status == "partial" else begun
+
     def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
-        """Return the turn as it is retried. A complete answer stays; a part of one is removed."""
-        answer = "" if self.status == "partial" else self.answer
-        return self._replace(
-            status="pending",
-            lease=now + LEASE,
-            answer=answer,
-            again=self.again + 1,
-            attempt=asked.attempt,
-        )
+        """Return the turn as it is retried."""
+        return self._replace(again=self.again + 1, **self.retried(asked, now))
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
         if not ended.text:
             return self._replace(status=ended.status, answered_at=self.answered_at or now)
-        return self._replace(
-            status=ended.status,
-            answer=ended.text,
-            answered_at=now,
-            rating=None,
-            comment="",
-            unanswered=ended.unanswered,
-        )
+        return self._replace(**answered(ended, now))
 
     def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
         """Whether `SessionIndex.questions` counts this turn's question: with its former answer,
@@ -220,6 +214,18 @@ def may_change(before: Attendance, after: Attendance, taken_from: str) -> bool:
     return before.state in BEFORE[after.state]
 
 
+def answered(ended: TurnOutcome, now: float) -> dict[str, Any]:
+    """The fields of a turn that an outcome with a text changes."""
+    return {
+        "status": ended.status,
+        "answer": ended.text,
+        "answered_at": now,
+        "rating": None,
+        "comment": "",
+        "unanswered": ended.unanswered,
+    }
+
+
 def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
@@ -254,9 +260,12 @@ class DayChange(NamedTuple):
 
 
 def ended_turn(turn: StoredTurn, ended: TurnOutcome, now: float) -> DayChange:
-    """How this turn changes the counters of its day. A chat counts when its first turn ends."""
+    """How the end of a turn changes the counters of its day. `turn` is the turn before.
+
+    A chat counts when its first turn ends for the first time.
+    """
     counts = {
-        "chats": int(turn.question_id == 1 and turn.again == 0),
+        "chats": int(turn.question_id == 1 and not turn.answered_at),
         "turns": 1,
         "errors": int(is_error(ended)),
         "prompt_tokens": ended.prompt_tokens,

@@ -23,13 +23,14 @@ interval, while an index on the exact time would cost two more writes for each t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from kefu.sessions.model import Rating, Session, SessionId, Status
+from kefu.sessions.model import Session, SessionId, Status
 from kefu.sessions.overview import Overview
 from kefu.sessions.people import Attendance, State
-from kefu.stores.dynamodb.table import Row, number_in
+from kefu.stores.dynamodb.table import Change, Row, change, number_in, value_of
 from kefu.stores.turns import StoredTurn, date_of, seen
 
 if TYPE_CHECKING:
@@ -123,6 +124,34 @@ def time_in(item: Item, name: str) -> float:
     return number_in(item, name) or 0.0
 
 
+def _optional_text_in(item: Item, name: str) -> str | None:
+    return text_in(item, name) or None
+
+
+def _flag_in(item: Item, name: str) -> bool:
+    return whole_in(item, name) > 0
+
+
+_NAMES: Final = {"asked_at": "asked", "answered_at": "answered", "client_message_id": "client"}
+"""The attributes of a turn whose names are not those of their fields."""
+
+_READERS: Final[Mapping[type, Callable[[Item, str], Any]]] = {
+    str: text_in,
+    float: time_in,
+    int: whole_in,
+    bool: _flag_in,
+    type(None): _optional_text_in,
+}
+_TURN: Final = {
+    "question": text_in,
+    "status": text_in,
+    "lease": time_in,
+    "asked_at": time_in,
+    **{name: _READERS[type(absent)] for name, absent in StoredTurn._field_defaults.items()},
+}
+"""The fields that an item has besides its keys, by the types of their defaults."""
+
+
 def session_in(item: Item) -> Session:
     return Session(
         id=SessionId(text_in(item, "pk").partition("#")[2]),
@@ -158,20 +187,36 @@ def turn_in(item: Item) -> StoredTurn:
     return StoredTurn(
         session_id=SessionId(text_in(item, "pk").partition("#")[2]),
         question_id=int(text_in(item, "sk").partition("#")[2]),
-        question=text_in(item, "question"),
-        status=cast(Status, text_in(item, "status")),
-        lease=time_in(item, "lease"),
-        asked_at=time_in(item, "asked"),
-        client_message_id=text_in(item, "client") or None,
-        answer=text_in(item, "answer"),
-        answered_at=time_in(item, "answered"),
-        rating=cast(Rating | None, text_in(item, "rating") or None),
-        again=whole_in(item, "again"),
-        operator=text_in(item, "operator"),
-        comment=text_in(item, "comment"),
-        attempt=text_in(item, "attempt"),
-        unanswered=whole_in(item, "unanswered") > 0,
+        **{field: read(item, _NAMES.get(field, field)) for field, read in _TURN.items()},
     )
+
+
+def turn_values(turn: StoredTurn) -> Values:
+    """The attributes of a turn, without empty ones."""
+    found = {_NAMES.get(field, field): getattr(turn, field) for field in _TURN}
+    return {name: value_of(value) for name, value in found.items() if value}
+
+
+def turn_change(
+    fields: Mapping[str, float | str | None],
+    condition: str,
+    add: str = "",
+    /,
+    **values: float | str,
+) -> Change:
+    """An update of a turn's fields, or of other attributes. It removes empty ones.
+
+    `add`: the ADD clause. `values` are those of the condition and of this clause.
+    """
+    named = {_NAMES.get(field, field): value for field, value in fields.items()}
+    kept = {name: value for name, value in named.items() if value}
+    clauses = (
+        ("SET", [f"#{name} = :{name}" for name in kept]),
+        ("REMOVE", [f"#{name}" for name in named if name not in kept]),
+        ("ADD", [add] if add else []),
+    )
+    expression = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
+    return change(expression, condition, **kept, **values)
 
 
 def delete_partition(

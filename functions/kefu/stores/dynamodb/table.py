@@ -240,7 +240,7 @@ def text(value: str) -> UniversalAttributeValueTypeDef:
 
 def number(value: float) -> UniversalAttributeValueTypeDef:
     """Encode a number. Seven decimals are enough to restore a Unix time of this century exactly."""
-    return {"N": str(value) if isinstance(value, int) else f"{value:.7f}"}
+    return {"N": str(int(value)) if isinstance(value, int) else f"{value:.7f}"}
 
 
 def number_in(item: Item, name: str) -> float | None:

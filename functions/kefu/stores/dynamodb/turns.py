@@ -29,8 +29,8 @@ from kefu.stores.dynamodb.contacts import DynamoContacts
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
-from kefu.stores.dynamodb.upkeep import again_value, runs_for
-from kefu.stores.turns import DayChange, StoredTurn, date_of, newest_messages, rated
+from kefu.stores.dynamodb.upkeep import runs_for
+from kefu.stores.turns import DayChange, StoredTurn, answered, date_of, newest_messages, rated
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -166,27 +166,19 @@ class DynamoTurns(DynamoContacts):
             if turn.is_ahead(now):
                 await self._cut(turn, now, is_stored=bool(stored))
             return again
-        lease = now + LEASE
         if stored:
-            removed = ["#answer"] if turn.status == "partial" else []
-            removed += [] if asked.attempt else ["#attempt"]
-            reopen = change(
-                "SET #status = :pending, #lease = :lease, #by = :by"
-                + ", #attempt = :attempt" * bool(asked.attempt)
-                + f" REMOVE {', '.join(removed)}" * bool(removed)
-                + " ADD #again :one",
+            reopen = items.turn_change(
+                {**turn.retried(asked, now), "by": by},
                 _MAY_RETRY,
+                "#again :one",
                 pending="pending",
                 known=turn.status,
-                lease=lease,
                 now=now,
-                by=by,
                 one=1,
-                **({"attempt": asked.attempt} if asked.attempt else {}),
             )
             begun, stored = await self._update(row, reopen)
         else:
-            begun = await self._put_turn(first._replace(lease=lease), replace=False)
+            begun = await self._put_turn(first._replace(lease=now + LEASE), replace=False)
         turn = turn.begun_again(asked, now)
         if begun:
             await self._release_number(first.session_id, number)
@@ -212,25 +204,12 @@ class DynamoTurns(DynamoContacts):
     async def finish(
         self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
     ) -> StoredMessage | None:
-        marks = (
-            ", #unanswered = :one REMOVE #rating, #comment"
-            if ended.unanswered
-            else " REMOVE #rating, #comment, #unanswered"
-        )
-        end = change(
-            (
-                f"SET #status = :status, #answered = :now, #answer = :text{marks}"
-                if ended.text
-                else "SET #status = :status, #answered = if_not_exists(#answered, :now)"
-            ),
-            runs_for(again),
-            status=ended.status,
-            pending="pending",
-            **again_value(again),
-            now=now,
-            **({"text": ended.text} if ended.text else {}),
-            **({"one": 1} if ended.unanswered else {}),
-        )
+        condition, values = runs_for(again)
+        if ended.text:
+            end = items.turn_change(answered(ended, now), condition, **values)
+        else:
+            sets = "SET #status = :status, #answered = if_not_exists(#answered, :now)"
+            end = change(sets, condition, status=ended.status, now=now, **values)
         row = items.turn_row(session_id, message_id)
         former = await self._read(row) if again else {}
         done, stored = await self._update(row, end)
@@ -275,14 +254,8 @@ class DynamoTurns(DynamoContacts):
         )
         if not pointer or not session:
             return False
-        answered = "attribute_exists(#answer)"
-        if rating is None:
-            rate = change("REMOVE #rating, #comment", answered)
-        elif comment:
-            sets = "SET #rating = :rating, #comment = :comment"
-            rate = change(sets, answered, rating=rating, comment=comment)
-        else:
-            rate = change("SET #rating = :rating REMOVE #comment", answered, rating=rating)
+        rated_so = {"rating": rating, "comment": comment if rating else ""}
+        rate = items.turn_change(rated_so, "attribute_exists(#answer)")
         row = items.turn_row(session_id, items.whole_in(pointer, "number"))
         done, before = await self._update(row, rate, "ALL_OLD")
         if done and (by := rated(items.turn_in(before).rating, rating)):

@@ -11,27 +11,23 @@ from kefu.sessions.model import LEASE, Retention, Session, SessionId, TurnOutcom
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import enter, leave, of_user, queues_of, rows_of
-from kefu.stores.dynamodb.table import Change, Row, Table, change, text, value_of
+from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
 from kefu.stores.turns import StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from kefu.stores.dynamodb.table import Item, Values
+    from kefu.stores.dynamodb.table import Item
 
 TOGETHER: Final = 2.0
 """Two turns that begin within these seconds are assumed to be the same message, sent twice."""
 
 
-def runs_for(again: int) -> str:
-    """Return the condition that a turn is `pending` and attempt `again` is the latest one."""
-    is_latest = "#again = :again" if again else "attribute_not_exists(#again)"
-    return f"#status = :pending AND {is_latest}"
-
-
-def again_value(again: int) -> dict[str, int]:
-    """Return the expression value `:again` for `runs_for`; empty for the first attempt."""
-    return {"again": again} if again else {}
+def runs_for(again: int) -> tuple[str, dict[str, float | str]]:
+    """The condition that a turn is `pending` and attempt `again` the latest one; its values."""
+    if not again:
+        return "#status = :pending AND attribute_not_exists(#again)", {"pending": "pending"}
+    return "#status = :pending AND #again = :again", {"pending": "pending", "again": again}
 
 
 class DynamoUpkeep:
@@ -67,7 +63,10 @@ class DynamoUpkeep:
         Returns False if the session was deleted or has expired.
         """
         session_id = turn.session_id
-        more = turn.unanswered - items.whole_in(former, "unanswered")
+        before = turn._replace(unanswered=False, answered_at=0.0)
+        if former:
+            before = items.turn_in(former)
+        more = turn.unanswered - before.unanswered
         session = change(
             "SET #status = :status ADD #errors :error, #tokens :tokens"
             + ", #unanswered :more" * bool(more),
@@ -78,7 +77,7 @@ class DynamoUpkeep:
             tokens=ended.prompt_tokens + ended.completion_tokens,
             oldest=now - self._retention.session,
         )
-        day = ended_turn(turn, ended, now)
+        day = ended_turn(before, ended, now)
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
             counted = {"errors": is_error(ended), "unanswered": more > 0}
@@ -105,22 +104,8 @@ class DynamoUpkeep:
             await self._table.run(work)
 
     async def _put_turn(self, turn: StoredTurn, *, replace: bool = True) -> bool:
-        values: Values = {
-            "status": text(turn.status),
-            "lease": value_of(turn.lease),
-            "asked": value_of(turn.asked_at),
-            "expires": value_of(self._turns_expire(turn.asked_at)),
-        }
-        if turn.client_message_id is not None:
-            values["client"] = text(turn.client_message_id)
-        if turn.operator:  # without the empty question
-            values |= {
-                "operator": text(turn.operator),
-                "answer": text(turn.answer),
-                "answered": value_of(turn.answered_at),
-            }
-        else:
-            values["question"] = text(turn.question)
+        expires = value_of(self._turns_expire(turn.asked_at))
+        values = {**items.turn_values(turn), "expires": expires}
         row = items.turn_row(turn.session_id, turn.question_id)
         done, _ = await self._table.run(
             lambda client: self._table.put(client, row, values, replace=replace)
@@ -129,13 +114,8 @@ class DynamoUpkeep:
 
     async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
         lease = now + LEASE
-        extend = change(
-            "SET #lease = :lease",
-            runs_for(again),
-            lease=lease,
-            pending="pending",
-            **again_value(again),
-        )
+        condition, values = runs_for(again)
+        extend = change("SET #lease = :lease", condition, lease=lease, **values)
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
         if renewed:  # the list of sessions derives its status from the session's lease
             condition = "#status = :pending AND #lease < :lease"

@@ -12,8 +12,9 @@ from kefu.stores.sqlite.rows import add_turn
 from kefu.stores.sqlite.turns import ASKED
 from kefu.stores.turns import StoredTurn, may_change
 
-_READ = "SELECT state, operator, since FROM sessions WHERE id = ? AND updated > ?"
-_CHANGE = "UPDATE sessions SET state = ?, operator = ?, since = ? WHERE id = ?"
+_FIELDS = Attendance._fields
+_READ = f"SELECT {', '.join(_FIELDS)} FROM sessions WHERE id = ? AND updated > ?"  # noqa: S608
+_CHANGE = f"UPDATE sessions SET {', '.join(f'{one} = ?' for one in _FIELDS)} WHERE id = ?"  # noqa: S608
 _KNOWN = "SELECT question_id FROM turns WHERE session = ? AND client = ?"
 _NUMBER = (
     "UPDATE sessions SET turns = turns + 1 WHERE id = ? AND updated > ? AND state = 'person'"

@@ -11,11 +11,13 @@ from kefu.sessions.model import Retention
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
+from kefu.stores.sqlite.rows import columns
 from kefu.stores.sqlite.turns import AT_ONCE, SqliteTurns
 from kefu.stores.turns import DayChange, date_of
 
-_COLUMNS = "id, session, name, email, message, created, attempts, due, delivered, done, consent"
-_ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_COLUMNS = ", ".join(columns(ContactRequest._fields))
+_VALUES = ", ".join("?" for _ in ContactRequest._fields)
+_ADD = f"INSERT OR IGNORE INTO contacts ({_COLUMNS}) VALUES ({_VALUES})"  # noqa: S608
 _DUE = (
     "SELECT id FROM contacts WHERE delivered IS NULL AND due <= ? AND created > ? AND done IS NULL"
     " ORDER BY due"

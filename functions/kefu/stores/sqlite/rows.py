@@ -1,4 +1,4 @@
-"""Reads and writes the rows of sessions and turns by the names of their fields.
+"""Reads and writes the rows of sessions, turns and contact requests by the names of their fields.
 
 The columns are made from the fields, so a new field needs a column, and no statement forgets it.
 """
@@ -19,6 +19,10 @@ _NAMES = {
     "client_message_id": "client",
     "config_id": "config",
     "created_at": "created",
+    "delivered_at": "delivered",
+    "done_at": "done",
+    "due_at": "due",
+    "session_id": "session",
     "updated_at": "updated",
 }
 """The columns whose names are not those of their fields."""
@@ -26,8 +30,14 @@ _NAMES = {
 _ELSEWHERE = ("session_id", "unanswered")
 """The session of a turn is known, and the table `asked` has `unanswered`."""
 
+
+def columns(fields: Sequence[str]) -> Sequence[str]:
+    """The columns of these fields."""
+    return [_NAMES.get(one, one) for one in fields]
+
+
 _TURN = tuple(one for one in StoredTurn._fields if one not in _ELSEWHERE)
-_COLUMNS = tuple(_NAMES.get(one, one) for one in _TURN)
+_COLUMNS = columns(_TURN)
 _SESSION = tuple(one for one in Session._fields if one != "attendance")
 _STATES = len(Attendance._fields)
 
