@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -151,14 +151,12 @@ def _tail(options: argparse.Namespace) -> int:
 def _find(options: argparse.Namespace) -> int:
     from kefu.bootstrap.learnt_file import opened
     from kefu.cli.find import print_found, print_lines
-    from kefu.terminal.flags import WrongUse
+    from kefu.terminal.flags import WrongUse, wrong_use
 
     if not options.jsonl and not options.question:
         raise WrongUse("name a question, or give questions with --jsonl.")
-    try:
+    with wrong_use(OSError, ValueError):
         pages = opened(options.file or _settings().knowledge or "site.kefu")
-    except (OSError, ValueError) as error:
-        raise WrongUse(str(error)) from error
     find = partial(pages.find, limit=8 if options.jsonl else 6)
     return print_lines(find, sys.stdin) if options.jsonl else print_found(find, options.question)
 
@@ -168,12 +166,10 @@ def _gaps(options: argparse.Namespace) -> int:
 
     from kefu.bootstrap.gaps import collected
     from kefu.cli.gaps import print_csv, print_gaps
-    from kefu.terminal.flags import WrongUse
+    from kefu.terminal.flags import wrong_use
 
-    try:
+    with wrong_use(OSError, ValueError):
         found = asyncio.run(collected(_settings()))
-    except (OSError, ValueError) as error:
-        raise WrongUse(str(error)) from error
     return print_csv(found) if options.csv else print_gaps(found)
 
 
@@ -260,16 +256,12 @@ def _settings() -> Settings:
         return load()
 
 
-@contextmanager
-def _configuration() -> Iterator[None]:
+def _configuration() -> AbstractContextManager[None]:
     """Turn a ConfigurationError into a WrongUse."""
     from kefu.settings import ConfigurationError
-    from kefu.terminal.flags import WrongUse
+    from kefu.terminal.flags import BAD_SETTINGS, wrong_use
 
-    try:
-        yield
-    except ConfigurationError as error:
-        raise WrongUse(f"the configuration is wrong.\n{error}") from error
+    return wrong_use(ConfigurationError, prefix=BAD_SETTINGS)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
-from kefu.terminal.flags import WrongUse
+from kefu.terminal.flags import WrongUse, wrong_use
 from kefu.terminal.progress import Progress
 
 LEFT = """\
@@ -38,9 +38,8 @@ def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
         progress.show(f"{items} items read, {found} chats found …")
 
     try:
-        chats = asyncio.run(chats_of(settings, user, reading))
-    except OSError as error:
-        raise WrongUse(str(error)) from error
+        with wrong_use(OSError):
+            chats = asyncio.run(chats_of(settings, user, reading))
     finally:
         progress.erase()
     if not chats:
@@ -54,10 +53,8 @@ def erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
     """As `erase_user`, for the requests with an address, and the chats that they were sent from."""
     if not email.strip():  # the address of requests whose form has none
         raise WrongUse("--email is empty")
-    try:
+    with wrong_use(OSError):
         requests = asyncio.run(requests_from(settings, email))
-    except OSError as error:
-        raise WrongUse(str(error)) from error
     shown = one_line(email, 256)
     if not requests:
         sys.stdout.write(f"No request for a person from {shown} is stored.\n")

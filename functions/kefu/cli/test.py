@@ -24,7 +24,7 @@ from kefu.evaluation.run import Judge, Result, run
 from kefu.messages import Message
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
-from kefu.terminal.flags import WrongUse, problem_with_server
+from kefu.terminal.flags import WrongUse, problem_with_server, wrong_use
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
 from kefu.terminal.progress import Progress
@@ -33,15 +33,13 @@ from kefu.upstream.kefu_server import KefuServer, Visitor
 
 def test(options: argparse.Namespace, settings: Settings) -> int:
     """Run the cases. Returns the exit code. Raises WrongUse."""
-    try:
+    with wrong_use(WrongFile):
         cases = [one for one in read(Path(options.file)) if options.only in one.name]
         if not cases:
             raise WrongUse(f"no case has {options.only} in its name")
         if problem := problem_with_server(options.server, options.origin, options.user_token):
             raise WrongUse(problem)
         return _Run(options, settings, cases).run()
-    except WrongFile as error:
-        raise WrongUse(str(error)) from error
 
 
 class _Run:

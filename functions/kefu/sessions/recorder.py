@@ -156,8 +156,8 @@ class TurnRecorder:
         if dialogue and dialogue.call.first_event_at is not None:
             ended = ended._replace(first_word=dialogue.call.first_event_at - self._received_at)
         if error is None and text:
-            facts = dialogue.sources.facts() if dialogue and dialogue.sources else {}
-            return ended._replace(unanswered=facts.get("answered") is False)
+            sources = dialogue.sources if dialogue else None
+            return ended._replace(unanswered=bool(sources and not sources.answered))
         # An error without any text is a failure. A visitor who disconnects early is not, but a
         # former answer stays complete.
         failed = not text and (self._replaces or not isinstance(error, LEFT))

@@ -14,7 +14,7 @@ from kefu.stores.jsonl import JsonlHistorySink
 from kefu.stores.session_logs import logs_at, sink_at, xml_at
 from kefu.stores.sqlite.history import SqliteHistorySink
 from kefu.stores.stream_sink import StreamSink
-from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.terminal.flags import ChatFlags, WrongUse, wrong_use
 from kefu.terminal.logs import session_ending_in
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import (
@@ -92,12 +92,10 @@ class Backend:
 
         `resume_id` is the end of the id of the session to resume; the flags may name one, too.
         """
-        try:
+        with wrong_use(HistoryUnavailable, ValueError):
             past = self._past(session_id, resume_id)
             session_id = past.session_id if past else session_id
             sinks = self._sinks(session_id)
-        except (HistoryUnavailable, ValueError) as error:
-            raise WrongUse(str(error)) from error
         deps = replace(self._deps, new_id=lambda: session_id, history_sinks=sinks)
         return create_agent_session(deps, replace(self._options, resumed=past))
 

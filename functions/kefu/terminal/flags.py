@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 LOG_DIR = "history"
+
+BAD_SETTINGS = "the configuration is wrong.\n"
+"""How the message about wrong settings begins."""
 
 _MOST_DIGITS = 9
 _EXAMPLE = "https://chat.example.com"
@@ -13,6 +18,15 @@ _EXAMPLE = "https://chat.example.com"
 
 class WrongUse(Exception):
     """A command has invalid arguments. The message is for the user."""
+
+
+@contextmanager
+def wrong_use(*kinds: type[Exception], prefix: str = "") -> Iterator[None]:
+    """Turn an error of these kinds into a WrongUse with the same message, after `prefix`."""
+    try:
+        yield
+    except kinds as error:
+        raise WrongUse(f"{prefix}{error}") from error
 
 
 class ChatFlags(NamedTuple):

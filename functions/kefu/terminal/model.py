@@ -20,7 +20,7 @@ from kefu.settings import Settings
 from kefu.stores.aws import text_at
 from kefu.stores.memory.store import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
-from kefu.terminal.flags import WrongUse
+from kefu.terminal.flags import WrongUse, wrong_use
 
 
 class KeysByReference:
@@ -85,10 +85,8 @@ class OpenModel:
             await self._keys.ready()
             if not self.pool.keys and (trouble := self._keys.trouble):
                 raise WrongUse(f"LONGCAT_API_KEYS leads to no key: {trouble}")
-        try:
+        with wrong_use(RuntimeError):
             await self._upstream.warm()
-        except RuntimeError as error:
-            raise WrongUse(str(error)) from error
 
     async def complete(self, body: bytes, model: str) -> Completed:
         """The whole answer to a request. Raises the relay's KefuErrors."""

@@ -16,7 +16,7 @@ from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings, load
-from kefu.terminal.flags import ChatFlags, WrongUse, is_address
+from kefu.terminal.flags import BAD_SETTINGS, ChatFlags, WrongUse, is_address, wrong_use
 from kefu.terminal.ids import new_id
 from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer, Visitor
@@ -35,10 +35,8 @@ def settings_of(flags: ChatFlags) -> Settings:
     }
     if flags.base_url and not is_address(flags.base_url):
         raise WrongUse("--base-url is not a URL such as https://api.example.com/v1")
-    try:
+    with wrong_use(ConfigurationError, prefix=BAD_SETTINGS):
         settings = load({name: value for name, value in given.items() if value is not None})
-    except ConfigurationError as error:
-        raise WrongUse(f"the configuration is wrong.\n{error}") from error
     return _with_preset(settings, flags) if flags.preset and not flags.server else settings
 
 
@@ -100,10 +98,8 @@ def deps_of(
 ) -> AgentDeps:
     """The parts that the agent needs, without the sinks of its session. Raises WrongUse."""
     name = f"tiktoken:{flags.tokenizer_model}" if flags.tokenizer_model else settings.counter
-    try:
+    with wrong_use(UnknownCounter, TiktokenMissing):
         counter = message_counter(name)
-    except (UnknownCounter, TiktokenMissing) as error:
-        raise WrongUse(str(error)) from error
     if flags.tokenizer_model and counter_of(name).approximate:
         screen.warn(f"The tokenizer of {flags.tokenizer_model} is not known: counts are estimates")
     return AgentDeps(

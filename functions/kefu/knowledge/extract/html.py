@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -78,7 +78,7 @@ class _Head:
 
     def canonical(self) -> str:
         link = self._tree.css_first("link[rel~=canonical][href]")
-        return _joined(self.base, link.attributes["href"] or "") if link else ""
+        return (_joined(self.base, link.attributes["href"] or "") or "") if link else ""
 
     def has_script(self) -> bool:
         """Whether a script of the site itself could write the page's text."""
@@ -96,19 +96,19 @@ class _Head:
     def links(self) -> tuple[str, ...]:
         found = dict[str, None]()
         for node in self._tree.css("a[href]"):
-            target = _joined(self.base, (node.attributes["href"] or "").strip())
+            target = _joined(self.base, node.attributes["href"] or "")
             if target:
                 found[target.partition("#")[0]] = None
         return tuple(found)
 
 
-def _joined(base: str, href: str) -> str:
-    """The absolute address, or "" if it is none of the web."""
+def _joined(base: str, href: str, schemes: Container[str] = ("http", "https")) -> str | None:
+    """The absolute address; None for one that cannot be read or has another scheme."""
     try:
-        target = urljoin(base, href)
-        return target if urlsplit(target).scheme in {"http", "https"} else ""
+        target = urljoin(base, href.strip())
+        return target if urlsplit(target).scheme in schemes else None
     except ValueError:  # such as an IPv6 address that is cut off
-        return ""
+        return None
 
 
 def _seen(tree: LexborHTMLParser, base: str) -> Iterator[Block]:
@@ -142,11 +142,8 @@ def _main(tree: LexborHTMLParser) -> LexborNode | None:
 
 def _is_own(base: str, href: str) -> bool:
     """Whether a link leads to the same site. A telephone number or a map is no entry of a menu."""
-    try:
-        target = urlsplit(urljoin(base, href.strip()))
-    except ValueError:
-        return False
-    return target.scheme in {"http", "https", ""} and target.netloc == urlsplit(base).netloc
+    target = _joined(base, href, ("http", "https", ""))
+    return target is not None and urlsplit(target).netloc == urlsplit(base).netloc
 
 
 class _Blocks:
