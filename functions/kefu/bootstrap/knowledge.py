@@ -10,7 +10,7 @@ from kefu.bootstrap.constants import KNOWLEDGE_TOKENS, LOCAL_KNOWLEDGE_TOKENS
 from kefu.bootstrap.options import prompt_room
 from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.admission import Admission
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
 from kefu.settings import ConfigurationError, Settings
 

@@ -10,7 +10,7 @@ from kefu import __version__
 from kefu.bootstrap.secrets import SecretReader, admin_access
 from kefu.chat.limits import LimitStore
 from kefu.chat.presets import DEFAULT
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool, KeyState
 from kefu.sessions.capacity import Capacity
 from kefu.sessions.ports import Sessions

@@ -12,10 +12,10 @@ from kefu.bootstrap.secrets import SecretReader, fallback_keys, referenced_keys
 from kefu.bootstrap.upstream import ChosenModel, StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import Provider
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
+from kefu.relay.time_limits import RelayOptions
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.upstream.client import HttpUpstream
 

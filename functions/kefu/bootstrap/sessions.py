@@ -13,7 +13,7 @@ from kefu.bootstrap.stores import capacity_of
 from kefu.bootstrap.upstream import ChosenModel
 from kefu.chat.presets import DEFAULT, Config, Configs
 from kefu.chat.prompt import PromptPolicy
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
 from kefu.sessions.message_processor import MessageProcessor

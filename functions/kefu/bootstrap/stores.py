@@ -18,7 +18,7 @@ from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
     from kefu.bootstrap.constants import Constants
-    from kefu.relay.completion_stream import Clock
+    from kefu.relay.call import Clock
     from kefu.sessions.capacity import Capacity
     from kefu.sessions.ports import Sessions
 

@@ -23,7 +23,7 @@ from kefu.relay.collected import replayed
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder, Grounding
-    from kefu.relay.completion_stream import Answer
+    from kefu.relay.relay import ModelAnswer
 
 BYTES_PER_TOKEN = 4096
 """Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""
@@ -164,7 +164,7 @@ def known_events(
 
 
 async def _shown(
-    running: Answer, turn: Turn, grounding: Grounding | None, incoming: Incoming
+    running: ModelAnswer, turn: Turn, grounding: Grounding | None, incoming: Incoming
 ) -> AsyncGenerator[AnswerEvent]:
     """The model's chunks after all filters, and the sources of a grounded answer around them."""
     dialogue, failure = incoming.report.dialogue, None

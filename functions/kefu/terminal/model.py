@@ -7,12 +7,12 @@ from typing import NamedTuple
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.upstream import ChosenModel
+from kefu.relay.call import Call
 from kefu.relay.chunks import Completion, Usage
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Call
 from kefu.relay.key_pool import KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
+from kefu.relay.time_limits import RelayOptions
 from kefu.settings import Settings
 from kefu.stores.memory.store import MemoryStore
 from kefu.terminal.flags import WrongUse
