@@ -23,7 +23,8 @@ from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy
 from kefu.chat.summaries import Summaries, SummaryPolicy
 from kefu.messages import Message
-from kefu.relay.completion_stream import Clock, Upstream
+from kefu.relay.attempt import Upstream
+from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.sessions.background import BackgroundWriter

@@ -10,12 +10,11 @@ from typing import Any, ParamSpec
 
 from kefu.errors import KefuError
 from kefu.relay.attempt import Provider
+from kefu.relay.call import Call
 from kefu.relay.chunks import Completion
-from kefu.relay.completion_stream import Answer, Call
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
-from kefu.relay.options import RelayOptions
-from kefu.relay.relay import Relay
-from kefu.relay.time_limits import NORMAL, TimeLimits
+from kefu.relay.relay import ModelAnswer, Relay
+from kefu.relay.time_limits import NORMAL, RelayOptions, TimeLimits
 from kefu.stores.memory.store import MemoryStore
 from tests.fakes.in_process_upstream import Exchange, InProcessUpstream, Reply
 from tests.fakes.virtual_time import VirtualClock, run
@@ -113,7 +112,7 @@ class Rig:
         await self._read(answer, result, began)
         return result
 
-    async def _read(self, answer: Answer, result: Result, began: float) -> None:
+    async def _read(self, answer: ModelAnswer, result: Result, began: float) -> None:
         try:
             async for batch in answer.batches():
                 content = "".join(

@@ -14,9 +14,8 @@ from kefu.agent.tools import Tool
 from kefu.context import CHARACTERS
 from kefu.relay import sse
 from kefu.relay.key_pool import KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
-from kefu.relay.time_limits import NORMAL
+from kefu.relay.time_limits import NORMAL, RelayOptions
 from kefu.stores.memory.store import MemoryStore
 
 KEY = "key-of-the-test"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kefu.agent.events import AgentSessionId, AssistantChunk, EventBody, HistorySink, SessionEvent
 from kefu.errors import HistoryUnavailable
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 
 
 class Journal:

@@ -9,9 +9,9 @@ from kefu.agent.display import Piece, Splitter
 from kefu.agent.events import Assistant, AssistantChunk, Estimate, EventBody, Tokens, Tried
 from kefu.chat.prompt import request_body
 from kefu.context import Message
+from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, Completion
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Call, Clock
 from kefu.relay.relay import Relay
 
 

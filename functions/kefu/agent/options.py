@@ -19,7 +19,7 @@ from kefu.agent.events import (
 from kefu.agent.resume import Resumed
 from kefu.agent.tools.tool import Tool
 from kefu.context import CALIBRATED, MessageCounter
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
 
 BudgetAction = Literal["reject", "trim", "summarize"]

@@ -12,8 +12,8 @@ from kefu.bootstrap.upstream import StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import Provider
 from kefu.relay.key_pool import CooldownStore, KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
+from kefu.relay.time_limits import RelayOptions
 from kefu.upstream.client import HttpUpstream
 
 

@@ -17,6 +17,7 @@ from kefu.stores.memory.store import MemoryStore
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
+    from kefu.bootstrap.constants import Constants
     from kefu.sessions.ports import Sessions
 
 

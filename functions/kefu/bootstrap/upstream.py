@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from kefu.relay.completion_stream import Upstream
+from kefu.relay.attempt import Upstream
 from kefu.settings import LONGCAT, ConfigurationError, Settings
 from kefu.upstream import local_model
 from kefu.upstream.client import HttpUpstream

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kefu.chat.addresses import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import BudgetExhausted, RateLimited, StoreUnavailable, UpstreamUnavailable
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 
 _BUSY = "Too many requests right now. Please wait a moment."
 _NAMES = {"ip": "address", "session": "chat"}

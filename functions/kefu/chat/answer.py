@@ -24,7 +24,7 @@ from kefu.relay.collected import replayed
 
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder, Grounding
-    from kefu.relay.completion_stream import Answer as ModelAnswer
+    from kefu.relay.relay import ModelAnswer
 
 BYTES_PER_TOKEN = 4096
 """Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""

@@ -20,9 +20,9 @@ from kefu.chat.summaries import OnCall, Summaries
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import ContextTooLong
 from kefu.messages import Message
+from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion, Usage
-from kefu.relay.completion_stream import Answer, Call, Clock
-from kefu.relay.relay import Relay
+from kefu.relay.relay import ModelAnswer, Relay
 
 if TYPE_CHECKING:
     from kefu.knowledge.sources import Source
@@ -101,7 +101,7 @@ class Dialogue:
     prompt: Prompt
     call: Call
     sources: Sources | None = None
-    answer: Answer | None = None
+    answer: ModelAnswer | None = None
     too_long: list[TooLong] = field(default_factory=list)
     prompt_tokens: int = field(init=False)
     """Estimated tokens of the prompt, with its passages and tools."""
@@ -197,7 +197,7 @@ class Chat:
         body = self._body(question, prompt, sources)
         return Dialogue(question, prompt, Call(body, completion, started), sources)
 
-    async def start(self, dialogue: Dialogue, on_summary: OnCall) -> Answer:
+    async def start(self, dialogue: Dialogue, on_summary: OnCall) -> ModelAnswer:
         """Send the request to the model; return when its answer starts.
 
         A prompt that exceeds the model's context window is trimmed further and sent once more.
@@ -223,7 +223,7 @@ class Chat:
             self._summaries.refresh(due, on_summary, dialogue.question.memory)
         return dialogue.answer
 
-    async def _start_with_fewer_passages(self, dialogue: Dialogue, refused: TooLong) -> Answer:
+    async def _start_with_fewer_passages(self, dialogue: Dialogue, refused: TooLong) -> ModelAnswer:
         """The history stays whole while there are passages to leave out."""
         while True:
             dialogue.too_long.append(refused)

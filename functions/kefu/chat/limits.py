@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from kefu.relay.clocks import CLOCK_SLACK
+from kefu.relay.key_pool import CLOCK_SLACK
 
 SLACK = 1e-3
 """Seconds by which a request may arrive early. Sums of floats as large as a Unix time are inexact,

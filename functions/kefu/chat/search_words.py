@@ -16,9 +16,9 @@ from kefu.chat.summaries import OnCall, SummaryCall
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import GatewayTimeout, KefuError
 from kefu.messages import Message
+from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Call, Clock
 from kefu.relay.relay import Relay
 
 WAIT = 1.5

@@ -27,9 +27,9 @@ from kefu.context import ToSummarize
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import KefuError
 from kefu.messages import Message
+from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Call, Clock
 from kefu.relay.relay import Relay
 
 

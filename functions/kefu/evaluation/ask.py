@@ -15,7 +15,7 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.evaluation.checks import Answer, Page
-from kefu.relay.response import UpstreamResponse
+from kefu.relay.attempt import UpstreamResponse
 from kefu.relay.sse import EventTooLarge, Parser
 from kefu.upstream.kefu_server import KefuServer, Visitor
 

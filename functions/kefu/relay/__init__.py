@@ -4,7 +4,7 @@ checked chunks.
 This package does not use conversations, HTTP servers or settings. It reaches the network, the clock
 and the shared cooldowns through the ports `Upstream`, `Clock` and `CooldownStore`.
 
-Read `relay` and `key_search` first: they ask keys until one of them answers. `attempt` asks one
-key, `failures` decides what follows a failure, `schedule` and `time_limits` decide when another key
-is asked. `completion_stream` then reads the answer to its end.
+Read `relay` and `key_search` first: they ask keys until one of them answers, and read the answer
+to its end. `attempt` asks one key, `failures` decides what follows a failure. `call` is one request
+with its progress.
 """

@@ -2,28 +2,76 @@
 
 Content is text, reasoning, a tool call or a finish_reason. A chunk with only a role, an empty chunk
 and a comment are not content: an upstream can still fail after them as if it had said nothing.
+
+The module also defines the ports `Upstream` and `UpstreamResponse`, and `Stream`, which turns the
+bytes of a response into chunks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
-from kefu.relay.chunks import Chunk, InBandError, Json, MalformedChunk, error_status
-from kefu.relay.completion_stream import Attempt, Call, Clock, Opened, Upstream
+from kefu.relay.call import Attempt, Call, Clock
+from kefu.relay.chunks import Chunk, Completion, InBandError, Json, MalformedChunk, error_status
 from kefu.relay.failures import Failed
+from kefu.relay.key_leak import SHORTEST, KeyLeakDetector
 from kefu.relay.key_pool import ApiKey, KeyPool
-from kefu.relay.response import Stream, UpstreamResponse
-from kefu.relay.sse import EventTooLarge
+from kefu.relay.sse import EventTooLarge, Parser
+
+BAD_STREAM = (ConnectionLost, EventTooLarge, InBandError, MalformedChunk)
+"""The errors of a broken answer."""
 
 _MAX_ERROR_BODY = 64 * 1024
 _ERROR_BODY_TIME = 1.0
 """Seconds for reading the body of an error, which only refines the error."""
 _MAX_HELD = 16
 """Chunks before the first content that are kept for the client. Further ones say nothing either."""
+
+
+class Upstream(Protocol):
+    """An OpenAI-compatible `POST /chat/completions`."""
+
+    async def send(self, body: bytes, secret: str) -> UpstreamResponse:
+        """Send a request; return when the response headers have arrived. Follows no redirect.
+
+        Raises HostUnreachable or CertificateRejected. Cancelling closes the connection.
+        """
+        ...
+
+
+class UpstreamResponse(Protocol):
+    """An HTTP response whose headers have arrived and whose body is read step by step."""
+
+    status: int
+    headers: Mapping[str, str]
+    """The response headers, with names in lower case."""
+
+    async def read(self, timeout: float) -> bytes:
+        """The next bytes of the body; empty at its end.
+
+        Raises TimeoutError when no byte arrives within `timeout` seconds; a later call can go on
+        reading without loss. Raises ConnectionLost when the connection breaks.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """End the exchange; return when the connection is closed, or free for another request.
+
+        The connection is closed unless the body was read to its end. It is also closed when the
+        caller is cancelled while it waits. Idempotent.
+        """
+        ...
+
+    def finish(self) -> None:
+        """End the exchange, but keep the connection for reuse if possible. Does not wait.
+
+        Called when the answer is complete; bytes that may follow are discarded. Idempotent.
+        """
+        ...
 
 
 class Provider(NamedTuple):
@@ -41,6 +89,82 @@ class Provider(NamedTuple):
         if not self.model:
             return body
         return json.dumps({**json.loads(body), "model": self.model}).encode()
+
+
+class Stream:
+    """The chunks of one response. It never returns text that contains the API key.
+
+    This includes a key that the upstream spreads over several chunks.
+    """
+
+    def __init__(self, response: UpstreamResponse, completion: Completion, secret: str) -> None:
+        self.response = response
+        self.completion = completion
+        self.over = False
+        self.error: Exception | None = None
+        """To be raised in place of the next read."""
+        self.first: list[Chunk] = []
+        """The chunks up to the first content."""
+        self._parser = Parser()
+        self._secret = secret
+        self._detector = KeyLeakDetector(secret) if len(secret) >= SHORTEST else None
+        self._held: list[Chunk] = []
+        """Chunks that may contain a part of the key. They are dropped if the answer breaks off."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a finish_reason has arrived; only usage and `[DONE]` may follow."""
+        return self.completion.finish_reason is not None
+
+    @property
+    def has_content(self) -> bool:
+        """Whether `feed` has returned a text, a reasoning, a tool call or a finish_reason."""
+        return (self.completion.has_text or self.finished) and not self._held
+
+    def feed(self, data: bytes) -> list[Chunk]:
+        """The chunks that these bytes complete, possibly none. Sets `over` at `[DONE]`.
+
+        `data` is empty at the end of the body. Raises EventTooLarge, InBandError or MalformedChunk.
+        Valid chunks before a bad event in the same bytes are returned; then it sets `error`.
+        """
+        chunks: list[Chunk] = []
+        detector = self._detector
+        on_choices = detector.feed if detector else None
+        try:
+            for event in self._parser.feed(data):
+                if chunk := self.completion.read(event, on_choices):
+                    if detector and (
+                        detector.suspicious or self._held or self._secret in chunk.text
+                    ):
+                        chunks += self._release(chunk, detector)
+                    else:
+                        chunks.append(chunk)
+        except (MalformedChunk, EventTooLarge, InBandError) as error:
+            if not chunks:
+                raise
+            self.error = error
+        self.over = self.completion.done or not data
+        return chunks
+
+    def _release(self, chunk: Chunk, detector: KeyLeakDetector) -> Iterable[Chunk]:
+        """The held chunks and this one, if they cannot be part of the key; otherwise none."""
+        prefix_length = detector.prefix_length
+        # A finished answer cannot complete the key, but half of a key is already a leak.
+        limit = len(self._secret) // 2 if self.finished else len(self._secret)
+        if detector.found or prefix_length > limit or self._secret in chunk.text:
+            raise MalformedChunk("the upstream echoed the key")
+        self._held.append(chunk)
+        if prefix_length and not self.finished:
+            return ()
+        held, self._held = self._held, []
+        return held
+
+    async def aclose(self) -> None:
+        """End the exchange, like `UpstreamResponse.aclose`. Does not wait after `[DONE]`."""
+        if self.completion.done:
+            self.response.finish()
+        else:
+            await self.response.aclose()
 
 
 @dataclass(slots=True, eq=False)
@@ -62,8 +186,8 @@ class RunningAttempt:
         )
 
     async def first_content(
-        self, call: Call, clock: Clock, until: float, on_answered: Callable[[], None]
-    ) -> Opened:
+        self, call: Call, clock: Clock, until: float, on_answered: Callable[[RunningAttempt], None]
+    ) -> Stream:
         """Send the request and read until the first content.
 
         `until`: the monotonic time after which nothing is read. Before it the caller sets the
@@ -77,42 +201,41 @@ class RunningAttempt:
         except CertificateRejected as error:
             raise Failed("certificate", billed=False) from error
         try:
-            await _check_head(response, clock)
+            if response.status != 200 or not _is_stream(response.headers):
+                raise await _refusal(response, clock)
             self.answered = True
-            on_answered()
+            on_answered(self)
             stream = Stream(response, call.completion.blank(), self.key.secret)
-            return await _read_to_content(stream, response, until, clock)
+            await _read_to_content(stream, until, clock)
         except BaseException:
             await response.aclose()
             raise
+        return stream
 
 
-async def _check_head(response: UpstreamResponse, clock: Clock) -> None:
-    """Raise Failed unless the response is an event stream with status 200."""
+async def _refusal(response: UpstreamResponse, clock: Clock) -> Failed:
+    """The failure of a response that is not an event stream with status 200."""
     status, headers = response.status, response.headers
+    said = await _error_body(response, clock)
+    body = _json_object(said)
     if status != 200:
-        said = await _error_body(response, clock)
-        body = _json_object(said)
-        raise Failed(
+        return Failed(
             f"http_{status}", status=status, headers=headers, body=body, said=said, billed=False
         )
-    if not _is_stream(headers):
-        said = await _error_body(response, clock)
-        body = _json_object(said)
-        if isinstance(body.get("error"), dict):
-            raise _in_band(InBandError(error_status(body), body), headers)
-        raise Failed("not_sse", said=said)
+    if isinstance(body.get("error"), dict):
+        return _in_band(InBandError(error_status(body), body), headers)
+    return Failed("not_sse", said=said)
 
 
-async def _read_to_content(
-    stream: Stream, response: UpstreamResponse, until: float, clock: Clock
-) -> Opened:
-    held: list[Chunk] = []
+async def _read_to_content(stream: Stream, until: float, clock: Clock) -> None:
+    response, held = stream.response, stream.first
     try:
         while not stream.over:
-            held += await stream.read(max(0.001, until - clock.monotonic()))
+            if stream.error:
+                raise stream.error
+            held += stream.feed(await response.read(max(0.001, until - clock.monotonic())))
             if stream.has_content:
-                return Opened(stream, held)
+                return
             del held[_MAX_HELD:]
     except TimeoutError as error:
         raise Failed("no_event") from error

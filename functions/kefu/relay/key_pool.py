@@ -17,10 +17,12 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, NewType, Protocol
 
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
-from kefu.relay.clocks import CLOCK_SLACK
-from kefu.relay.pace import Pace
+from kefu.relay.time_limits import Pace
 
 Fingerprint = NewType("Fingerprint", str)
+
+CLOCK_SLACK = 60.0
+"""Seconds by which the clocks of two processes may differ."""
 
 MAX_COOLDOWN = 3600.0
 """Seconds. A longer wait that an upstream asks for is shortened to this."""

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from kefu.errors import GatewayTimeout, KefuError
-from kefu.relay.attempt import Provider, RunningAttempt
-from kefu.relay.completion_stream import Call, Clock, Opened
+from kefu.relay.attempt import Provider, RunningAttempt, Stream
+from kefu.relay.call import Call, Clock
 from kefu.relay.failures import SILENT, Failed, verdict_on
 from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
-from kefu.relay.options import RelayOptions
-from kefu.relay.response import Stream
-from kefu.relay.schedule import AT_ONCE, NEVER, ask_at, deadline
+from kefu.relay.time_limits import RelayOptions
+
+AT_ONCE = 2
+"""Keys that may be asked at the same time, since each of them may be billed."""
+
+THOUGHT = 3
+"""Keys that may each think for `stall` seconds, without any content."""
 
 MAX_SAID = 4096
 """Bytes of a refused response that are kept for the operator."""
+
+NEVER = float("inf")
 
 
 class Parts(NamedTuple):
@@ -41,14 +46,17 @@ class _Candidate(NamedTuple):
 
 
 class KeySearch:
-    """Implements `Opening` for one request."""
+    """The search of one request, which runs inside `step`."""
 
     def __init__(self, call: Call, parts: Parts) -> None:
-        self.opened: Opened | None = None
+        self.opened: Stream | None = None
+        """Set with the first content."""
         self._call = call
         self._parts = parts
         self._options = parts.options
-        self._running: dict[asyncio.Task[Opened], RunningAttempt] = {}
+        self._limits = parts.options.limits
+        self._monotonic = parts.clock.monotonic
+        self._running: dict[asyncio.Task[Stream], RunningAttempt] = {}
         """In the order in which the keys were asked."""
         self._tried: list[_Candidate] = []
         self._misconfigured: list[Provider] = []
@@ -66,47 +74,86 @@ class KeySearch:
         """Whether an upstream has answered with status 200 and is thinking."""
         return any(one.answered for one in self._running.values())
 
-    async def step(self, until: float, *, or_answered: bool = False) -> Opened | None:
-        """Search for the first content. Returns None at `until`, monotonic time.
+    async def step(self, until: float, *, or_answered: bool = False) -> None:
+        """Search for the first content, which sets `opened`. Returns at `until`, monotonic time.
 
-        With `or_answered` it returns None also when `answered` holds. Raises a KefuError when no
-        key gives an answer.
+        With `or_answered` it returns also when `answered` holds. Raises a KefuError when no key
+        gives an answer.
         """
         while not self.opened and not (or_answered and self.answered):
             await self._ask_if_due()
             if not self._running:
                 raise await self._give_up()
-            done = await self._ended(min(self._ask_at(), self._deadline(), until), or_answered)
-            for task in sorted(done, key=lambda one: one.exception() is None):  # failed ones first
+            wake_at = min(self._ask_at(), self._deadline(), until)
+            waited: list[asyncio.Future[Any]] = [*self._running]
+            if or_answered:
+                self._news = asyncio.get_running_loop().create_future()
+                waited.append(self._news)
+            timeout = max(0.001, wake_at - self._monotonic())
+            await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            self._news = None
+            done = [task for task in self._running if task.done()]
+            done.sort(key=lambda one: one.exception() is None)  # failed ones first
+            for task in done:
                 if await self._has_won(task):
                     self.opened = task.result()
                     break
-            if not (done or self.opened) and self._now() >= self._deadline():
+            now = self._monotonic()
+            if not done and now >= self._deadline():
                 raise self._timeout()
-            if not done and self._now() >= until:
+            if not done and now >= until:
                 break
-        return self.opened
 
-    async def _ended(self, until: float, or_answered: bool) -> set[asyncio.Task[Opened]]:
-        """The attempts that have ended, none at `until`."""
-        waited: list[asyncio.Future[Any]] = [*self._running]
-        if or_answered:
-            self._news = asyncio.get_running_loop().create_future()
-            waited.append(self._news)
-        timeout = max(0.001, until - self._now())
-        await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        self._news = None
-        return {task for task in self._running if task.done()}
+    # When another key is asked, and when the search ends. Times are those of the monotonic clock.
+
+    def _ask_at(self) -> float:
+        """The time at which another key is to be asked.
+
+        A key that is only tried again is no reason to wait.
+        """
+        running, limits = list(self._running.values()), self._limits
+        if not running:
+            return -NEVER
+        if self._nobody_left:
+            return NEVER
+        asked = [one for one in running if not one.tried_again] or running
+        first, newest = asked[0], asked[-1]
+        if len(asked) < AT_ONCE:
+            # A model that has answered with status 200 may be thinking, and both would be billed.
+            pace = running[0].provider.pool.pace
+            after = pace.hedge_after(limits, again=self._hedged)
+            return newest.started + (limits.stall if newest.answered else after)
+        if first.provider is not newest.provider:
+            return NEVER
+        if first.answered or newest.answered:
+            return newest.started + limits.stall
+        # Two keys of one silent upstream: the other upstream gets a chance before time is up.
+        return self._call.started + limits.fallback_after
+
+    def _deadline(self) -> float:
+        """The time at which the search ends without an answer."""
+        call, running, limits = self._call, list(self._running.values()), self._limits
+        end = call.started + limits.max_duration
+        if thinking := [one for one in running if one.answered]:
+            gave_up = sum(attempt.outcome == "no_event" for attempt in call.attempts)
+            enough = gave_up + len(thinking) >= THOUGHT
+            return min(end, thinking[-1].started + limits.stall) if enough else end
+        since = call.started
+        if call.gate_open:  # the client gets pings, so each key has the time of the first one
+            since = running[-1].started if running else self._monotonic()
+        return min(since + limits.first_byte, end)
+
+    # Asking
 
     async def _ask_if_due(self) -> None:
-        if self._now() < self._ask_at():
+        if self._monotonic() < self._ask_at():
             return
         candidate = await self._candidate()
         if any(task.done() for task in self._running):
             return  # it may be the answer
         if candidate is None:
             self._nobody_left = True
-        elif self._now() >= self._deadline():
+        elif self._monotonic() >= self._deadline():
             raise self._timeout()
         else:
             if len(self._running) == AT_ONCE:
@@ -133,19 +180,6 @@ class KeySearch:
                 pool.mark_failing(key, now)
                 self._ask(_Candidate(asked.provider, key), tried_again=True)
 
-    def _ask_at(self) -> float:
-        if not self._running:
-            return -NEVER
-        if self._nobody_left:
-            return NEVER
-        running, limits = list(self._running.values()), self._options.limits
-        hedge_after = running[0].provider.pool.pace.hedge_after(limits, again=self._hedged)
-        return ask_at(self._call, running, limits, hedge_after)
-
-    def _deadline(self) -> float:
-        running, limits = list(self._running.values()), self._options.limits
-        return deadline(self._call, running, limits, self._now())
-
     async def _candidate(self) -> _Candidate | None:
         """The next key to ask: failing ones last, else those of the first upstream first."""
         parts, left = self._parts, 1 + self._options.max_retries - len(self._tried)
@@ -167,23 +201,22 @@ class KeySearch:
         return candidates[0] if candidates and left > 0 else None
 
     def _ask(self, candidate: _Candidate, *, tried_again: bool = False) -> None:
-        clock, limits = self._parts.clock, self._options.limits
         candidate.provider.pool.mark_used(candidate.key)
         self._tried.append(candidate)
-        attempt = RunningAttempt(candidate.provider, candidate.key, self._now(), tried_again)
-        until = self._call.started + limits.max_duration
-        asking = attempt.first_content(
-            self._call, clock, until, partial(self._note_answered, attempt)
-        )
+        started, until = self._monotonic(), self._call.started + self._limits.max_duration
+        attempt = RunningAttempt(candidate.provider, candidate.key, started, tried_again)
+        asking = attempt.first_content(self._call, self._parts.clock, until, self._note_answered)
         self._running[asyncio.create_task(asking)] = attempt
         self._call.prompts_sent += 1
 
     def _note_answered(self, attempt: RunningAttempt) -> None:
-        attempt.provider.pool.pace.answered(self._now() - attempt.started)
+        attempt.provider.pool.pace.answered(self._monotonic() - attempt.started)
         if self._news and not self._news.done():
             self._news.set_result(None)
 
-    async def _has_won(self, task: asyncio.Task[Opened]) -> bool:
+    # The ends of attempts
+
+    async def _has_won(self, task: asyncio.Task[Stream]) -> bool:
         """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
         # Not raised here: the traceback would refer to this frame, and so to the task itself.
         error = task.exception()
@@ -193,7 +226,7 @@ class KeySearch:
         if error:  # from another Kefu server, which has already retried
             del self._running[task]
             raise error
-        completion = task.result().stream.completion
+        completion = task.result().completion
         says_nothing = completion.finish_reason == "stop" and not completion.has_text
         if says_nothing and (len(self._running) > 1 or await self._candidate()):
             await self._failed(task, Failed("no_text"))
@@ -204,12 +237,12 @@ class KeySearch:
             # An earlier key was silent for too long; a later one has had no time to answer.
             is_late = attempt.started < winner.started
             self._end(other, "silent" if is_late else "overtaken", failing=is_late)
-        self._call.attempts.append(winner.record("ok", self._now()))
+        self._call.attempts.append(winner.record("ok", self._monotonic()))
         self._call.completion = completion
-        self._call.first_event_at = self._now()
+        self._call.first_event_at = self._monotonic()
         return True
 
-    async def _failed(self, task: asyncio.Task[Opened], failed: Failed) -> None:
+    async def _failed(self, task: asyncio.Task[Stream], failed: Failed) -> None:
         parts, attempt = self._parts, self._running[task]
         verdict = verdict_on(failed, now=parts.clock.now(), cooldown=self._options.cooldown)
         self._call.prompts_sent -= not failed.billed
@@ -247,7 +280,7 @@ class KeySearch:
 
     def _end(
         self,
-        task: asyncio.Task[Opened],
+        task: asyncio.Task[Stream],
         outcome: str,
         *,
         failing: bool = False,
@@ -263,7 +296,7 @@ class KeySearch:
             attempt.provider.pool.mark_failing(attempt.key, self._parts.clock.now())
         attempt.provider.pool.count_outcome(attempt.key.fingerprint, outcome)
         said = self._options.redact(said).encode()[:MAX_SAID].decode(errors="ignore")
-        record = attempt.record(outcome, self._now())
+        record = attempt.record(outcome, self._monotonic())
         record = record._replace(failing=failing, cooled_down=cooled_down, said=said)
         self._call.attempts.append(record)
 
@@ -284,24 +317,15 @@ class KeySearch:
                 pool.mark_answering(winner.key, whole=True)
             self._winner = None
         if self.opened:
-            await self.opened.stream.aclose()
+            await self.opened.aclose()
         if pending := [task for task in self._closing if not task.done()]:
             await asyncio.wait(pending)
         self._closing.clear()  # an ended attempt refers to this search
 
-    def _close(self, task: asyncio.Task[Opened]) -> None:
+    def _close(self, task: asyncio.Task[Stream]) -> None:
         """Cancel an attempt, or close the stream that it has opened, without waiting for it."""
-        if stream := _stream_of(task):
-            self._closing.add(asyncio.create_task(stream.aclose()))
+        if task.done() and not task.cancelled() and not task.exception():
+            self._closing.add(asyncio.create_task(task.result().aclose()))
         else:
             task.cancel()
             self._closing.add(task)
-
-    def _now(self) -> float:
-        return self._parts.clock.monotonic()
-
-
-def _stream_of(task: asyncio.Task[Opened]) -> Stream | None:
-    """The stream that an attempt has opened; None while it runs, and if it has failed."""
-    is_open = task.done() and not task.cancelled() and not task.exception()
-    return task.result().stream if is_open else None

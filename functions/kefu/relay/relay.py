@@ -1,19 +1,24 @@
-"""Sends one completion request to a model, and decides when the client gets its headers."""
+"""Sends one completion request to a model, decides when the client gets its headers, and reads the
+answer to its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 
-from kefu.relay.attempt import Provider
-from kefu.relay.chunks import Chunk
-from kefu.relay.completion_stream import Answer, Call, Clock, Upstream
+from kefu.errors import ConnectionLost, GatewayTimeout, RateLimited, UpstreamUnavailable
+from kefu.relay.attempt import BAD_STREAM, Provider, Stream, Upstream
+from kefu.relay.call import Call, Clock
+from kefu.relay.chunks import Chunk, InBandError
+from kefu.relay.failures import SILENT
 from kefu.relay.key_pool import CooldownStore, KeyPool
-from kefu.relay.key_search import KeySearch, Parts
-from kefu.relay.options import RelayOptions
-from kefu.relay.schedule import NEVER
+from kefu.relay.key_search import NEVER, KeySearch, Parts
+from kefu.relay.time_limits import RelayOptions
 
 THINKING = 0.25
 """Seconds from status 200 within which most models send content, or an error with a status."""
+
+CUT = "The answer was cut off by the AI service."
 
 
 class Relay:
@@ -45,7 +50,7 @@ class Relay:
         finally:
             await answer.aclose()
 
-    async def start(self, call: Call) -> Answer:
+    async def start(self, call: Call) -> ModelAnswer:
         """Send the request; return when the caller may send its response headers.
 
         Returns with the first content. Also returns when an upstream is thinking, with status 200
@@ -53,20 +58,92 @@ class Relay:
         `early_headers` even before that status. Raises a KefuError when no key gives an answer.
         Cancelling closes all connections.
         """
-        search = KeySearch(call, self._parts)
+        search, options = KeySearch(call, self._parts), self._parts.options
+        limits, monotonic = options.limits, self._parts.clock.monotonic
         try:
-            await self._gate(call, search)
+            await options.keys_ready()
+            await search.step(call.started + limits.ping_interval)
+            while not (search.opened or search.answered or limits.early_headers):
+                await search.step(NEVER, or_answered=True)
+                await search.step(monotonic() + THINKING)
         except BaseException:
             await search.aclose()
             raise
         call.gate_open = True
-        return Answer(call, search, self._parts.clock, self._parts.options.limits)
+        return ModelAnswer(call, search, self._parts)
 
-    async def _gate(self, call: Call, search: KeySearch) -> None:
-        options, monotonic = self._parts.options, self._parts.clock.monotonic
-        await options.keys_ready()
-        limits = options.limits
-        await search.step(call.started + limits.ping_interval)
-        while not (search.opened or search.answered or limits.early_headers):
-            await search.step(NEVER, or_answered=True)
-            await search.step(monotonic() + THINKING)
+
+class ModelAnswer:
+    """A running answer of a model. Iterate over `batches` once.
+
+    The iteration ends normally only when the answer is complete. Otherwise it raises a KefuError;
+    earlier chunks remain valid. Closing or cancelling the iteration early closes the upstream's
+    connections, and waits until they are closed.
+    """
+
+    def __init__(self, call: Call, search: KeySearch, parts: Parts) -> None:
+        self._search = search
+        self._monotonic = parts.clock.monotonic
+        self._limits = parts.options.limits
+        self._end = call.started + self._limits.max_duration
+
+    async def batches(self) -> AsyncGenerator[list[Chunk]]:
+        """The chunks in order of arrival. An empty batch asks the caller to send a ping."""
+        search, monotonic, ping_interval = self._search, self._monotonic, self._limits.ping_interval
+        try:
+            while not (stream := search.opened):
+                yield []
+                await search.step(monotonic() + ping_interval)
+            yield stream.first
+            received_at = sent_at = monotonic()
+            while not stream.over:
+                silence = self._limits.after_finish if stream.finished else self._limits.stall
+                ping_at, limit = sent_at + ping_interval, min(received_at + silence, self._end)
+                timeout = max(0.001, min(ping_at, limit) - monotonic())
+                try:
+                    if stream.error:
+                        raise stream.error
+                    batch = stream.feed(await stream.response.read(timeout))
+                    now = received_at = monotonic()
+                    limit = self._end
+                except TimeoutError:
+                    batch, now = [], monotonic()
+                except BAD_STREAM as error:
+                    self._broken_off(stream, error)
+                    break
+                if now >= limit:
+                    self._too_late(stream, now)
+                    break
+                if batch or now >= ping_at:
+                    yield batch
+                    sent_at = now
+            if not stream.finished:
+                search.broke("cut")
+                raise UpstreamUnavailable(CUT, retry_after=1)
+        finally:
+            await search.aclose()
+
+    def _broken_off(self, stream: Stream, error: Exception) -> None:
+        """Raise the error for the client, unless only the usage is missing."""
+        if stream.finished and isinstance(error, ConnectionLost):
+            return
+        status = error.status if isinstance(error, InBandError) else 0
+        self._search.broke(f"cut_http_{status}" if status else "cut")
+        if status == 429:
+            message = "The AI service is overloaded."
+            raise RateLimited(message, limit="keys", retry_after=1) from error
+        if status == 504:
+            raise GatewayTimeout(SILENT) from error
+        raise UpstreamUnavailable(CUT, retry_after=1) from error
+
+    def _too_late(self, stream: Stream, now: float) -> None:
+        """Raise the error for the client, unless only the end of a finished answer is missing."""
+        if stream.finished:
+            return
+        if now < self._end:
+            self._search.broke("stalled")
+        raise GatewayTimeout(SILENT)
+
+    async def aclose(self) -> None:
+        """Close the upstream's connection. Has no effect when the answer is complete."""
+        await self._search.aclose()

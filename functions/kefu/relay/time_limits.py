@@ -1,4 +1,4 @@
-"""The time limits of a request, in one table. The setting `KEFU_PATIENCE` chooses a column.
+"""The options of a relay, with its time limits in one table. `KEFU_PATIENCE` chooses a column.
 
 The limits depend on each other and on those of the widget: it waits 5 s for the first byte and 10 s
 between two bytes. `tests/unit/relay/test_time_limits.py` checks these relations.
@@ -6,6 +6,9 @@ between two bytes. `tests/unit/relay/test_time_limits.py` checks these relations
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import NamedTuple
 
 
@@ -48,3 +51,59 @@ SLOW = TimeLimits(
     early_headers=True,
 )
 """For models that think before they send their headers, such as large ones on a small machine."""
+
+
+async def _at_once() -> None:
+    """The keys are known from the start."""
+
+
+class RelayOptions(NamedTuple):
+    limits: TimeLimits = NORMAL
+    max_retries: int = 3
+    """Attempts for a request, after the first one."""
+    cooldown: float = 60.0
+    """Seconds for which a failing key cools down unless the upstream asks for more."""
+    keys_ready: Callable[[], Awaitable[None]] = _at_once
+    """Waits a short time for the keys to be loaded into the pools."""
+    redact: Callable[[str], str] = str
+    """Replaces secrets in a text."""
+
+
+REMEMBERED = 20
+"""Attempts whose times are remembered."""
+COST, AT_MOST = 10, 50
+"""A hedge costs what so many requests have saved up, of at most so many."""
+MARGIN = 1.1
+"""The usual time is that of 95 % of the answers, times this."""
+
+
+class Pace:
+    """The pace of one upstream, as this process sees it."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=REMEMBERED)
+        self._saved = 2 * COST
+
+    def begin(self) -> None:
+        """Count a request."""
+        self._saved = min(AT_MOST, self._saved + 1)
+
+    def answered(self, seconds: float) -> None:
+        """Note the time from a request to its headers."""
+        self._times.append(seconds)
+
+    def hedged(self) -> None:
+        """Count a request for which a second key was asked beside a silent one."""
+        self._saved = max(0, self._saved - COST)
+
+    def hedge_after(self, limits: TimeLimits, *, again: bool) -> float:
+        """Seconds of silence after which the next key is asked beside.
+
+        Not before most answers of this upstream have begun: two requests are paid. When a tenth of
+        the requests was hedged, a hedge waits until there is just time for it. `again`: for a
+        request that is hedged already.
+        """
+        times = sorted(self._times)
+        usual = MARGIN * times[ceil(0.95 * len(times)) - 1] if times else 0.0
+        after = max(limits.hedge_after, usual)
+        return after if again or self._saved >= COST else max(after, limits.fallback_after)

@@ -39,9 +39,9 @@ from kefu.chat.completion import Dialogue, Question
 from kefu.chat.prompt import Prompt
 from kefu.context import CALIBRATED, Budget
 from kefu.errors import ContextTooLong
+from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Attempt, Call
 from kefu.sessions.model import CallRecord, StoredMessage
 
 CALLS_A_TRY, AUXILIARY = 10, 5

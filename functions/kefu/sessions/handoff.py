@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kefu.auth.signing import key_for, sign
 from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.contact_delivery import Delivery, LimitReached, Recipient
 from kefu.sessions.contacts import ContactRequest, FilledForm

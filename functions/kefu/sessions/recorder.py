@@ -19,9 +19,9 @@ from kefu.errors import (
     StoreUnavailable,
 )
 from kefu.knowledge.sources import joined, listed
+from kefu.relay.call import Clock
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Clock
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord
 from kefu.sessions.message_processor import MessageProcessor

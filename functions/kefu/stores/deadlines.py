@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kefu.relay.clocks import CLOCK_SLACK
-from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
+from kefu.relay.key_pool import CLOCK_SLACK, MAX_COOLDOWN, Cooldown, Reason
 
 
 def far_from(now: float) -> float:

@@ -10,12 +10,12 @@ from kefu.bootstrap.base import KEYS_TTL
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.upstream import ChosenModel
+from kefu.relay.call import Call
 from kefu.relay.chunks import Completion, Usage
 from kefu.relay.collected import Collected
-from kefu.relay.completion_stream import Call
 from kefu.relay.key_pool import KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
+from kefu.relay.time_limits import RelayOptions
 from kefu.settings import Settings
 from kefu.stores.aws import text_at
 from kefu.stores.memory.store import MemoryStore

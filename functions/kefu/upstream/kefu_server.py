@@ -31,7 +31,7 @@ from kefu.errors import (
     UpstreamUnavailable,
     VerificationRequired,
 )
-from kefu.relay.response import UpstreamResponse
+from kefu.relay.attempt import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 _CHAT = "/api/chat"

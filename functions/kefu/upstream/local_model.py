@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kefu.errors import HostUnreachable
-from kefu.relay.response import UpstreamResponse
+from kefu.relay.attempt import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 NAME = "SmolLM2-135M-Instruct"

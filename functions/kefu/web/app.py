@@ -24,7 +24,7 @@ from kefu.errors import (
     StoreUnavailable,
     UpstreamUnavailable,
 )
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.web.caller import Gateway
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response

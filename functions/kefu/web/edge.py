@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kefu.errors import KefuError, OriginNotAllowed, UpstreamUnavailable
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.web.error_response import error_response
 from kefu.web.log import RequestLog
 from kefu.web.overload import Overload

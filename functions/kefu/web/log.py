@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.redaction import PLACEHOLDER, Secrets
 from kefu.web.request_record import Record
 

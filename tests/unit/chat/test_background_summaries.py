@@ -16,8 +16,8 @@ from kefu.context import CALIBRATED, Budget
 from kefu.errors import KefuError
 from kefu.messages import Message
 from kefu.relay.key_pool import KeyPool
-from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
+from kefu.relay.time_limits import RelayOptions
 from kefu.stores.memory.store import MemoryStore
 from tests.fakes.relaying import in_virtual_time
 from tests.fakes.spoken import Say, Spoken, SpokenResponse

@@ -9,8 +9,8 @@ from kefu.chat.prompt import Prompt
 from kefu.context import Window
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.messages import Message
+from kefu.relay.call import Call
 from kefu.relay.chunks import Completion
-from kefu.relay.completion_stream import Call
 
 
 class CountingReads(list[Message]):

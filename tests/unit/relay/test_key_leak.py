@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.relay import sse
+from kefu.relay.attempt import Stream
 from kefu.relay.chunks import Completion, MalformedChunk
 from kefu.relay.key_leak import SHORTEST, KeyLeakDetector
-from kefu.relay.response import Stream
 
 KEY = 'sk-sk-sk-A1/b"2\\sk-sk-C3'
 """It begins again and again inside of itself, and JSON escapes some of it."""
@@ -57,7 +57,7 @@ async def let_out(
     out: list[list[Delta]] = []
     while not stream.over:
         try:
-            chunks = await stream.read(1)
+            chunks = stream.feed(await stream.response.read(1))
         except MalformedChunk:
             out.append([{"error": True}])
             return out

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.relay.pace import Pace
-from kefu.relay.time_limits import NORMAL
+from kefu.relay.time_limits import NORMAL, Pace
 from tests.fakes import in_process_upstream as up
 from tests.fakes.relaying import Rig, in_virtual_time
 

@@ -16,9 +16,9 @@ from kefu.chat.output_filter import OutputFilter
 from kefu.chat.prompt import PromptPolicy, TrimPolicy, build_prompt, request_body
 from kefu.errors import StoreUnavailable
 from kefu.messages import Message
+from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Chunk, Completion, chunk_of
 from kefu.relay.collected import Collected, replayed
-from kefu.relay.completion_stream import Attempt, Call
 from kefu.relay.key_pool import Fingerprint
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording, TurnRecord

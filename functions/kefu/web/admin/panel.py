@@ -14,7 +14,7 @@ from kefu.auth.admin_tokens import AdminTokens
 from kefu.chat.addresses import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
-from kefu.relay.completion_stream import Clock
+from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
 from kefu.sessions.capacity import Room
 from kefu.sessions.contacts import ContactStore
