@@ -607,6 +607,16 @@ async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_g
     assert json.loads(call.meta)["knowledge"]["answered"] is not bool(unanswered)
 
 
+@pytest.mark.parametrize("said", ["", "  \n"])
+@in_virtual_time
+async def test_h6_a_grounded_answer_without_text_is_refused_with_a_status(said: str) -> None:
+    """The sources, which are found before, must not send the headers."""
+    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
+    given = await site.ask("What does a hat cost?")
+    assert facts(given)[:2] == (503, "upstream_service_unavailable")
+    assert await site.stored() == [("What does a hat cost?", "failed")]
+
+
 @in_virtual_time
 async def test_p7_the_model_gets_the_newest_ten_turns_that_have_an_answer() -> None:
     """Failed ones are left out. They are looked for in up to three reads."""
