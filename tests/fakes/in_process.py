@@ -32,7 +32,7 @@ from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.sessions.turn import KeptConversation
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.web.answers import ChatResponse, ResumedAnswer
 from kefu.web.caller import Caller
 from kefu.web.log import RequestLog

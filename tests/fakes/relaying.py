@@ -16,7 +16,7 @@ from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
 from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import NORMAL, TimeLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.in_process_upstream import Exchange, InProcessUpstream, Reply
 from tests.fakes.virtual_time import VirtualClock, run
 

@@ -17,7 +17,7 @@ from kefu.relay.key_pool import KeyPool
 from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import NORMAL
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 
 KEY = "key-of-the-test"
 

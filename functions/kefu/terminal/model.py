@@ -14,7 +14,7 @@ from kefu.relay.key_pool import KeyPool
 from kefu.relay.options import RelayOptions
 from kefu.relay.relay import Relay
 from kefu.settings import Settings
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.terminal.flags import WrongUse
 from kefu.terminal.keys import KeysByReference
 

@@ -24,14 +24,14 @@ from kefu.sessions.model import (
     TurnOutcome,
 )
 from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN, PersistenceDeps, TurnRecorder
-from kefu.stores.memory.sessions import MemorySessions
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
 CHAT = SessionId("a" * 32)
 Step = Callable[[], Any]
 
 
-class Store(MemorySessions):
+class Store(ChatsInMemory):
     """A store that takes its time, and that is away for a while."""
 
     def __init__(self) -> None:

@@ -31,8 +31,8 @@ from kefu.sessions.model import (
 from kefu.sessions.overview import Day, Wanted
 from kefu.sessions.people import Attendance
 from kefu.sessions.turn import STORE_PATIENCE, TITLE_LENGTH
-from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.turns import date_of
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Connection, Process
 from tests.fakes.in_process_upstream import (
     DONE,
@@ -73,9 +73,9 @@ class Followed(Hook):
 class Site:
     """A model that answers by a script, and a process with its store."""
 
-    def __init__(self, *replies: Reply, store: MemorySessions | None = None, **options: Any):
+    def __init__(self, *replies: Reply, store: ChatsInMemory | None = None, **options: Any):
         self.model = InProcessUpstream({"one key": replies or [answer()]})
-        self.store = store or MemorySessions(CLOCK.now, Retention())
+        self.store = store or ChatsInMemory(CLOCK.now)
         self.followed = Followed()
         options["hooks"] = {"followed": self.followed, **options.get("hooks", {})}
         self.process = Process(self.store, self.model, CLOCK, **options)
@@ -96,7 +96,7 @@ class Site:
 
     @property
     def session(self) -> SessionId:
-        [chat] = self.store._chats
+        [chat] = self.store.ids
         return chat
 
     async def stored(self) -> list[tuple[str, str]]:
@@ -243,7 +243,7 @@ async def test_p17_a_deletion_by_another_process_ends_the_answer_and_nothing_is_
     assert (await asked.answer()).code == "session_busy"
     assert CLOCK.monotonic() == pytest.approx(LEASE / 2)
     assert await site.store.session(session) is None
-    assert not site.store._chats
+    assert not site.store.ids
     assert await site.store.calls(session) == []
     assert site.model.exchanges[0].closed_at == pytest.approx(LEASE / 2)
 
@@ -254,7 +254,7 @@ async def test_p17_a_message_to_a_deleted_chat_is_not_found_and_creates_none() -
     await site.ask()
     await site.store.delete(site.session)
     assert facts(await site.ask("more", id=None)) == (404, "session_not_found", None)
-    assert not site.store._chats
+    assert not site.store.ids
 
 
 @in_virtual_time
@@ -417,7 +417,7 @@ async def test_p5_a_text_that_a_hook_empties_is_refused_and_nothing_is_saved() -
     given = await site.ask()
     assert facts(given) == (400, "invalid_request", None)
     assert json.loads(given.body)["error"]["param"] == "message"
-    assert (site.asked, len(site.store._chats), site.outcomes) == (0, 0, [])
+    assert (site.asked, len(site.store.ids), site.outcomes) == (0, 0, [])
     assert "x-session-id" not in given.headers
 
 
@@ -436,7 +436,7 @@ async def test_h4_a_message_to_a_person_is_stored_without_an_answer_of_the_model
     assert (given.complete, given.text, site.asked) == (True, "", 1)
 
 
-class Away(MemorySessions):
+class Away(ChatsInMemory):
     """A store whose operations of one name fail, or wait for so many seconds."""
 
     def __init__(self, name: str, pause: float = 0.0) -> None:
@@ -602,7 +602,7 @@ async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
     with pytest.raises(UpstreamUnavailable) as refused:
         await site.process.turns.forget(site.session)
     assert refused.value.retry_after == 5
-    assert len(store._chats) == 1
+    assert len(store.ids) == 1
     store.name = ""
     await asyncio.sleep(1)
-    assert not store._chats
+    assert not store.ids

@@ -13,7 +13,7 @@ from kefu.relay.key_pool import Cooldowns
 from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
 RATE = Rate(1000, 60.0)

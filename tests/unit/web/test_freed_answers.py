@@ -17,11 +17,11 @@ from kefu.auth.bot_check import Proof
 from kefu.chat.completion import Question
 from kefu.chat.stateless import Stateless
 from kefu.messages import Message
-from kefu.sessions.model import Retention, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from kefu.sessions.model import SessionId
 from kefu.web.answers import ChatResponse
 from kefu.web.caller import Caller
 from kefu.web.request_record import Record
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import (
     DONE,
@@ -44,7 +44,7 @@ WHOLE, CUT, HANGS = TWO.then(STOP, DONE), TWO.then(LOST), TWO.then_silence()
 
 class Site:
     def __init__(self, reply: Reply, *, kept: bool) -> None:
-        store = MemorySessions(CLOCK.now, Retention())
+        store = ChatsInMemory(CLOCK.now)
         self.model = InProcessUpstream({"one key": reply})
         self.process = Process(store, self.model, CLOCK)
         self.kept = kept
