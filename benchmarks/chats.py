@@ -23,7 +23,6 @@ from kefu.sessions.model import LEASE, NewMessage, Retention, Session, TurnOutco
 from kefu.sessions.overview import Wanted
 from kefu.sessions.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
-from kefu.stores.memory.store import MemoryStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock, new_table
@@ -166,23 +165,17 @@ async def milliseconds(step: Callable[[], Awaitable[None]], times: int) -> float
     return median(spent) * 1000
 
 
-async def local_times(folder: Path, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds for each operation (row) with SQLite and in memory (columns)."""
-    rows: dict[str, list[float]] = {}
-    for name in ("sqlite", "memory"):
-        clock = HandClock()
-
-        def opened(file: str, name: str = name, clock: HandClock = clock) -> Any:
-            return SqliteStore(folder / file, clock) if name == "sqlite" else MemoryStore(clock)
-
-        for messages in (SHORT, LONG):
-            store = opened(f"{messages}.sqlite3")
-            chat = await fill(store.sessions(Retention()), clock, messages)
-            row = rows.setdefault(f"the newest 20 messages of {messages:,}", [])
-            row.append(await milliseconds(chat.read, rounds))
-            row = rows.setdefault(f"a turn after {messages:,} messages, with its call", [])
-            row.append(await milliseconds(chat.turn, rounds))
-            await store.aclose()
+async def local_times(folder: Path, rounds: int) -> dict[str, float]:
+    """Milliseconds for each operation with SQLite."""
+    rows: dict[str, float] = {}
+    clock = HandClock()
+    for messages in (SHORT, LONG):
+        store = SqliteStore(folder / f"{messages}.sqlite3", clock)
+        chat = await fill(store.sessions(Retention()), clock, messages)
+        rows[f"the newest 20 messages of {messages:,}"] = await milliseconds(chat.read, rounds)
+        name = f"a turn after {messages:,} messages, with its call"
+        rows[name] = await milliseconds(chat.turn, rounds)
+        await store.aclose()
     return rows
 
 
@@ -208,8 +201,8 @@ def chats(rounds: int) -> str:
     """The tables as text; those of DynamoDB only if DynamoDB Local is installed."""
     with tempfile.TemporaryDirectory(prefix="kefu-bench-") as folder:
         local = asyncio.run(local_times(Path(folder), rounds))
-        lines = [f"{'keeping a chat, milliseconds':50}{'SQLite':>10}{'memory':>10}"]
-        lines += [f"{name:50}{a:10.3f}{b:10.3f}" for name, (a, b) in local.items()]
+        lines = [f"{'keeping a chat, milliseconds':50}{'SQLite':>10}"]
+        lines += [f"{name:50}{spent:10.3f}" for name, spent in local.items()]
         lines += ["", *request_lines(2 * rounds)]
         part = folder_of("dynamodb-local")
         if part is None:

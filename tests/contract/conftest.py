@@ -14,7 +14,7 @@ from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.sessions import GuardedSessions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.contract.engines import ENGINES, HandClock, SharedTable, Store, opened
 from tests.parts.plugin import each
 
@@ -27,7 +27,7 @@ def clock() -> HandClock:
 GUARDED = ("guarded memory", "guarded sqlite", "guarded dynamodb_local")
 
 
-@pytest.fixture(params=each(*ENGINES, *GUARDED))
+@pytest.fixture(params=each("memory", *ENGINES, *GUARDED))
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name

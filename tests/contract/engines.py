@@ -20,7 +20,7 @@ from kefu.sessions.ports import Sessions
 from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import THREADS
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
 
@@ -56,7 +56,7 @@ class Store(CooldownStore, LimitStore, Protocol):
     async def aclose(self) -> None: ...
 
 
-ENGINES = ("memory", "sqlite", "dynamodb_local", "dynalite")
+ENGINES = ("sqlite", "dynamodb_local", "dynalite")
 
 Part = Callable[[str], object]
 """Starts a part by the name of its fixture, if a test needs it: `request.getfixturevalue`."""

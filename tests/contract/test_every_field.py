@@ -1,7 +1,7 @@
 """Every engine stores every field of a message, a turn, a call and a session (M4).
 
 One script sets each field to something else than its default, and each engine must return what
-memory returns. A field that the script does not set fails here, too, so a new one is added to it.
+SQLite in memory returns. A field that the script does not set fails here, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from kefu.sessions.model import (
     BeginResult,
     CallRecord,
     NewMessage,
-    Retention,
     Session,
     StoredMessage,
     TurnOutcome,
@@ -25,10 +24,10 @@ from kefu.sessions.model import (
 from kefu.sessions.overview import AskedQuestion, Day, Overview, Wanted
 from kefu.sessions.people import Attendance, Line
 from kefu.sessions.ports import Sessions
-from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.turns import date_of
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock
+from tests.fakes.chats_in_memory import ChatsInMemory
 
 GIVEN = (NewMessage, TurnOutcome)
 """What the script gives to the store."""
@@ -159,7 +158,7 @@ def unset(kind: Any, values: Sequence[Any]) -> set[str]:
 async def expected(now: float) -> Told:
     clock = HandClock()
     clock.now = now
-    return await Script(MemorySessions(clock, Retention()), clock).run()
+    return await Script(ChatsInMemory(clock), clock).run()
 
 
 @pytest.mark.parametrize("kind", [*GIVEN, *RETURNED, AskedQuestion])
@@ -169,7 +168,7 @@ async def test_the_script_sets_every_field(kind: Any) -> None:
     assert unset(kind, told.given if kind in GIVEN else told.returned) == set()
 
 
-async def test_every_engine_returns_every_field_as_memory_does(
+async def test_every_engine_returns_every_field_as_sqlite_in_memory_does(
     sessions: Sessions, clock: HandClock
 ) -> None:
     memory = await expected(clock.now)

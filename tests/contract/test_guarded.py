@@ -14,7 +14,7 @@ from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Reason, fingerprint
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.contract.engines import HandClock
 
 ONE = fingerprint("key-one")

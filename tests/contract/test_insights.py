@@ -77,7 +77,7 @@ def numbers(rows: Sequence[Overview]) -> list[int]:
 
 @pytest.mark.parametrize(
     "sessions",
-    daily((*ENGINES, "guarded sqlite"), "memory", "sqlite", "guarded sqlite"),
+    daily((*ENGINES, "guarded sqlite"), "sqlite", "guarded sqlite"),
     indirect=True,
 )
 async def test_h7_a_word_finds_all_its_chats_in_english_and_chinese(

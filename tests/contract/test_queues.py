@@ -20,13 +20,13 @@ from kefu.sessions.people import Attendance, State
 from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.circuit import IN_A_ROW
 from kefu.stores.guarded.sessions import GuardedSessions
-from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 from kefu.stores.sqlite.reader import AT_ONCE
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.stores.turns import wants
 from tests.contract.chats import ONE, TWO, new, turn
 from tests.contract.engines import HandClock
+from tests.fakes.chats_in_memory import ChatsInMemory
 
 CHATS, MINUTES = 40, 60
 STATES: tuple[tuple[State, ...], ...] = ((), (), ("waiting",), ("person",), ("person", "closed"))
@@ -238,7 +238,7 @@ async def test_m1_a_query_creates_no_file(tmp_path: Path, clock: HandClock) -> N
     await store.aclose()
 
 
-class SlowList(MemorySessions):
+class SlowList(ChatsInMemory):
     async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
         await asyncio.Event().wait()
         raise AssertionError("the list came")

@@ -37,7 +37,7 @@ from kefu.sessions.model import SessionId
 from kefu.sessions.ports import Sessions
 from kefu.sessions.recorder import PersistenceDeps
 from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.web.caller import Caller
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record, record_of

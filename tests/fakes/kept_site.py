@@ -11,8 +11,8 @@ from kefu.errors import StoreUnavailable
 from kefu.sessions.hooks import EndedTurn, Hook
 from kefu.sessions.model import CallRecord, Retention, Session, SessionId, StoredMessage
 from kefu.sessions.overview import Day, Wanted
-from kefu.stores.memory.sessions import MemorySessions
 from kefu.stores.turns import date_of
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Connection, Process
 from tests.fakes.in_process_upstream import InProcessUpstream, Reply, answer
 from tests.fakes.relaying import CLOCK
@@ -20,7 +20,7 @@ from tests.fakes.relaying import CLOCK
 ID = "11111111-2222-4333-8444-555555555555"
 
 
-class Store(MemorySessions):
+class Store(ChatsInMemory):
     """A store that takes its time, that is away for a while, and that lists its operations."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Site:
         return [(one.content, one.status) for one in await self.messages()]
 
     async def messages(self) -> Sequence[StoredMessage]:
-        return await MemorySessions.messages(self.store, self.session, now=CLOCK.now())
+        return await ChatsInMemory.messages(self.store, self.session, now=CLOCK.now())
 
     async def calls(self) -> Sequence[CallRecord]:
         return await self.store.calls(self.session)

@@ -15,7 +15,7 @@ from kefu.relay.chunks import Completion
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
 from kefu.relay.relay import ModelAnswer, Relay
 from kefu.relay.time_limits import NORMAL, RelayOptions, TimeLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.in_process_upstream import Exchange, InProcessUpstream, Reply
 from tests.fakes.virtual_time import VirtualClock, run
 

@@ -18,9 +18,7 @@ import kefu.cli.admin_link
 import kefu.cli.serve
 import kefu.settings.all
 import kefu.stores.guarded.sessions
-import kefu.stores.memory.contacts
-import kefu.stores.memory.days
-import kefu.stores.memory.sessions
+import kefu.stores.sqlite.memory
 import kefu.stores.sqlite.sessions
 import kefu.stores.sqlite.store
 import kefu.terminal.pipes

@@ -16,7 +16,7 @@ from kefu.relay import sse
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import NORMAL, RelayOptions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 
 KEY = "key-of-the-test"
 

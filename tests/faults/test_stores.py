@@ -21,7 +21,7 @@ from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.guarded.circuit import IN_A_ROW
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.contract.engines import knows, patient
 from tests.fakes.fault_proxy import FaultProxy
 from tests.fakes.throttling_front import ThrottlingFront

@@ -19,7 +19,7 @@ from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Reason, fingerprint
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.store import SqliteStore

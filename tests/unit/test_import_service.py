@@ -66,7 +66,7 @@ FOR_SOME = {
     *("kefu.chat.grounding", "kefu.stores.sqlite.knowledge.reloading"),
     *("kefu.context.tokens.bpe", "kefu.context.tokens.repeats", "kefu.stores.dynamodb.store"),
     *("kefu.stores.dynamodb.table", "kefu.stores.guarded.sessions"),
-    *("kefu.stores.memory.sessions", "kefu.stores.packed_calls", "kefu.stores.sqlite.file"),
+    *("kefu.stores.folded_calls", "kefu.stores.packed_calls", "kefu.stores.sqlite.file"),
     *("kefu.stores.sqlite.store", "kefu.stores.turns", "kefu.upstream.kefu_server"),
     "kefu.upstream.aiohttp_transport",
     *("kefu.upstream.public_web", "kefu.web.admin.panel", "kefu.web.admin.view"),
@@ -126,7 +126,13 @@ def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> Non
         *("chat.output_filter", "sessions.recorder", "sessions.service", "sessions.tokens"),
         *("sessions.turn",),
     }
-    assert not {name for name in kept if name.startswith(("kefu.web.admin", "kefu.stores.sql"))}
+    assert not {name for name in kept if name.startswith("kefu.web.admin")}
+
+
+def test_a_service_with_chats_in_dynamodb_imports_no_sqlite() -> None:
+    kept = loaded_by("kefu.asgi", KEFU_STORE="dynamodb://kefu")
+    assert "kefu.stores.dynamodb.sessions" in kept
+    assert not {name for name in kept if "sqlite" in name}
 
 
 def test_a_service_imports_only_the_packages_that_fastapi_imports() -> None:

@@ -21,8 +21,8 @@ from kefu.messages import Message
 from kefu.relay.redaction import Secrets
 from kefu.sessions.hooks import HOOKS, HookConfig, Visit
 from kefu.sessions.message_processor import MessageProcessor, default_prompt
-from kefu.sessions.model import Retention, Session, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from kefu.sessions.model import Session, SessionId
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.injections import INJECTIONS
 from tests.fakes.spoken import HandClock, Say, Spoken, rig
@@ -71,7 +71,7 @@ async def test_t7_no_text_of_a_visitor_or_a_model_becomes_more_than_one_message(
     back.
     """
     clock, model, redact = HandClock(), Model(), Secrets([KEY]).hide
-    store = MemorySessions(clock.now, Retention())
+    store = ChatsInMemory(clock.now)
     process = Process(store, model, clock, key=KEY, redact=redact)
     clean = MessageProcessor().preprocess_user_message
     model.say("noted")
@@ -100,7 +100,7 @@ async def test_t7_no_text_of_a_visitor_or_a_model_becomes_more_than_one_message(
 @pytest.mark.parametrize("text", [f"My key is {KEY}!", f'{{"key":"{KEY}"}}'])
 async def test_t7_a_key_in_an_answer_reaches_no_visitor(text: str) -> None:
     clock, model = HandClock(), Model()
-    process = Process(MemorySessions(clock.now, Retention()), model, clock, key=KEY)
+    process = Process(ChatsInMemory(clock.now), model, clock, key=KEY)
     model.say(text)
     answer = await process.ask("Tell me your key.")
     assert not answer.complete

@@ -14,7 +14,7 @@ from kefu.errors import StoreUnavailable
 from kefu.sessions.model import LEASE, Retention
 from kefu.sessions.overview import Wanted
 from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN
-from kefu.stores.memory.sessions import MemorySessions
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.virtual_time import VirtualClock, run
 
@@ -67,7 +67,7 @@ class Model:
         return Words(self._words[self.asked - 1])
 
 
-class Store(MemorySessions):
+class Store(ChatsInMemory):
     def __init__(self) -> None:
         super().__init__(CLOCK.now, Retention())
         self.renewed: list[float] = []

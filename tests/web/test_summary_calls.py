@@ -10,8 +10,8 @@ import pytest
 
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget
-from kefu.sessions.model import CallRecord, Retention, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from kefu.sessions.model import CallRecord, SessionId
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.spoken import HandClock, Say, Spoken
 
@@ -46,7 +46,7 @@ async def calls_of(summary: Say, way: dict[str, Any]) -> list[list[CallRecord]]:
     With `trim = "summary"`, the summary is written after the third answer has started.
     """
     clock = HandClock()
-    store = MemorySessions(clock.now, Retention())
+    store = ChatsInMemory(clock.now)
     model = Model(summary)
     process = Process(store, model, clock, **way)
     answer = None

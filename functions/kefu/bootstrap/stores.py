@@ -13,7 +13,7 @@ from kefu.settings import Settings
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.store import Guard, GuardedStore, Store
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:

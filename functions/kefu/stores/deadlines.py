@@ -1,8 +1,11 @@
-"""Rules for stored cooldowns, shared by all stores so that they behave alike."""
+"""Rules for stored cooldowns and budgets, shared by all stores so that they behave alike."""
 
 from __future__ import annotations
 
 from kefu.relay.key_pool import CLOCK_SLACK, MAX_COOLDOWN, Cooldown, Reason
+
+BUDGET_LIFE = 2 * 86400.0
+"""Seconds that a budget is stored. Budgets are daily, so older ones are not used any more."""
 
 
 def far_from(now: float) -> float:

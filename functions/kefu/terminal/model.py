@@ -18,7 +18,7 @@ from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
 from kefu.settings import Settings
 from kefu.stores.aws import text_at
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.terminal.flags import WrongUse, wrong_use
 

@@ -9,7 +9,7 @@ import pytest
 from kefu.chat.admission import CHECKS, CHECKS_AT_ONCE, Admission, Allowance
 from kefu.chat.limits import Rate
 from kefu.errors import RateLimited
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.spoken import HandClock
 
 

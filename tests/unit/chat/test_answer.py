@@ -34,10 +34,10 @@ from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.model import SessionId
 from kefu.sessions.service import IncomingMessage
-from kefu.stores.memory.sessions import MemorySessions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Process
 from tests.fakes.spoken import HandClock, Say, Spoken, until
@@ -257,7 +257,7 @@ async def test_c2_a_caller_that_stops_reading_ends_the_request_and_frees_its_slo
 
 async def test_p6_p13_a_kept_chat_answers_without_http_and_is_stored() -> None:
     clock = HandClock()
-    store = MemorySessions(clock.now, Retention())
+    store = ChatsInMemory(clock.now)
     process = Process(store, Spoken("On its way."), clock)
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())
@@ -285,7 +285,7 @@ class Nothing:
 async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages() -> None:
     """Its status is then that of the error: no chunk before it has sent the headers."""
     clock = HandClock()
-    process = Process(MemorySessions(clock.now, Retention()), Spoken(""), clock)
+    process = Process(ChatsInMemory(clock.now), Spoken(""), clock)
     services = process.runtime.services._replace(grounder=Grounder(Nothing(), Room(100, 1000)))
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())

@@ -18,7 +18,7 @@ from kefu.messages import Message
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.relaying import in_virtual_time
 from tests.fakes.spoken import Say, Spoken, SpokenResponse
 from tests.fakes.virtual_time import VirtualClock

@@ -25,7 +25,7 @@ from kefu.context.wire.marks import mark
 from kefu.errors import InvalidRequest
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.spoken import HandClock, Spoken
 
 ASKED = Message("user", "How much?")

@@ -10,7 +10,7 @@ import pytest
 from kefu.chat.admission import Allowance
 from kefu.sessions.model import Retention
 from kefu.sessions.overview import Wanted
-from kefu.stores.memory.sessions import MemorySessions
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import (
@@ -38,7 +38,7 @@ class Site:
 
     def __init__(self, *replies: Reply) -> None:
         self.model = InProcessUpstream({"one key": replies or [answer()]})
-        self.store = MemorySessions(CLOCK.now, Retention())
+        self.store = ChatsInMemory(CLOCK.now, Retention())
         allowance = Allowance(daily_tokens=DAILY, streams=1)
         self.process = Process(self.store, self.model, CLOCK, allowance=allowance)
 

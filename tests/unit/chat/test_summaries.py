@@ -15,7 +15,7 @@ from kefu.chat.summary_prompt import summary_prompt, transcript, whole_sentences
 from kefu.messages import Message
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason
 from kefu.relay.relay import Relay
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.spoken import HandClock, Say, Spoken, until
 

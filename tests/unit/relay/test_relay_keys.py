@@ -9,7 +9,7 @@ import pytest
 from kefu.errors import GatewayTimeout, RateLimited, UpstreamUnavailable
 from kefu.relay.key_pool import Cooldowns, Reason
 from kefu.relay.time_limits import NORMAL
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from tests.fakes import in_process_upstream as up
 from tests.fakes.in_process_upstream import Reply
 from tests.fakes.relaying import Rig, in_virtual_time, later

@@ -9,7 +9,7 @@ import pytest
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget, TrimState
 from kefu.sessions.model import Retention, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.relaying import in_virtual_time
 from tests.fakes.spoken import Say, Spoken, SpokenResponse
@@ -43,7 +43,7 @@ class Model(Spoken):
         return str(self.asked[-1]["messages"])
 
 
-class Store(MemorySessions):
+class Store(ChatsInMemory):
     """Counts how often a state of trimming is saved."""
 
     saved = 0

@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import Retention
 from kefu.sessions.service import RETRIES_FOR
-from kefu.stores.memory.sessions import MemorySessions
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import InProcessUpstream, answer
 from tests.fakes.relaying import CLOCK, in_virtual_time
@@ -20,7 +19,7 @@ class Site:
     def __init__(self) -> None:
         replies = [answer(f"answer {number}") for number in range(5)]
         self.model = InProcessUpstream({"one key": replies})
-        store = MemorySessions(CLOCK.now, Retention())
+        store = ChatsInMemory(CLOCK.now)
         self.process = Process(store, self.model, CLOCK)
 
     async def send(self, client_message_id: str | None = "id") -> tuple[str, str]:

@@ -23,11 +23,11 @@ from kefu.sessions.contact_delivery import (
 )
 from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.handoff import A_DAY, ContactForm, HandOff, Outlet
-from kefu.sessions.model import Retention, Session, StoredMessage
-from kefu.stores.memory.sessions import MemorySessions
-from kefu.stores.memory.store import MemoryStore
+from kefu.sessions.model import Session, StoredMessage
+from kefu.stores.memory import MemoryStore
 from tests.contract.chats import ONE, new, turn
 from tests.contract.engines import HandClock
+from tests.fakes.chats_in_memory import ChatsInMemory
 
 FORM = ContactForm(("email", "message"), "I agree.")
 FILLED = FilledForm("request-1", "", " kari@example.no ", "Svalbard? secret-5f3c9a", True)
@@ -71,7 +71,7 @@ class Topic:
 @dataclass
 class Site:
     clock: Clock
-    store: MemorySessions
+    store: ChatsInMemory
     hook: Hook
     handoff: HandOff
     lines: list[str]
@@ -88,7 +88,7 @@ def site(
     if recipient:
         by = ByMail(recipient) if isinstance(recipient, Topic) else ByWebhook(recipient)
     clock, lines = Clock(), list[str]()
-    store = MemorySessions(clock.now, Retention())
+    store = ChatsInMemory(clock.now)
     handoff = HandOff(
         store,
         clock,

@@ -18,7 +18,7 @@ from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.sessions import GuardedSessions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.relaying import CLOCK, in_virtual_time
 

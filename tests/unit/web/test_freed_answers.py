@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import kefu
-from kefu.sessions.model import Retention, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from kefu.sessions.model import SessionId
 from kefu.web.request_record import Record
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import (
     DONE,
@@ -42,7 +42,7 @@ WHOLE, CUT, HANGS = TWO.then(STOP, DONE), TWO.then(LOST), TWO.then_silence()
 
 class Site:
     def __init__(self, reply: Reply, *, kept: bool) -> None:
-        store = MemorySessions(CLOCK.now, Retention())
+        store = ChatsInMemory(CLOCK.now)
         self.model = InProcessUpstream({"one key": reply})
         self.process = Process(store, self.model, CLOCK)
         self.kept = kept

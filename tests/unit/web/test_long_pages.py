@@ -15,8 +15,7 @@ from kefu.auth.admin_tokens import AdminTokens
 from kefu.auth.identity import Identities
 from kefu.bootstrap.clock import SystemClock
 from kefu.sessions.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
-from kefu.stores.memory.sessions import MemorySessions
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 from kefu.web.admin.panel import Panel, PanelInfo
 from kefu.web.caller import Gateway
 from kefu.web.long_response import LongResponse
@@ -24,6 +23,7 @@ from kefu.web.routes.admin import admin_routes
 from kefu.web.routes.sessions import session_routes
 from kefu.web.session_chat import KeptChats
 from tests.contract.chats import ONE, call, new, response
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import InProcessUpstream
 
@@ -46,7 +46,7 @@ class Watched(StoredMessage):
         return str(self[3])
 
 
-class Store(MemorySessions):
+class Store(ChatsInMemory):
     async def messages(
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
     ) -> Sequence[StoredMessage]:

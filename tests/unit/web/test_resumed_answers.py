@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, SessionId
-from kefu.stores.memory.sessions import MemorySessions
+from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import DONE, LOST, STOP, STREAM, InProcessUpstream, Reply, text
 from tests.fakes.relaying import CLOCK, in_virtual_time
@@ -25,7 +25,7 @@ class Site:
 
     def __init__(self, reply: Reply = SPOKEN) -> None:
         self.model = InProcessUpstream({"one key": reply})
-        self.store = MemorySessions(CLOCK.now, Retention())
+        self.store = ChatsInMemory(CLOCK.now)
         self.one, self.other = (Process(self.store, self.model, CLOCK) for _ in range(2))
 
     async def ask(self, words: int) -> tuple[Connection, str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
-from kefu.stores.memory.store import MemoryStore
+from kefu.stores.memory import MemoryStore
 
 RESERVATION = 1.0
 """The time limit in seconds for a reservation from a budget whose use is not known."""

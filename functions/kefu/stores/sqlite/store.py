@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from kefu.chat.limits import SLACK, Granted, Rate, admit, far_from
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
-from kefu.stores.deadlines import later, reason_of
-from kefu.stores.memory.store import BUDGET_LIFE
+from kefu.stores.deadlines import BUDGET_LIFE, later, reason_of
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.file import SqliteFile
 

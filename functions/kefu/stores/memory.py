@@ -1,4 +1,7 @@
-"""Stores cooldowns and limits in memory, for tests, and while a shared store is unavailable."""
+"""Stores cooldowns and limits in memory: without a shared store, and while it is unavailable.
+
+Chats in memory are in an SQLite database.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,16 @@ from typing import TYPE_CHECKING
 
 from kefu.chat.limits import Granted, Rate, admit
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
-from kefu.stores.deadlines import later
+from kefu.stores.deadlines import BUDGET_LIFE, later
 
 if TYPE_CHECKING:
     from kefu.sessions.model import Retention
-    from kefu.stores.memory.sessions import MemorySessions
-
-BUDGET_LIFE = 2 * 86400.0
-"""Seconds that a budget is stored. Budgets are daily, so older ones are not used any more."""
+    from kefu.stores.sqlite.memory import SqliteMemory
+    from kefu.stores.sqlite.sessions import SqliteSessions
 
 
 class MemoryStore:
-    """Stores everything in dicts. Methods are atomic: none awaits between a read and a write."""
+    """Stores them in dicts. Methods are atomic: none awaits between a read and a write."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -26,12 +27,16 @@ class MemoryStore:
         self._arrivals: dict[str, float] = {}
         self._sweep_at = 1024
         self._budgets: dict[str, tuple[int, float]] = {}
+        self._chats: SqliteMemory | None = None
 
-    def sessions(self, retention: Retention) -> MemorySessions:
+    def sessions(self, retention: Retention) -> SqliteSessions:
         """Return a session store in the memory of this process."""
-        from kefu.stores.memory.sessions import MemorySessions
+        # Here: only a service that stores chats needs SQLite.
+        from kefu.stores.sqlite.memory import SqliteMemory
+        from kefu.stores.sqlite.sessions import SqliteSessions
 
-        return MemorySessions(self._clock, retention)
+        self._chats = self._chats or SqliteMemory(self._clock)
+        return SqliteSessions(self._chats, self._clock, retention)
 
     async def cooldowns(self) -> Cooldowns:
         return dict(self._cooldowns)
@@ -67,7 +72,8 @@ class MemoryStore:
         self._spend(budget, used)
 
     async def aclose(self) -> None:
-        """Do nothing: there are no resources to release."""
+        if self._chats is not None:
+            await self._chats.aclose()
 
     def _used(self, budget: str) -> int:
         return self._budgets.get(budget, (0, 0.0))[0]

@@ -1,1 +1,0 @@
-"""Stores in the memory of this process, for tests and for a single process."""

@@ -1,0 +1,24 @@
+"""Chats in the memory of the test's process, as `KEFU_STORE=memory:` stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kefu.sessions.model import Retention, SessionId
+from kefu.stores.sqlite.memory import SqliteMemory
+from kefu.stores.sqlite.sessions import SqliteSessions
+
+
+class ChatsInMemory(SqliteSessions):
+    def __init__(self, clock: Callable[[], float], retention: Retention | None = None) -> None:
+        memory = SqliteMemory(clock)
+        super().__init__(memory, clock, retention or Retention())
+        self._db = memory._memory
+
+    @property
+    def ids(self) -> list[SessionId]:
+        """The chats that have rows, those that have expired, too."""
+        return [SessionId(id) for (id,) in self._db.execute("SELECT id FROM sessions")]
+
+    def __del__(self) -> None:
+        self._db.close()
