@@ -105,7 +105,7 @@ def checked(model: type[Body], value: object) -> Body:
     except ValidationError as error:
         first = _first(error.errors(include_url=False, include_input=False, include_context=False))
         # For a union pydantic appends the type of the branch: `messages.0.content.str`.
-        path = [str(part) for part in first["loc"] if not str(part).startswith(("str", "list["))]
+        path = [part for part in map(str, first["loc"]) if part != "str" and part[:5] != "list["]
         message = first["msg"].removeprefix("Value error, ")
         param = ".".join(path) or None
         raise InvalidRequest(f"{param or 'body'}: {message}", param=param) from None

@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-WINDOW = 0.5
+WINDOW_SECONDS = 0.5
 """Seconds for which the delay must be too long. A single pause, such as one of the garbage
 collector or of a frozen process, is not an overload.
 """
-INTERVAL = 0.1
+SAMPLE_SECONDS = 0.1
 """Seconds between two samples of the event loop's delay."""
 
 
-class Gate:
-    """Closes when all delays of the last `WINDOW` seconds were too long, opens at a short one.
+class DelayGate:
+    """Closes when all delays of `WINDOW_SECONDS` were too long, and opens at a short one.
 
     Source: Nichols and Jacobson, "Controlling Queue Delay", whose minimum over a window this is.
     """
@@ -36,15 +36,15 @@ class Gate:
         elif self._late_since is None:
             self._late_since = now
         else:
-            self.closed = now - self._late_since >= WINDOW
+            self.closed = now - self._late_since >= WINDOW_SECONDS
 
 
 class Overload:
     def __init__(self, monotonic: Callable[[], float], accepted: float) -> None:
         """`accepted`: seconds of delay."""
         self._monotonic = monotonic
-        self._connections = Gate(accepted)
-        self._loop = Gate(accepted)
+        self._connections = DelayGate(accepted)
+        self._loop = DelayGate(accepted)
 
     def refuses(self, waited: float | None) -> bool:
         """Whether to refuse a request.
@@ -63,7 +63,7 @@ class Overload:
         last = self._monotonic()
         while True:
             # uvloop's clock does not advance during an iteration of its loop, so it shows no delay.
-            await asyncio.sleep(INTERVAL)
+            await asyncio.sleep(SAMPLE_SECONDS)
             now = self._monotonic()
-            self._loop.note(now, now - last - INTERVAL)
+            self._loop.note(now, now - last - SAMPLE_SECONDS)
             last = now

@@ -9,7 +9,8 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from kefu.errors import InvalidRequest, KefuError, NotFound, Unauthorized
-from kefu.web.body import JsonBody, Query
+from kefu.web.body import JsonBody, Query, checked
+from kefu.web.completion_schemas import CompletionRequest
 from kefu.web.error_response import error_response
 from kefu.web.json_response import JsonRoute
 from kefu.web.options import BodyLimits
@@ -85,6 +86,24 @@ async def test_c4_what_fastapi_alone_would_take_is_refused(
 ) -> None:
     status, text = await sent(client, content)
     assert (status, said in text) == (400, True), text
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "param"),
+    [
+        ("stream", 1, "stream"),
+        ("stream_options", {"include_usage": 1}, "stream_options.include_usage"),
+        ("messages", [{"role": "user", "content": 1}], "messages.0.content"),
+        ("messages", [{"role": "user", "content": [{"type": "x"}]}], "messages.0.content.0.type"),
+    ],
+)
+def test_c4_an_error_names_the_field_and_not_the_type_of_a_union(
+    field: str, value: object, param: str
+) -> None:
+    """The names of `stream` and `stream_options` were left out, because they begin with `str`."""
+    with pytest.raises(InvalidRequest) as refused:
+        checked(CompletionRequest, {"messages": [{"role": "user", "content": "?"}], field: value})
+    assert refused.value.param == param
 
 
 async def test_p32_the_check_of_a_router_comes_before_its_body(client: httpx.AsyncClient) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kefu.web.overload import INTERVAL, WINDOW, Gate, Overload
+from kefu.web.overload import SAMPLE_SECONDS, WINDOW_SECONDS, DelayGate, Overload
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
 TARGET = 0.25
@@ -16,15 +16,15 @@ LATE = TARGET + 0.01
 
 def closed_after(*delays: tuple[float, float]) -> bool:
     """Whether the gate is closed after these delays, given as (time, delay)."""
-    gate = Gate(TARGET)
+    gate = DelayGate(TARGET)
     for now, delay in delays:
         gate.note(now, delay)
     return gate.closed
 
 
 def test_a_gate_closes_when_every_delay_of_a_window_was_too_long() -> None:
-    assert not closed_after((0, LATE), (WINDOW - 0.01, LATE))
-    assert closed_after((0, LATE), (WINDOW / 2, LATE), (WINDOW, LATE))
+    assert not closed_after((0, LATE), (WINDOW_SECONDS - 0.01, LATE))
+    assert closed_after((0, LATE), (WINDOW_SECONDS / 2, LATE), (WINDOW_SECONDS, LATE))
 
 
 @pytest.mark.parametrize("pause", [1.0, 600.0])
@@ -34,15 +34,17 @@ def test_one_pause_closes_no_gate(pause: float) -> None:
 
 
 def test_a_short_delay_opens_the_gate_at_once_and_begins_a_new_window() -> None:
-    assert not closed_after((0, LATE), (WINDOW, LATE), (WINDOW + 0.1, TARGET))
-    assert not closed_after((0, LATE), (0.2, 0.0), (WINDOW, LATE), (2 * WINDOW - 0.01, LATE))
+    assert not closed_after((0, LATE), (WINDOW_SECONDS, LATE), (WINDOW_SECONDS + 0.1, TARGET))
+    assert not closed_after(
+        (0, LATE), (0.2, 0.0), (WINDOW_SECONDS, LATE), (2 * WINDOW_SECONDS - 0.01, LATE)
+    )
 
 
 def queueing(rate: float, capacity: float, seconds: float) -> list[tuple[float, str]]:
     """Simulate a server with `capacity` requests a second. Returns each wait, and whether it was
     refused.
     """
-    gate, free, found = Gate(TARGET), 0.0, list[tuple[float, str]]()
+    gate, free, found = DelayGate(TARGET), 0.0, list[tuple[float, str]]()
     for number in range(int(rate * seconds)):
         arrived = number / rate
         accepted = max(free, arrived)
@@ -71,7 +73,7 @@ def test_below_capacity_nobody_is_refused() -> None:
 async def test_only_a_request_that_waited_is_refused_for_its_connection() -> None:
     overload = Overload(CLOCK.monotonic, TARGET)
     assert not overload.refuses(LATE)
-    await asyncio.sleep(WINDOW)
+    await asyncio.sleep(WINDOW_SECONDS)
     assert overload.refuses(LATE)
     assert not overload.refuses(None), "its connection was accepted long ago"
     assert not overload.refuses(0.0)
@@ -92,5 +94,5 @@ async def test_a_loop_that_is_late_again_and_again_refuses_until_it_is_not() -> 
     assert overload.refuses(None)
     async with asyncio.timeout(30):
         while overload.refuses(None):  # noqa: ASYNC110 - nothing announces it
-            await asyncio.sleep(INTERVAL)
+            await asyncio.sleep(SAMPLE_SECONDS)
     watching.cancel()
