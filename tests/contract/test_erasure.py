@@ -15,8 +15,8 @@ from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
 from kefu.sessions.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.connection import writing
+from kefu.stores.sqlite.rows import AT_ONCE, DELETED, purge_part
 from kefu.stores.sqlite.store import SqliteStore
-from kefu.stores.sqlite.turns import AT_ONCE, DELETED, purge_part
 from tests.contract.chats import DAY, ONE, TWO, new
 from tests.contract.engines import HandClock, every_item, new_table, settled
 from tests.fakes.throttling_front import ThrottlingFront

@@ -16,8 +16,8 @@ import pytest
 from kefu.sessions.model import Retention, TurnOutcome
 from kefu.sessions.ports import Sessions
 from kefu.stores.sqlite.connection import LONGEST_LOG
+from kefu.stores.sqlite.rows import AT_ONCE
 from kefu.stores.sqlite.store import SqliteStore
-from kefu.stores.sqlite.turns import AT_ONCE
 from tests.contract.chats import ONE, ask
 from tests.contract.churn import fill, name_of, numbers_in, text
 from tests.contract.engines import HandClock, settled

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from math import inf
+from sqlite3 import Connection
 
 from kefu.sessions.contacts import Before, ContactRequest
 from kefu.sessions.model import Retention
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.rows import columns
-from kefu.stores.sqlite.turns import AT_ONCE, SqliteTurns
+from kefu.stores.sqlite.rows import AT_ONCE, columns
+from kefu.stores.sqlite.turns import SqliteTurns, quick, transaction
 from kefu.stores.turns import DayChange, date_of
 
 _COLUMNS = ", ".join(columns(ContactRequest._fields))
@@ -40,52 +40,44 @@ class SqliteContacts(SqliteTurns):
         super().__init__(file, clock, retention)
         file.tidying.append(self._forget_contacts)
 
-    async def add_contact(self, request: ContactRequest) -> None:
-        change = DayChange(date_of(request.created_at), {"handoffs": 1})
+    @transaction
+    def add_contact(self, db: Connection, request: ContactRequest) -> None:
+        if db.execute(_ADD, request).rowcount == 1:
+            count(db, DayChange(date_of(request.created_at), {"handoffs": 1}))
 
-        def work(db: sqlite3.Connection) -> None:
-            with writing(db):
-                if db.execute(_ADD, request).rowcount == 1:
-                    count(db, change)
+    @quick
+    def claim_contact(self, db: Connection, now: float, until: float) -> ContactRequest | None:
+        wanted = (now, self._oldest(self._clock()))
+        if db.execute(_DUE, wanted).fetchone() is None:
+            return None  # without a write transaction: this is the usual case
+        with writing(db):
+            due = db.execute(_DUE, wanted).fetchone()
+            rows = db.execute(_CLAIM, (until, due[0])).fetchall() if due else []
+        return ContactRequest(*rows[0]) if rows else None
 
-        await self._file.run(work)
-
-    async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
-        oldest = self._oldest()
-
-        def work(db: sqlite3.Connection) -> ContactRequest | None:
-            if db.execute(_DUE, (now, oldest)).fetchone() is None:
-                return None  # without a write transaction: this is the usual case
-            with writing(db):
-                due = db.execute(_DUE, (now, oldest)).fetchone()
-                rows = db.execute(_CLAIM, (until, due[0])).fetchall() if due else []
-            return ContactRequest(*rows[0]) if rows else None
-
-        return await self._file.run(work)
-
-    async def end_contact(
-        self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
+    @quick
+    def end_contact(
+        self, db: Connection, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
     ) -> None:
-        values = (due_at, delivered_at, claimed.id, claimed.attempts)
-        await self._file.run(lambda db: db.execute(_END, values).rowcount)
+        db.execute(_END, (due_at, delivered_at, claimed.id, claimed.attempts))
 
-    async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
-        values = (self._oldest(), *(before or (inf, "")), limit)
-
-        def work(db: sqlite3.Connection) -> list[ContactRequest]:
-            return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
-
-        return await self._file.run(work)
+    @quick
+    def contacts(
+        self, db: Connection, limit: int, before: Before | None = None
+    ) -> Sequence[ContactRequest]:
+        values = (self._oldest(self._clock()), *(before or (inf, "")), limit)
+        return [ContactRequest(*row) for row in db.execute(_NEWEST, values).fetchall()]
 
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
-        def work(db: sqlite3.Connection) -> list[ContactRequest]:
+        def work(db: Connection) -> list[ContactRequest]:
             return [one for row in db.execute(_ALL) if (one := ContactRequest(*row)).is_from(email)]
 
         return await self._file.run_in_thread(work)
 
-    async def mark_contact(self, id: str, done_at: float | None) -> bool:
-        values = (done_at, id, self._oldest())
-        return await self._file.run(lambda db: db.execute(_MARK, values).rowcount == 1)
+    @quick
+    def mark_contact(self, db: Connection, id: str, done_at: float | None) -> bool:
+        values = (done_at, id, self._oldest(self._clock()))
+        return db.execute(_MARK, values).rowcount == 1
 
     async def delete_contact(self, id: str) -> None:
         await self._delete("DELETE FROM contacts WHERE id = ?", id)
@@ -97,9 +89,6 @@ class SqliteContacts(SqliteTurns):
         if await self._file.run_in_thread(lambda db: db.execute(delete, (key,)).rowcount):
             await self._file.wipe()
 
-    def _oldest(self) -> float:
-        return self._clock() - self._retention.session
-
-    def _forget_contacts(self, db: sqlite3.Connection) -> bool:
+    def _forget_contacts(self, db: Connection) -> bool:
         """Delete some expired requests. Returns True if there may be more."""
-        return db.execute(_FORGET, (self._oldest(), AT_ONCE)).rowcount == AT_ONCE
+        return db.execute(_FORGET, (self._oldest(self._clock()), AT_ONCE)).rowcount == AT_ONCE

@@ -1,4 +1,4 @@
-"""Reads and writes the rows of sessions, turns and contact requests by the names of their fields.
+"""Reads and writes the rows of chats and contact requests by the names of their fields.
 
 The columns are made from the fields, so a new field needs a column, and no statement forgets it.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from kefu.sessions.model import Session, SessionId
 from kefu.sessions.people import Attendance
+from kefu.stores.sqlite.words import remove_some
 from kefu.stores.turns import StoredTurn
 
 _NAMES = {
@@ -55,6 +57,30 @@ _SAVE_TURN = (
 )
 
 
+OWNED = {
+    "calls": "(message, number)",
+    "texts": "digest",
+    "turns": "question_id",
+    "trim_states": "session",
+}
+"""The tables whose rows belong to a session, with the key columns besides `session`.
+
+`titles` is not among them: its rows have the user, by whom an interrupted deletion is found.
+"""
+
+AT_ONCE = 20
+"""Rows of each table that one transaction deletes. Few, because it holds the write lock."""
+
+DELETED = 0.0
+"""The value of `updated` that marks a session as being deleted. Readers treat it as expired."""
+
+_PURGE = [
+    f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
+    f" (SELECT {key.strip('()')} FROM {table} WHERE session = ?1 LIMIT ?2)"
+    for table, key in OWNED.items()
+]
+
+
 def session_columns(trim_state: str = "''") -> str:
     """The columns for `session_in`. `trim_state` is an expression, as not all statements read it.
 
@@ -66,7 +92,7 @@ def session_columns(trim_state: str = "''") -> str:
 
 
 def session_in(row: Sequence[Any]) -> Session:
-    attendance = Attendance(**dict(zip(Attendance._fields, row[:_STATES], strict=True)))
+    attendance = Attendance(*row[:_STATES])
     return Session(attendance=attendance, **dict(zip(_SESSION, row[_STATES:], strict=True)))
 
 
@@ -93,3 +119,28 @@ def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
 
 def _values(turn: StoredTurn) -> Sequence[Any]:
     return [getattr(turn, one) for one in _TURN]
+
+
+def purge(db: sqlite3.Connection, session_id: str) -> None:
+    """Delete all rows of a session."""
+    while purge_part(db, session_id, inf):
+        pass
+
+
+def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
+    """Delete some rows of a session if its `updated` is at most `latest`.
+
+    Returns True if there are more rows. The rows in `titles` and `sessions` are deleted last, so
+    that `of_user` and a later clean-up find a session whose deletion was interrupted.
+    """
+    found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    if found is None or found[0] > latest:
+        return False
+    if remove_some(db, session_id):  # first, because it reads the texts
+        return True
+    gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
+    if max(gone) == AT_ONCE:
+        return True
+    db.execute("DELETE FROM titles WHERE session = ?", (session_id,))
+    db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    return False

@@ -17,8 +17,7 @@ from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import TURN, turn_of
-from kefu.stores.sqlite.turns import AT_ONCE, purge_part
+from kefu.stores.sqlite.rows import AT_ONCE, TURN, purge_part, turn_of
 from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
 
 _RECORD = (
