@@ -65,10 +65,10 @@ def test_an_unchanged_session_is_asked_again_byte_by_byte(
     assert kefu("replay", str(log)).code == 0
 
 
-def test_a_session_in_a_database_is_asked_again(kefu: Kefu, upstream: ScriptedUpstream) -> None:
-    kefu("chat", "--once", "--log-dir", "sqlite:///log.db", "Capital?")
-    [line] = kefu("sessions", "list", "--log-dir", "sqlite:///log.db").out.splitlines()
-    ran = kefu("replay", line.split()[0], "--log-dir", "sqlite:///log.db")
+def test_a_session_in_another_folder_is_asked_again(kefu: Kefu, upstream: ScriptedUpstream) -> None:
+    kefu("chat", "--once", "--log-dir", "kept", "Capital?")
+    [line] = kefu("sessions", "list", "--log-dir", "kept").out.splitlines()
+    ran = kefu("replay", line.split()[0], "--log-dir", "kept")
     assert ran.code == 0, ran.err
     first, again = upstream.journal
     assert first.raw_body == again.raw_body

@@ -14,7 +14,6 @@ import pytest
 from tests.cli.conftest import Kefu, Shell
 from tests.fakes.behaviours import answer, status
 from tests.fakes.upstream import ScriptedUpstream
-from tests.parts.plugin import slow
 
 OLDER = Path(__file__).with_name("older.jsonl")
 """As an older program wrote it: no `v`, no `seq`, another kind of name."""
@@ -66,14 +65,11 @@ def test_a_list_that_cannot_be_written_is_an_error(kefu: Kefu, shell: Shell) -> 
     assert (ran.code, ran.err) == (1, said)
 
 
-def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
+def test_s20_session_is_exported_and_imported_unchanged(
     kefu: Kefu, upstream: ScriptedUpstream, folder: Path
 ) -> None:
-    """Sessions are exported from a database to JSON lines, imported into a folder, and back,
-    unchanged.
-    """
     upstream.script("*", answer("Paris."), answer("Bern."))
-    at = ("--log-dir", "sqlite:///kept/kefu.sqlite3")
+    at = ("--log-dir", "kept")
     assert kefu("chat", *at, typed="Capital of France?\n").code == 0
     assert kefu("chat", *at, "--continue", typed="Of Switzerland?\n").code == 0
     assert not (folder / "history").exists()
@@ -88,29 +84,42 @@ def test_s20_sessions_are_kept_in_a_database_as_well_as_in_files(
     assert kefu("sessions", "import", *at, "out.jsonl").code == 1
     assert kefu("sessions", "rm", *at, session).out == f"Removed: {session}\n"
     assert kefu("sessions", "list", *at).out == ""
-    left = b"".join(file.read_bytes() for file in (folder / "kept").iterdir())
-    assert b"Switzerland" not in left
-    taken = kefu("sessions", "import", *at, "out.jsonl")
-    assert (taken.code, taken.out) == (0, f"{session} in kept/kefu.sqlite3\n")
-    assert kefu("sessions", "export", session, *at).out.encode() == lines
 
 
-@pytest.mark.parametrize("place", ["history", slow("sqlite:///history/kefu.sqlite3")])
+def test_database_for_logs_is_refused_with_the_command_that_copies_it(
+    kefu: Kefu, folder: Path
+) -> None:
+    ran = kefu("chat", "--log-dir", "sqlite:///kept/kefu.sqlite3", "--once", "x")
+    assert ran.code == 2
+    assert "`kefu sessions import FILE` copies the sessions of a database" in ran.err
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"SQLite format 3\0", b"SQLite format 3\0" + b"x" * 5000])
+def test_file_that_is_no_database_is_said_to_be_so(
+    kefu: Kefu, folder: Path, content: bytes
+) -> None:
+    (folder / "logs.sqlite3").write_bytes(content)
+    ran = kefu("sessions", "import", "logs.sqlite3")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("kefu: logs.sqlite3: ")
+    assert ran.err.count("\n") == 1
+
+
 def test_s20_sessions_at_the_same_time_lose_nothing_of_their_xml(
-    shell: Shell, upstream: ScriptedUpstream, folder: Path, place: str
+    shell: Shell, upstream: ScriptedUpstream, folder: Path
 ) -> None:
     """Each session has its own XML file, which is removed with the session."""
     for number in range(4):
         upstream.script("*", answer(f"Answer {number}."), asking=f"question {number}")
-    at = f"--log-dir {place}"
     with ThreadPoolExecutor(4) as at_once:
-        asking = [f"-m kefu chat --once --xml {at} 'question {number}'" for number in range(4)]
+        asking = [f"-m kefu chat --once --xml 'question {number}'" for number in range(4)]
         assert [ran.code for ran in at_once.map(shell, asking)] == [0] * 4
     kept = [file.read_text() for file in (folder / "history").glob("sess_*.xml")]
     finals = sorted(final for text in kept for final in re.findall("<final>(.*)</final>", text))
     assert finals == [f"Answer {number}." for number in range(4)]
     ids = " ".join(file.stem for file in (folder / "history").glob("*.xml"))
-    assert shell(f"-m kefu sessions rm {at} {ids}").code == 0
+    assert shell(f"-m kefu sessions rm {ids}").code == 0
     assert not list((folder / "history").glob("*.xml"))
 
 

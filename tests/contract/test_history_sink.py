@@ -25,10 +25,9 @@ from kefu.agent.events import (
     TurnStart,
     read_lines,
 )
-from kefu.errors import HistoryBusy, HistoryUnavailable
+from kefu.errors import HistoryUnavailable
 from kefu.stores.jsonl import JsonlHistorySink
 from kefu.stores.legacy_xml import LegacyXmlSink
-from kefu.stores.sqlite.history import SqliteHistorySink, SqliteLogs
 from kefu.stores.stream_sink import StreamSink
 
 SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
@@ -96,19 +95,7 @@ def stream(folder: Path) -> Kept:
     return Kept(sink, lambda: texts((folder / "stream").read_bytes()), full, file.close)
 
 
-def sqlite(folder: Path) -> Kept:
-    path = folder / "new" / "kefu.sqlite3"
-    sink = SqliteHistorySink(path, SESSION)
-
-    def contents() -> list[str]:
-        return [
-            said for event in SqliteLogs(path).read(SESSION).events if (said := text_of(event.body))
-        ]
-
-    return Kept(sink, contents, sink.close, sink.close)
-
-
-@pytest.fixture(params=[jsonl, sqlite, xml, stream])
+@pytest.fixture(params=[jsonl, xml, stream])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     kept: Kept = request.param(tmp_path)
     yield kept
@@ -214,34 +201,3 @@ async def test_k6_a_closed_pipe_is_reported_once(tmp_path: Path) -> None:
         sink.append(EVENTS[1])
         sink.append(EVENTS[2])
     assert gone == [True]
-
-
-def test_s24_a_second_writer_of_a_session_in_a_database_is_refused(tmp_path: Path) -> None:
-    """K3: no line is lost or repeated."""
-    path = tmp_path / "kefu.sqlite3"
-    first, second = (SqliteHistorySink(path, SESSION) for _ in range(2))
-    first.append(EVENTS[0])
-    with pytest.raises(HistoryBusy, match="another process writes"):
-        second.append(EVENTS[1])
-    first.append(EVENTS[1])
-    assert SqliteLogs(path).read(SESSION).events == tuple(EVENTS[:2])
-    first.close()
-    second.close()
-    later = SqliteHistorySink(path, SESSION)
-    later.append(EVENTS[2])
-    later.close()
-    assert SqliteLogs(path).read(SESSION).events == tuple(EVENTS[:3])
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_s23_database_that_is_none_is_said_to_be_so(tmp_path: Path) -> None:
-    path = tmp_path / "kefu.sqlite3"
-    path.write_bytes(b"this is no database" * 100)
-    for work in (
-        lambda: SqliteHistorySink(path, SESSION),
-        lambda: SqliteLogs(path).ids(),
-        lambda: SqliteLogs(path).keep(SESSION, EVENTS),
-    ):
-        with pytest.raises(HistoryUnavailable, match=r"kefu\.sqlite3: "):
-            work()
-    assert path.read_bytes().startswith(b"this is no database")

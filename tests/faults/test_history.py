@@ -22,7 +22,7 @@ from kefu.agent.events import Action, AgentSessionId, SessionEvent, TurnStart, r
 from kefu.agent.react import resume
 from kefu.context import Message
 from kefu.errors import HistoryBusy, HistoryUnavailable
-from kefu.stores.jsonl import JsonlHistorySink, logged_sessions, read_log
+from kefu.stores.jsonl import JsonlHistorySink, SessionLogs
 from tests.fakes.spoken import rig
 
 SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
@@ -33,7 +33,7 @@ def event(number: int, text: str = "some text") -> SessionEvent:
 
 
 def numbers(folder: Path) -> list[int]:
-    return [read.seq for read in read_log(folder, SESSION).events]
+    return [read.seq for read in SessionLogs(folder).read(SESSION).events]
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def goes_on(folder: Path, log: bytes) -> None:
     folder.mkdir()
     path = folder / f"{SESSION}.jsonl"
     path.write_bytes(log)
-    before = read_log(folder, SESSION)
+    before = SessionLogs(folder).read(SESSION)
     whole = log[: log.rfind(b"\n") + 1].count(b"\n")
     assert whole <= len(before.events) <= whole + 1
     sink = JsonlHistorySink(folder, SESSION)
     sink.append(event(before.last_seq + 1))
     sink.close()
-    after = read_log(folder, SESSION)
+    after = SessionLogs(folder).read(SESSION)
     assert after.events[:-1] == before.events
     assert after.events[-1].seq == before.last_seq + 1
     assert path.read_bytes().startswith(log)
@@ -134,7 +134,7 @@ def test_k1_k3_a_writer_that_is_killed_leaves_whole_lines_and_the_lock(tmp_path:
             with pytest.raises(HistoryBusy, match="another process writes"):
                 JsonlHistorySink(tmp_path, SESSION)
             time.sleep(0.05)
-        log = read_log(tmp_path, SESSION)
+        log = SessionLogs(tmp_path).read(SESSION)
         assert [e.seq for e in log.events] == list(range(1, log.last_seq + 1))
         assert log.last_seq > seen
         seen = log.last_seq
@@ -222,7 +222,7 @@ def test_k10_a_failed_write_is_an_error(tmp_path: Path) -> None:
 )
 def test_a_name_that_is_no_sessions_leads_nowhere(name: str, tmp_path: Path) -> None:
     with pytest.raises(HistoryUnavailable, match="not the name of a session"):
-        read_log(tmp_path, name)
+        SessionLogs(tmp_path).read(AgentSessionId(name))
 
 
 def test_k10_a_clock_that_goes_back_changes_no_order(tmp_path: Path) -> None:
@@ -240,8 +240,8 @@ def test_s9_the_session_that_was_last_written_to_is_the_first(tmp_path: Path) ->
         sink.close()
         os.utime(sink.path, (at, at))
     (tmp_path / "sess_x.jsonl").touch()
-    assert list(logged_sessions(tmp_path)) == [SESSION, other]
-    assert list(logged_sessions(tmp_path / "none")) == []
+    assert list(SessionLogs(tmp_path).ids()) == [SESSION, other]
+    assert list(SessionLogs(tmp_path / "none").ids()) == []
 
 
 async def test_k10_k11_turns_go_on_counting_after_a_resume(

@@ -166,9 +166,18 @@ def add_log_dir(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--log-dir",
         metavar="DIR",
+        type=_folder,
         default=LOG_DIR,
-        help="where sessions are stored: a folder, or sqlite:///FILE (%(default)s)",
+        help="the folder where sessions are stored (%(default)s)",
     )
+
+
+def _folder(path: str) -> str:
+    if path.startswith("sqlite:"):
+        raise argparse.ArgumentTypeError(
+            "it is a folder; `kefu sessions import FILE` copies the sessions of a database"
+        )
+    return path
 
 
 def add_sessions(commands: Commands) -> None:

@@ -17,7 +17,7 @@ from kefu.errors import KefuError
 from kefu.evaluation.recorded import Recorded, Sampling, changed, final_text, of_chat, of_log
 from kefu.relay.chunks import Usage
 from kefu.settings import Settings
-from kefu.stores.session_logs import logs_at
+from kefu.stores.jsonl import SessionLogs
 from kefu.terminal.clean import clean
 from kefu.terminal.flags import ChatFlags, WrongUse
 from kefu.terminal.logs import session_ending_in
@@ -117,7 +117,7 @@ async def _ids(server: KefuServer) -> AsyncIterator[str]:
 
 def _log(name: str, log_dir: str) -> Log:
     if not Path(name).is_file():
-        logs = logs_at(log_dir)
+        logs = SessionLogs(Path(log_dir))
         return logs.read(session_ending_in(logs, name))
     with Path(name).open("rb") as lines:
         return read_lines(lines)

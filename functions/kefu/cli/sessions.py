@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from kefu.agent.events import AgentSessionId, SessionEvent, read_lines
+from kefu.agent.events import AgentSessionId, SessionEvent
 from kefu.errors import HistoryUnavailable
-from kefu.stores.session_logs import Logs, logs_at
+from kefu.stores.jsonl import SessionLogs, logs_in
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.ids import new_id
 from kefu.terminal.logs import Form, exported, messages_of, session_ending_in, session_line
@@ -22,7 +22,7 @@ _AROUND = 40
 
 def sessions(options: argparse.Namespace) -> int:
     """Run an action of the command. Returns the exit code."""
-    logs = logs_at(options.log_dir)
+    logs = SessionLogs(Path(options.log_dir))
     try:
         match options.action:
             case "list":
@@ -50,12 +50,12 @@ def sessions(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list(logs: Logs) -> None:
+def _list(logs: SessionLogs) -> None:
     for session_id in logs.ids():
         print(session_line(session_id, logs.read(session_id)))
 
 
-def _show(logs: Logs, ending: str) -> None:
+def _show(logs: SessionLogs, ending: str) -> None:
     session_id = session_ending_in(logs, ending)
     log = logs.read(session_id)
     print(clean(exported(session_id, log, "txt")), end="")
@@ -63,7 +63,7 @@ def _show(logs: Logs, ending: str) -> None:
         sys.stderr.write(f"kefu: {clean(notice)}\n")
 
 
-def _search(logs: Logs, text: str) -> int:
+def _search(logs: SessionLogs, text: str) -> int:
     """Print the messages that contain the text. Returns 1 if there are none, as grep does."""
     wanted = text.casefold()
     hits = 0
@@ -78,7 +78,7 @@ def _search(logs: Logs, text: str) -> int:
     return 0 if hits else 1
 
 
-def _export(logs: Logs, options: argparse.Namespace) -> None:
+def _export(logs: SessionLogs, options: argparse.Namespace) -> None:
     session_id = session_ending_in(logs, options.id)
     text = exported(session_id, logs.read(session_id), cast(Form, options.format))
     if not options.output:
@@ -92,26 +92,26 @@ def _export(logs: Logs, options: argparse.Namespace) -> None:
         raise HistoryUnavailable(f"{options.output}: {error.strerror}") from error
 
 
-def _import(logs: Logs, file: Path) -> None:
-    """Store a log. If its session id has another format than Kefu's, it gets a new id."""
-    try:
-        with file.open("rb") as lines:
-            log = read_lines(lines)
-    except OSError as error:
-        raise HistoryUnavailable(f"{file}: {error.strerror}") from error
-    if not log.events:
+def _import(logs: SessionLogs, file: Path) -> None:
+    """Store a log. If its session id has another format than Kefu's, it gets a new id.
+
+    A database of an earlier version may have several.
+    """
+    found = logs_in(file)
+    if not found or not all(log.events for log in found):
         raise HistoryUnavailable(f"{file} is not the log of a session")
-    session_id = log.events[0].session_id
-    try:
-        location = logs.keep(session_id, log.events)
-    except HistoryUnavailable as error:
-        if "is not the name" not in str(error):
-            raise
-        session_id = new_id()
-        location = logs.keep(session_id, _renamed(log.events, session_id))
-    for notice in log.notices:
-        sys.stderr.write(f"kefu: {clean(notice)}\n")
-    print(location)
+    for log in found:
+        session_id = log.events[0].session_id
+        try:
+            location = logs.keep(session_id, log.events)
+        except HistoryUnavailable as error:
+            if "is not the name" not in str(error):
+                raise
+            session_id = new_id()
+            location = logs.keep(session_id, _renamed(log.events, session_id))
+        for notice in log.notices:
+            sys.stderr.write(f"kefu: {clean(notice)}\n")
+        print(location)
 
 
 def _renamed(
@@ -122,7 +122,7 @@ def _renamed(
     )
 
 
-def _remove(logs: Logs, endings: list[str]) -> None:
+def _remove(logs: SessionLogs, endings: list[str]) -> None:
     for session_id in [session_ending_in(logs, ending) for ending in endings]:
         logs.remove(session_id)
         print(f"Removed: {session_id}")

@@ -11,7 +11,7 @@ import errno
 import fcntl
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kefu.agent.events import AgentSessionId, Log, SessionEvent, event_line, read_lines
@@ -19,6 +19,8 @@ from kefu.errors import HistoryBusy, HistoryUnavailable
 
 _SESSION_ID = re.compile(r"sess_[0-9A-HJKMNP-TV-Z]{26}")
 _SUFFIX = ".jsonl"
+_DATABASE = b"SQLite format 3\0"
+"""The first bytes of each SQLite file."""
 
 
 class JsonlHistorySink:
@@ -101,6 +103,90 @@ class JsonlHistorySink:
             self._file = -1
 
 
+class SessionLogs:
+    """The logs in one folder.
+
+    Every method raises HistoryUnavailable with a message that the command line shows.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ids(self) -> Sequence[AgentSessionId]:
+        """Return the ids of all sessions, the most recently modified first."""
+        logs: list[tuple[int, str]] = []
+        try:
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    name = entry.name.removesuffix(_SUFFIX)
+                    if name != entry.name and _SESSION_ID.fullmatch(name):
+                        logs.append((entry.stat().st_mtime_ns, name))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise unavailable(self._folder, error) from error
+        return [AgentSessionId(name) for _, name in sorted(logs, reverse=True)]
+
+    def read(self, session_id: AgentSessionId) -> Log:
+        """Read all complete lines of a session's log."""
+        path = log_path(self._folder, session_id)
+        try:
+            with path.open("rb") as lines:
+                return read_lines(lines)
+        except OSError as error:
+            raise unavailable(path, error) from error
+
+    def place(self, session_id: AgentSessionId) -> str:
+        """Return the path of a session's log, for display."""
+        return str(log_path(self._folder, session_id))
+
+    def keep(self, session_id: AgentSessionId, events: Iterable[SessionEvent]) -> str:
+        """Write a new log with these events and return its path.
+
+        Raises HistoryUnavailable if the session already has a log.
+        """
+        path = log_path(self._folder, session_id)
+        if path.exists():
+            raise HistoryUnavailable(f"{path} already exists")
+        sink = JsonlHistorySink(self._folder, session_id)
+        try:
+            for event in events:
+                sink.append(event)
+        finally:
+            sink.close()
+        return str(path)
+
+    def remove(self, session_id: AgentSessionId) -> None:
+        """Delete a session's log and XML file. Raises HistoryBusy if a process has it open."""
+        path = log_path(self._folder, session_id)
+        if not path.exists():
+            raise HistoryUnavailable(f"there is no session {session_id}")
+        sink = JsonlHistorySink(self._folder, session_id)
+        try:
+            path.unlink()
+            xml_path(self._folder, session_id).unlink(missing_ok=True)
+        except OSError as error:
+            raise HistoryUnavailable(f"{path}: {error.strerror}") from error
+        finally:
+            sink.close()
+
+
+def logs_in(file: Path) -> Sequence[Log]:
+    """The log in a file, or those that an earlier version stored in an SQLite file.
+
+    Raises HistoryUnavailable.
+    """
+    try:
+        with file.open("rb") as lines:
+            if not lines.peek().startswith(_DATABASE):
+                return [read_lines(lines)]
+    except OSError as error:
+        raise unavailable(file, error) from error
+    from kefu.stores.sqlite.earlier_logs import logs_in_database  # rarely needed
+
+    return logs_in_database(file)
+
+
 def unavailable(path: Path, error: OSError) -> HistoryUnavailable:
     """Convert an OSError to a HistoryUnavailable with a readable message."""
     if error.errno == errno.ELOOP:
@@ -126,29 +212,3 @@ def checked_id(session_id: str) -> str:
     if not _SESSION_ID.fullmatch(session_id):
         raise HistoryUnavailable(f"{session_id[:80]!r} is not the name of a session")
     return session_id
-
-
-def read_log(folder: Path, session_id: str) -> Log:
-    """Read all complete lines of a session's log. Raises HistoryUnavailable if there is none."""
-    path = log_path(folder, session_id)
-    try:
-        with path.open("rb") as lines:
-            return read_lines(lines)
-    except OSError as error:
-        raise unavailable(path, error) from error
-
-
-def logged_sessions(folder: Path) -> Sequence[AgentSessionId]:
-    """Return the ids of all sessions in a folder, the most recently modified first."""
-    logs: list[tuple[int, str]] = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name.removesuffix(_SUFFIX)
-                if name != entry.name and _SESSION_ID.fullmatch(name):
-                    logs.append((entry.stat().st_mtime_ns, name))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise unavailable(folder, error) from error
-    return [AgentSessionId(name) for _, name in sorted(logs, reverse=True)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from kefu.agent.events import AgentSessionId, HistorySink, Log
 from kefu.agent.react import AgentSession, Resumed, create_agent_session, fork, resume
 from kefu.bootstrap.clock import SystemClock
 from kefu.errors import HistoryUnavailable
-from kefu.stores.jsonl import JsonlHistorySink
-from kefu.stores.session_logs import logs_at, sink_at, xml_at
-from kefu.stores.sqlite.history import SqliteHistorySink
+from kefu.stores.jsonl import JsonlHistorySink, SessionLogs, xml_path
+from kefu.stores.legacy_xml import LegacyXmlSink
 from kefu.stores.stream_sink import StreamSink
 from kefu.terminal.flags import ChatFlags, WrongUse, wrong_use
 from kefu.terminal.logs import session_ending_in
@@ -56,10 +56,10 @@ class Backend:
         self._open_model = OpenModel(settings, self._chosen, keys=remote)
         self._workplace = workplace_of(flags, self._clock)
         self.tools = tools_of(flags, self._workplace, self._chosen.kind)
-        self.logs = logs_at(flags.log_dir)
+        self.logs = SessionLogs(Path(flags.log_dir))
         self._deps = deps_of(flags, settings, self._open_model.relay, screen, self.tools, approve)
         self._options = options_of(flags, settings, self.model)
-        self._open_logs: dict[AgentSessionId, JsonlHistorySink | SqliteHistorySink] = {}
+        self._open_logs: dict[AgentSessionId, JsonlHistorySink] = {}
 
     @property
     def notice(self) -> str:
@@ -133,9 +133,10 @@ class Backend:
         if flags.json:
             sinks.append(StreamSink(sys.stdout.buffer, self._on_closed))
         if not flags.no_log:
-            log = sink_at(flags.log_dir, session_id)
+            folder = Path(flags.log_dir)
+            log = JsonlHistorySink(folder, session_id)
             self._open_logs[session_id] = log
             sinks.append(log)
             if flags.xml:
-                sinks.append(xml_at(flags.log_dir, session_id))
+                sinks.append(LegacyXmlSink(xml_path(folder, session_id)))
         return sinks

@@ -23,7 +23,7 @@ from kefu.errors import HistoryUnavailable
 from kefu.terminal.clean import one_line
 
 if TYPE_CHECKING:
-    from kefu.stores.session_logs import Logs
+    from kefu.stores.jsonl import SessionLogs
 
 # Characters that JSON allows, but that are unsafe in a terminal or not valid in UTF-8.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -31,7 +31,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\ud
 Form = Literal["jsonl", "json", "md", "txt"]
 
 
-def session_ending_in(logs: Logs, ending: str) -> AgentSessionId:
+def session_ending_in(logs: SessionLogs, ending: str) -> AgentSessionId:
     """The session whose id ends with `ending`. Raises HistoryUnavailable for none or several."""
     suffix = ending.upper().removeprefix("SESS_")
     ids = [session_id for session_id in logs.ids() if session_id.endswith(suffix)]
