@@ -40,7 +40,7 @@ class Proof(NamedTuple):
     """The pass from an earlier check."""
 
 
-class Verdict(NamedTuple):
+class TokenVerdict(NamedTuple):
     """The provider's response for a token."""
 
     passed: bool
@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
 class Verifier(Protocol):
     """A provider of bot checks."""
 
-    async def verify(self, token: str, address: str) -> Verdict:
+    async def verify(self, token: str, address: str) -> TokenVerdict:
         """Redeem a token; a second call rejects it. Raises VerifierUnavailable."""
         ...
 
@@ -165,7 +165,7 @@ class BotCheck:
             raise _unavailable()
         return self._passes.issue(address, self._now())
 
-    def _fault(self, verdict: Verdict) -> str:
+    def _fault(self, verdict: TokenVerdict) -> str:
         """Why the token is not accepted; empty for an accepted token."""
         if not verdict.passed:
             return f"refused: {', '.join(verdict.reasons)}"

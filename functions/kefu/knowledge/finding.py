@@ -9,38 +9,38 @@ from typing import NamedTuple, Protocol
 from kefu.knowledge.terms import question_terms
 from kefu.knowledge.terms import terms as terms_of
 
-PASSAGES = 6
+MAX_PASSAGES = 6
 """Given to the model at most."""
 
-PER_PAGE = 2
+MAX_PASSAGES_PER_PAGE = 2
 """Passages of one page at most, so that other pages are seen, too."""
 
 
-ENOUGH = 0.6
+ENOUGH_TERMS_SHARE = 0.6
 """The share of a question's terms that one of the best two passages has when the question's own
 words serve. On the development set, four fifths of the questions that were not found have less.
 """
 
-SHORT = 4
+SHORT_QUESTION_TERMS = 4
 """Terms. A question with fewer says too little, or needs the question before it."""
 
 
-MANY = 2000
+LARGE_SITE_PASSAGES = 2000
 """Passages. A larger site lists its frequent terms, which take long to rank."""
 
-RARE = 5
+MAX_RARE_TERMS = 5
 """Terms of a question that are ranked, rarest first. Further ones only if the site does not list
 them as frequent."""
 
-RANKED = 10_000
+MAX_RANKED_PASSAGES = 10_000
 """Passages with frequent terms that are ranked for a question, because each takes time."""
 
-FLAT = 60
+RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
 better."""
 
 
-class Found(NamedTuple):
+class PassageHit(NamedTuple):
     """A passage of the site that fits a question."""
 
     page: str
@@ -87,7 +87,7 @@ class Knowledge(Protocol):
         """The languages of the pages, such as `en`."""
         ...
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         """At most `limit` passages for a question, best first.
 
         `before` are the visitor's earlier questions, oldest first. Raises nothing: an index that
@@ -104,18 +104,18 @@ def asked(question: str, before: Sequence[str]) -> str:
 
 
 def fits_badly(
-    found: Sequence[Found], question: str, before: Sequence[str], languages: Sequence[str]
+    found: Sequence[PassageHit], question: str, before: Sequence[str], languages: Sequence[str]
 ) -> bool:
     """Whether other words than the question's may find better passages.
 
     So it is for a short question, and when the best passages have few of its terms, as with a
     question in another language than the pages'.
     """
-    if len(question_terms(question, languages)) < SHORT:
+    if len(question_terms(question, languages)) < SHORT_QUESTION_TERMS:
         return True
     wanted = question_terms(asked(question, before), languages)
     best = max((len(one.terms) for one in found[:2]), default=0)
-    return best < ENOUGH * len(wanted)
+    return best < ENOUGH_TERMS_SHARE * len(wanted)
 
 
 def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
@@ -127,16 +127,16 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
     scores = dict[int, float]()
     for ranking in rankings:
         for place, id in enumerate(ranking):
-            scores[id] = scores.get(id, 0.0) + (FLAT + 1) / (FLAT + 1 + place)
+            scores[id] = scores.get(id, 0.0) + (RRF_K + 1) / (RRF_K + 1 + place)
     return sorted(scores.items(), key=lambda one: -one[1])
 
 
-def chosen(hits: Iterable[Found], limit: int) -> list[Found]:
-    """The first `limit` hits, with at most `PER_PAGE` of one page."""
-    seen, kept = Counter[str](), list[Found]()
+def chosen(hits: Iterable[PassageHit], limit: int) -> list[PassageHit]:
+    """The first `limit` hits, with at most `MAX_PASSAGES_PER_PAGE` of one page."""
+    seen, kept = Counter[str](), list[PassageHit]()
     for hit in hits:
         seen[hit.page] += 1
-        if seen[hit.page] <= PER_PAGE:
+        if seen[hit.page] <= MAX_PASSAGES_PER_PAGE:
             kept.append(hit)
         if len(kept) == limit:
             break

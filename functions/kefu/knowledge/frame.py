@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.terms import language_of
 
-SHARE = 0.3
+FRAME_SHARE = 0.3
 """A line on more than this share of the pages belongs to the frame."""
 
-FEWEST = 5
+MIN_PAGES = 5
 """Pages. With fewer, a line that repeats belongs to the frame only outside of the main part."""
 
 TITLES = {"zh": "每个页面上"}
@@ -73,13 +73,13 @@ def parted(pages: Iterable[Page]) -> Parted:
 
 
 def _frame_of(site: Sequence[Page]) -> _Frame:
-    few = len(site) < FEWEST
+    few = len(site) < MIN_PAGES
     counts, links = Counter[str](), Counter[str]()
     for page in site:
         here = {_hash(one.text): one.linked for one in page.blocks if one.outside or not few}
         counts.update(here.keys())
         links.update(line for line, linked in here.items() if linked)
-    most = 1 if few else max(2, ceil(SHARE * len(site)))
+    most = 1 if few else max(2, ceil(FRAME_SHARE * len(site)))
     lines = {one for one, n in counts.items() if n > most or (few and links[one] == n)}
     menu = {one for one in lines if 2 * links[one] > counts[one]}
     ends = Counter(_end(page.title) for page in site)

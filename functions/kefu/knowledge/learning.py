@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     state: State = NO_STATE
 
 
-class Report(NamedTuple):
+class LearningReport(NamedTuple):
     outcomes: Sequence[Outcome]
     before: int
     """Pages of the last run."""

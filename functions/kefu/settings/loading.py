@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from kefu.settings.all import Settings
 from kefu.settings.file import (
-    NAME,
+    FILE_NAME,
     ConfigFile,
     ConfigurationError,
     Keys,
@@ -41,7 +41,7 @@ def key_of(field: FieldInfo) -> Keys:
 
 def config_path() -> Path:
     """The path of the configuration file, whether it exists or not."""
-    return Path(os.environ.get("KEFU_CONFIG") or NAME)
+    return Path(os.environ.get("KEFU_CONFIG") or FILE_NAME)
 
 
 def unknown_variables() -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ from kefu.errors import (
     RateLimited,
     UpstreamUnavailable,
 )
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
@@ -275,7 +275,7 @@ class Nothing:
 
     languages = ("en",)
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         return ()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from kefu.chat.grounding import Grounder, Room
 from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
@@ -532,9 +532,9 @@ class Pages:
 
     languages = ("en",)
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         url = "https://shop.example/hats"
-        return [Found(url, url, "Hats", (), "A hat costs five euros.", 9.0)]
+        return [PassageHit(url, url, "Hats", (), "A hat costs five euros.", 9.0)]
 
 
 @pytest.mark.parametrize(

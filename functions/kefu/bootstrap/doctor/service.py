@@ -16,7 +16,7 @@ FOREIGN: Final = "https://kefu-doctor.invalid"
 """An origin that no service has in its list."""
 
 _QUESTION: Final = "Count from 1 to 30, with a new line after each number. Write nothing else."
-_FEWEST: Final = 5
+_MIN_EVENTS: Final = 5
 """With fewer events, the times of a stream prove nothing."""
 
 
@@ -180,7 +180,7 @@ def _in_one_piece(arrivals: Sequence[float]) -> bool:
 
     A model needs more time than that to write the answer, so something has collected the events.
     """
-    if len(arrivals) < _FEWEST or arrivals[0] < 0.5:
+    if len(arrivals) < _MIN_EVENTS or arrivals[0] < 0.5:
         return False
     return arrivals[-1] - arrivals[0] < 0.05 * arrivals[0]
 
