@@ -195,7 +195,7 @@ def create_agent_session(deps: AgentDeps, options: AgentOptions) -> AgentSession
 
 
 async def run_agent(question: str, deps: AgentDeps, options: AgentOptions) -> list[SessionEvent]:
-    """Runs a session of one turn and returns its events."""
+    """Runs a session that has a single turn, and returns its events."""
     events: list[SessionEvent] = []
     forward = deps.on_event
 

@@ -104,10 +104,10 @@ class BotCheck:
         action: str | None,
         secret_ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`now` returns the Unix time. `hostnames` are those of the pages that may embed the chat.
+        """`now` returns the Unix time. `hostnames`: the hosts of the pages that may embed the chat.
 
-        With `action` None, the action is not compared. `secret_ready` waits for a short time while
-        the secret is being loaded; without a secret, every check fails.
+        `action`: the action that a token must have; None: any. `secret_ready` waits for a short
+        time while the secret is being loaded; without a secret, every check fails.
         """
         self._verifier = verifier
         self._passes = passes

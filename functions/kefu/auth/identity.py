@@ -26,7 +26,7 @@ class SiteUser(NamedTuple):
     name: str = ""
     """The `sub` claim of the token; empty for an anonymous visitor."""
     profile: Mapping[str, str] = MappingProxyType({})
-    """The private claims of the token whose values are strings."""
+    """The token's private claims that have a string as their value."""
 
 
 ANONYMOUS = SiteUser()

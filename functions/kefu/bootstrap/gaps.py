@@ -58,7 +58,7 @@ async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
 def _asked(
     session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
 ) -> list[VisitorQuestion]:
-    """The questions of a chat that were not answered, and those whose answer was rated down."""
+    """The questions of a chat that have no answer, or an answer that was rated down."""
     unanswered = {one.message_id for one in calls if _knowledge(one).get("answered") is False}
     down = {one.reply_to: one.comment for one in messages if one.rating == "down"}
     return [

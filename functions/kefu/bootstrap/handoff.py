@@ -21,7 +21,7 @@ POLL_SECONDS = 2.0
 """Seconds between two looks for requests that are due."""
 
 POLL_SECONDS_ON_AWS = 30.0
-"""The same in a Lambda instance, which looks while it answers a chat."""
+"""Seconds between two looks in a Lambda instance, which looks while it answers a chat."""
 
 REQUEST_WAIT_SECONDS = 5.0
 """Seconds that the request of the form waits for its delivery, in a Lambda instance."""

@@ -54,8 +54,8 @@ def learn(
 ) -> LearningReport:
     """Read the sources and write the file, unless too few pages were read.
 
-    `note` is called after each page, and `encoded` after each whose meaning was added.
-    Raises OSError for a source or an output that cannot be used.
+    `note` is called after each page, `encoded` after each passage whose meaning was encoded. Raises
+    OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
     known = {url: _state(one) for url, one in last.items()}

@@ -39,7 +39,7 @@ class Readiness:
         self._checked = float("-inf")
 
     def health(self, capacity: Capacity | None) -> Health:
-        """The answer to `/health`. `capacity`: that of the stored chats; None if there are none."""
+        """The answer to `/health`. `capacity` is None on a service that stores no chats."""
         model, has_keys = self._base.model, any(pool.keys for pool in self._pools)
         reason: DegradedReason = ""
         if not has_keys:
@@ -92,7 +92,7 @@ class Readiness:
 
 
 async def store_problems(store: Store) -> list[Problem]:
-    """Reads and writes, because a role may allow one of them alone."""
+    """Read from and write to the store, because a role may allow only one of the two."""
     try:
         async with asyncio.timeout(FIRST_ANSWER_SECONDS):
             await store.cooldowns()

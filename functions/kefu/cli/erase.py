@@ -1,4 +1,4 @@
-"""`kefu erase`: deletes what is stored of one person."""
+"""`kefu erase`: deletes the stored data of one person."""
 
 from __future__ import annotations
 

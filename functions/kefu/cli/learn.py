@@ -74,7 +74,7 @@ def print_problems(report: LearningReport) -> None:
 
 
 def show(found: Shown | str) -> int:
-    """Print what the file has of a page, or would have."""
+    """Print the text of a page as the file of learnt pages has it, or would have it."""
     if isinstance(found, str):
         sys.stderr.write(f"kefu: {clean(found)}\n")
         return 1

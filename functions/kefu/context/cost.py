@@ -18,7 +18,7 @@ from kefu.errors import TiktokenMissing
 from kefu.messages import Message
 
 _MANY_TEXTS = 16
-"""Of so many texts of one message each different one is counted once: names of tools repeat."""
+"""Texts of a message. If there are more, equal ones are counted once: names of tools repeat."""
 _LONG_TEXT_CHARS = 1_000_000
 """Characters. A text of more is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
@@ -113,8 +113,8 @@ PER_MESSAGE, PRIMING = 4, 3
 A name takes one more beside its own tokens. By OpenAI's cookbook, "How to count tokens"."""
 
 SAFETY_FACTOR = 1.3
-"""Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
-a fifth more tokens than estimated."""
+"""The factor by which `counter_for` raises its estimates. Without it, texts in some languages would
+have up to a fifth more tokens than estimated."""
 
 
 def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None) -> MessageCounter:

@@ -17,7 +17,7 @@ class WrongFile(Exception):
 
 
 class Expected(NamedTuple):
-    """The expectations of one answer; empty or None: anything is right."""
+    """The expectations of one answer. A field that is empty or None expects nothing."""
 
     contains: Sequence[str] = ()
     not_: Sequence[str] = ()
@@ -39,7 +39,7 @@ class CaseQuestion(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A chat of one or more questions, which follow each other."""
+    """A chat of one or more questions, in order."""
 
     name: str
     questions: Sequence[CaseQuestion]

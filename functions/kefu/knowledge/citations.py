@@ -36,7 +36,7 @@ from kefu.knowledge.sources import Source
 
 
 class CitationFilter:
-    """A filter of one answer's text. `used` and `answered` are final after `close`."""
+    """Filters the text of one answer. `used` and `answered` are final after `close`."""
 
     def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
         """`links`: addresses that may be linked, too, with all below them."""

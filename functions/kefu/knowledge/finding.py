@@ -10,10 +10,10 @@ from kefu.knowledge.terms import question_terms
 from kefu.knowledge.terms import terms as terms_of
 
 MAX_PASSAGES = 6
-"""Given to the model at most."""
+"""The most passages that the model receives."""
 
 MAX_PASSAGES_PER_PAGE = 2
-"""Passages of one page at most, so that other pages are seen, too."""
+"""The most passages that one page contributes, so that other pages are considered, too."""
 
 
 ENOUGH_TERMS_SHARE = 0.6
@@ -22,18 +22,18 @@ words serve. On the development set, four fifths of the questions that were not 
 """
 
 SHORT_QUESTION_TERMS = 4
-"""Terms. A question with fewer says too little, or needs the question before it."""
+"""A question with fewer terms says too little, or needs the question before it."""
 
 
 LARGE_SITE_PASSAGES = 2000
-"""Passages. A larger site lists its frequent terms, which take long to rank."""
+"""A site with more passages lists its frequent terms, which take long to rank."""
 
 MAX_RARE_TERMS = 5
-"""Terms of a question that are ranked, rarest first. Further ones only if the site does not list
-them as frequent."""
+"""Terms of a question that are ranked, rarest first. Terms that the site does not list as frequent
+are always ranked."""
 
 MAX_RANKED_PASSAGES = 10_000
-"""Passages with frequent terms that are ranked for a question, because each takes time."""
+"""The most passages with frequent terms that are ranked for a question, because each takes time."""
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
@@ -53,7 +53,7 @@ class PassageHit(NamedTuple):
     score: float
     """Higher is better. Scores of different questions cannot be compared."""
     language: str = ""
-    """The language whose stems its terms have."""
+    """The language by which the passage's terms were stemmed."""
     wanted: Sequence[str] = ()
     """The terms of the question."""
     near: Sequence[str] = ()
@@ -68,7 +68,7 @@ class PassageHit(NamedTuple):
 
     @property
     def matched(self) -> list[str]:
-        """For people: the terms of the question, and related words such as `~refund`."""
+        """The terms of the question and related words, such as `~refund`, in the passage."""
         has = self._has()
         related = (f"~{one}" for one in sorted(has.intersection(self.near)))
         return [*sorted(has.intersection(self.wanted)), *related]
@@ -119,7 +119,7 @@ def fits_badly(
 
 
 def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
-    """The ids of several rankings as one, best first, each with its score.
+    """Merge rankings of ids into one ranking, best first. Returns each id with its score.
 
     Reciprocal rank fusion (Cormack and others, 2009): their own scores cannot be compared, ranks
     can. The score is 1 for the first place of one ranking, and 2 for that of both.

@@ -11,7 +11,7 @@ OLD_SECONDS = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
 Reason = Literal["", "not answered", "rated down"]
-"""Why a question is a gap; empty if it is none."""
+"""Why a question is a gap; empty if it is not one."""
 
 
 class VisitorQuestion(NamedTuple):
@@ -24,14 +24,14 @@ class VisitorQuestion(NamedTuple):
     """Unix time in seconds."""
     reason: Reason
     comment: str = ""
-    """What the visitor wrote about an answer that they rated down."""
+    """The visitor's comment on an answer that they rated down."""
 
 
 class Gap(NamedTuple):
-    """A question with all that have the same terms."""
+    """A group of questions that have the same terms."""
 
     question: str
-    """As it was asked last."""
+    """The newest question of the group."""
     times: int
     last: VisitorQuestion
     reasons: Sequence[Reason]
@@ -40,7 +40,7 @@ class Gap(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """What the stored chats and the file of learnt pages say together."""
+    """The gaps that the stored chats and the file of learnt pages show together."""
 
     gaps: Sequence[Gap]
     chats: int
@@ -56,7 +56,7 @@ class Gaps(NamedTuple):
 def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str] = ()) -> list[Gap]:
     """The questions, grouped by equal terms: the most frequent first, then the newest.
 
-    `languages` are those of the learnt pages. Without them, each question's language is guessed.
+    `languages` has the learnt pages' languages. Without it, each question's language is guessed.
     """
     groups = dict[frozenset[str], list[VisitorQuestion]]()
     for one in asked:

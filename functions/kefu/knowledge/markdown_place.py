@@ -13,7 +13,7 @@ MAX_LINE_CHARS = 200
 """Characters of a line that are looked at."""
 
 _MARKS = r"[\s>*+\d.)-]*"
-"""What may stand before the first word of a line: spaces and the marks of lists and quotes."""
+"""Characters before the first word of a line: spaces and the marks of lists and quotes."""
 _ONLY_MARKS = re.compile(_MARKS)
 _BEGINS_WITH_TEXT = re.compile(_MARKS + r"[^\s>*+\d.)\[-]")
 _HAS_BRACKET = re.compile(_BEGINS_WITH_TEXT.pattern + r".*(?<!\\)\[")

@@ -25,7 +25,7 @@ TAGS = (
     *("object", "embed", "form", "input", "button", "base", "meta", "body", "html", "image"),
     *("pre", "textarea"),
 )
-"""Those that lead to other pages, or begin a block of HTML that an empty line does not end."""
+"""Tags that lead to other pages, or begin a block of HTML that an empty line does not end."""
 _VALUE = r"(?:[^\s\"'=<>`]+|'[^'<>\n]*'|\"[^\"<>\n]*\")"
 _ATTRIBUTE = rf"[ \t]+[a-z_:][\w.:-]*(?:[ \t]*=[ \t]*{_VALUE})?"
 TOKENS: Sequence[tuple[str, re.Pattern[str]]] = (
@@ -51,7 +51,7 @@ _PARTS = (
     r"<?[a-z]{1,5}:?/?/?|<?(?:https?|ftp)://[^\s<>`\[\]\\]{0,LEN}|w{1,3}|www\.[^\s<>`\[\]\\]{0,LEN}",
 )
 UNFINISHED = re.compile("|".join(_PARTS).replace("LEN", str(MAX_LINK_CHARS)), re.IGNORECASE)
-"""What may become one of these with the next piece of text."""
+"""Text that may become one of `TOKENS` with the next piece."""
 NUMBER = re.compile(r"\d+")
 SCHEME = re.compile(r"(?:https?|ftp)://(?:www\.)?|www\.", re.IGNORECASE)
 AFTER = ".,;:!?)]*_'\"。，；：！？）】"

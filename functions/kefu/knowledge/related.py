@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 RELATED_WEIGHT = 0.2
-"""Of a related word in the ranking; the question's own words have 1."""
+"""The weight of a related word in the ranking. The question's own words have the weight 1."""
 
 _FILE = Path(__file__).with_name("related_words.txt")
 

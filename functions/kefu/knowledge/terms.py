@@ -59,8 +59,8 @@ def terms(text: str, language: str) -> list[str]:
 def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     """The terms of a question, without stop words and without repetitions.
 
-    `languages` are those of the indexed pages: a word is looked up with each one's stem, because
-    a question is too short to tell its language. A question of stop words alone keeps them.
+    A word is looked up by its stem in each of `languages`, those of the indexed pages: a question
+    is too short to tell its language. A question of stop words alone keeps them.
     """
     found = normal(text)
     cut = stop_words.HAN.sub(" ", found)
@@ -157,7 +157,7 @@ def guessed_language(text: str) -> str:
 
 
 def page_language(tag: str, text: str) -> str:
-    """The language whose stems a page gets: its declared language, or a guess."""
+    """The language by which a page's words are stemmed: the declared language, or a guess."""
     named = language_of(tag)
     if named in ALGORITHMS or named == "vi":
         return named

@@ -141,7 +141,7 @@ class MarkdownStream:
 class _Block:
     """Markdown without the empty lines that rich adds around some blocks.
 
-    `most`: render only so many of the last lines; 0: all lines.
+    `most`: the number of last lines to render; 0: all lines.
     """
 
     def __init__(self, text: str, most: int = 0) -> None:

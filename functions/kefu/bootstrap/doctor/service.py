@@ -21,7 +21,7 @@ _MIN_EVENTS: Final = 5
 
 
 def check_service(url: str, origin: str | None) -> Sequence[Finding]:
-    """`origin`: a page that the service must accept; None: those of the settings."""
+    """`origin`: an origin that the service must accept; None: those that the settings allow."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return [Finding(f"{url} is not a URL.", "kefu doctor --url https://chat.example.com")]
@@ -176,7 +176,7 @@ def _stream(base: str) -> Iterator[Finding]:
 
 
 def _in_one_piece(arrivals: Sequence[float]) -> bool:
-    """Whether all events arrived within 5 % of the time until the first one.
+    """Whether all events arrived together: within 5 % of the time until the first event.
 
     A model needs more time than that to write the answer, so something has collected the events.
     """

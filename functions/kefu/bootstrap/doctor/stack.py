@@ -21,7 +21,7 @@ SPARE_VERSIONS: Final = 1
 
 
 def check_stack(name: str, origin: str | None) -> Sequence[Finding]:
-    """`origin`: a page that the service must accept; None: those of the settings."""
+    """`origin`: an origin that the service must accept; None: those that the settings allow."""
     try:
         reader = StackReader(name)
         stack = reader.stack()

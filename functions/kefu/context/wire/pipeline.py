@@ -27,7 +27,7 @@ class PipelineResult(NamedTuple):
     values: Sequence[Any]
     """The messages after the stages that replace some."""
     left_out: tuple[LeftOut, ...]
-    """What is left out, by positions in the given messages."""
+    """The positions of the given messages that are left out."""
     edited: int
     """The number of messages with shortened tool results."""
     pending: tuple[list[Span], int] | None

@@ -49,13 +49,13 @@ _CERTAIN_CHARS = 4
 """Characters of several bytes. So many that are valid UTF-8 are no accident."""
 
 _SOUND_CHARS = 10
-"""Characters beyond ASCII for each damaged one, in a text whose encoding is believed."""
+"""Characters beyond ASCII for each damaged character, in a text whose encoding is believed."""
 
 
 class Decoded(NamedTuple):
     text: str
     remark: str = ""
-    """For the report: why the text may be wrong."""
+    """A remark for the report: why the text may be wrong."""
 
 
 def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded | None:

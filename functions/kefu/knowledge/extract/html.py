@@ -155,7 +155,7 @@ class _Blocks:
         self._edges = {node.mem_id for node in ([main] if main else tree.css(_FRAME))}
         self._has_main = main is not None
         self._depth = 0
-        """Of edges around the node."""
+        """The number of `_edges` around the current node."""
         self._parts: list[str] = []
         self._level = 0
         self._anchor = ""
