@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kefu.bootstrap.doctor.model import Provider, check_keys
+from kefu.bootstrap.doctor.model import CheckedProvider, check_keys
 from tests.cli.conftest import Kefu
 from tests.fakes import behaviours as b
 from tests.fakes.aws_stack import AwsStack
@@ -126,7 +126,7 @@ def test_r3_a_model_whose_headers_come_too_late_is_named_with_its_time(
     upstream: ScriptedUpstream,
 ) -> None:
     upstream.script("*", b.answer("Hi", before=0.3))
-    slow = Provider(upstream.base_url, "m", "LONGCAT_API_KEYS", "model", patience=0.2)
+    slow = CheckedProvider(upstream.base_url, "m", "LONGCAT_API_KEYS", "model", patience=0.2)
     [finding] = check_keys(slow, ["key-one", "key-two"])
     assert re.search(r"after 0\.[3-9] s, and chats wait for 0\.2 s", finding.message)
     assert 'patience = "slow"' in finding.fix

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kefu.knowledge.finding import MANY, RANKED
+from kefu.knowledge.finding import LARGE_SITE_PASSAGES, MAX_RANKED_PASSAGES
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge import schema
@@ -149,20 +149,25 @@ def test_g19_a_large_site_has_no_related_words(tmp_path: Path) -> None:
     """It has enough text for the question's own words, and the others hide those."""
     many = [
         page(f"{number}", f"Number {number}", Block(f"Cash desk {number}."))
-        for number in range(MANY)
+        for number in range(LARGE_SITE_PASSAGES)
     ]
     write(tmp_path / "site.kefu", run([*many, page("rare", "Rare", Block("dollars"))]))
     assert found(tmp_path / "site.kefu", "money") == []
     assert len(found(tmp_path / "site.kefu", "cash")) == 6
-    write(tmp_path / "small.kefu", run(many[: MANY // 2]))
+    write(tmp_path / "small.kefu", run(many[: LARGE_SITE_PASSAGES // 2]))
     assert len(found(tmp_path / "small.kefu", "money")) == 6
 
 
 def test_a_large_site_keeps_the_main_word_of_a_question(tmp_path: Path) -> None:
     """G19: "brush" is in every tenth passage of a manual on painting."""
     pages = [page(f"new{n}", f"Newly made {n}", Block(f"Create a file {n}.")) for n in range(40)]
-    pages += [page(f"{n}", f"Part {n}", Block(f"Some text {n}.")) for n in range(MANY)]
-    pages += [page(f"b{n}", f"Tool {n}", Block(f"A brush paints {n}.")) for n in range(MANY // 10)]
+    pages += [
+        page(f"{n}", f"Part {n}", Block(f"Some text {n}.")) for n in range(LARGE_SITE_PASSAGES)
+    ]
+    pages += [
+        page(f"b{n}", f"Tool {n}", Block(f"A brush paints {n}."))
+        for n in range(LARGE_SITE_PASSAGES // 10)
+    ]
     pages.append(page("brush", "Dialog", Block("Create another brush.")))
     write(tmp_path / "site.kefu", run(pages))
     assert found(tmp_path / "site.kefu", "create a brush")[0] == f"{SITE}/brush"
@@ -171,7 +176,9 @@ def test_a_large_site_keeps_the_main_word_of_a_question(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_g19_a_term_of_very_many_passages_is_ranked_only_alone(tmp_path: Path) -> None:
     """Its time would grow with the site."""
-    pages = [page(f"{n}", f"Part {n}", Block(f"A brush {n}.")) for n in range(RANKED + 1)]
+    pages = [
+        page(f"{n}", f"Part {n}", Block(f"A brush {n}.")) for n in range(MAX_RANKED_PASSAGES + 1)
+    ]
     write(tmp_path / "site.kefu", run([*pages, page("rare", "Rare", Block("Varnish."))]))
     assert found(tmp_path / "site.kefu", "varnish for a brush") == [f"{SITE}/rare"]
     assert len(found(tmp_path / "site.kefu", "brush")) == 6

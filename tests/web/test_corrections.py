@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kefu.evaluation.questions import Case, Expected, Question, read
+from kefu.evaluation.questions import Case, CaseQuestion, Expected, read
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, Visitor
@@ -43,6 +43,8 @@ async def test_h10_a_click_on_a_wrong_answer_makes_a_case_with_the_chat_before_i
         return Expected(judge=f"Agrees with this right answer: {answer}")
 
     first, second = read(file)
-    assert first == Case(f"{visitor.session_id[:8]} #1", [Question(before, right("Nine days."))])
-    turns = [Question(before, Expected()), Question(asked, right('No, "not" at\nall.'))]
+    assert first == Case(
+        f"{visitor.session_id[:8]} #1", [CaseQuestion(before, right("Nine days."))]
+    )
+    turns = [CaseQuestion(before, Expected()), CaseQuestion(asked, right('No, "not" at\nall.'))]
     assert second == Case(f"{visitor.session_id[:8]} #5", turns)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kefu.agent.events import BudgetExceeded, Error, Run, Tokens
+from kefu.agent.events import BudgetExceeded, Error, MessageRun, Tokens
 from kefu.agent.history import ChatHistory, sent
 from kefu.agent.meter import Meter
-from kefu.agent.model import Model
+from kefu.agent.model import AgentModel
 from kefu.agent.options import TokenLimits
 from kefu.agent.tooling import TurnFailed, Write
 from kefu.chat.summary_prompt import SUMMARY_TOKENS, summary_prompt, whole_sentences
@@ -19,7 +19,12 @@ class PromptLimits:
     """Applies the token limits during one turn. It writes at most one warning per turn."""
 
     def __init__(
-        self, limits: TokenLimits, history: ChatHistory, model: Model, meter: Meter, write: Write
+        self,
+        limits: TokenLimits,
+        history: ChatHistory,
+        model: AgentModel,
+        meter: Meter,
+        write: Write,
     ) -> None:
         self._limits = limits
         self._history = history
@@ -94,7 +99,7 @@ class PromptLimits:
     def _store_summary(self, window: Window, tokens: int, limit: int, spent: Tokens) -> None:
         """Replace the dropped messages by the summary in the history, for all later calls."""
         summary = next(message for message in window.messages if message.summary)
-        runs = tuple(Run(run.start, run.stop) for run in window.left_out)
+        runs = tuple(MessageRun(run.start, run.stop) for run in window.left_out)
         self._history.replace_by_summary(summary, [(run.start, run.stop) for run in runs])
         dropped = len(window.dropped)
         self._write(

@@ -136,7 +136,8 @@ class _Parser:
         self._kept.append(self._text[start:stop])
 
     def _skip(self, end: str, at: int) -> int:
-        """The position after the block's end tag, or of the next action or final without one."""
+        """The position after the end tag. Without an end tag: that before the next action or
+        answer."""
         position = self._find[end](at)
         if position >= 0:
             return position + len(end)

@@ -25,7 +25,7 @@ from kefu.agent.history import ChatHistory
 from kefu.agent.instructions import observation_message, repair
 from kefu.agent.journal import Journal
 from kefu.agent.meter import Meter
-from kefu.agent.model import Model, StreamedReply
+from kefu.agent.model import AgentModel, StreamedReply
 from kefu.agent.options import AgentDeps, AgentOptions, Step, TurnError, TurnResult
 from kefu.agent.tooling import TurnFailed, Workbench
 from kefu.context import Message
@@ -43,7 +43,7 @@ class TurnParts:
     journal: Journal
     history: ChatHistory
     meter: Meter
-    model: Model
+    model: AgentModel
 
 
 class AgentTurn:

@@ -105,7 +105,7 @@ class StreamedReply:
             self._on_piece(piece)
 
 
-class Model:
+class AgentModel:
     """Sends requests through the relay, which handles keys, retries, time-outs and errors."""
 
     def __init__(

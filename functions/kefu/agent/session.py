@@ -21,7 +21,7 @@ from kefu.agent.instructions import system_prompt
 from kefu.agent.journal import Journal
 from kefu.agent.loop import AgentTurn, TurnParts
 from kefu.agent.meter import Meter
-from kefu.agent.model import Model
+from kefu.agent.model import AgentModel
 from kefu.agent.options import AgentDeps, AgentOptions, TurnResult
 from kefu.context import Message
 
@@ -63,7 +63,7 @@ class AgentSession:
             last_seq=past.last_seq if past else 0,
             log_chunks=options.log_chunks,
         )
-        model = Model(
+        model = AgentModel(
             deps.relay, deps.clock, options.model, options.temperature, options.max_output_tokens
         )
         self._parts = TurnParts(deps, options, self._journal, self._history, self._meter, model)
@@ -195,7 +195,7 @@ def create_agent_session(deps: AgentDeps, options: AgentOptions) -> AgentSession
 
 
 async def run_agent(question: str, deps: AgentDeps, options: AgentOptions) -> list[SessionEvent]:
-    """Runs a session of one turn and returns its events."""
+    """Runs a session that has a single turn, and returns its events."""
     events: list[SessionEvent] = []
     forward = deps.on_event
 

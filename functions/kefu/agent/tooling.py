@@ -14,7 +14,7 @@ from kefu.agent.options import AgentDeps, AgentOptions, TurnError
 from kefu.agent.tools.tool import Tool
 from kefu.errors import ToolFailed
 
-TRIES = 3
+MAX_RUNS = 3
 """Maximum runs of an idempotent tool with the policy `retry`."""
 REPEATED, TOO_OFTEN = 3, 5
 """Identical calls in a row: from the third on the tool is not run; the fifth ends the turn."""
@@ -95,7 +95,7 @@ class Workbench:
         return await self._with_retries(tool, action.input)
 
     async def _with_retries(self, tool: Tool, tool_input: str) -> _Result:
-        tries = TRIES if self._options.tool_policy == "retry" and tool.idempotent else 1
+        tries = MAX_RUNS if self._options.tool_policy == "retry" and tool.idempotent else 1
         result = await self._run_once(tool, tool_input)
         for attempt in range(1, tries):
             if not result.failed:

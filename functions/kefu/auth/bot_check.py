@@ -40,7 +40,7 @@ class Proof(NamedTuple):
     """The pass from an earlier check."""
 
 
-class Verdict(NamedTuple):
+class TokenVerdict(NamedTuple):
     """The provider's response for a token."""
 
     passed: bool
@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
 class Verifier(Protocol):
     """A provider of bot checks."""
 
-    async def verify(self, token: str, address: str) -> Verdict:
+    async def verify(self, token: str, address: str) -> TokenVerdict:
         """Redeem a token; a second call rejects it. Raises VerifierUnavailable."""
         ...
 
@@ -104,10 +104,10 @@ class BotCheck:
         action: str | None,
         secret_ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`now` returns the Unix time. `hostnames` are those of the pages that may embed the chat.
+        """`now` returns the Unix time. `hostnames`: the hosts of the pages that may embed the chat.
 
-        With `action` None, the action is not compared. `secret_ready` waits for a short time while
-        the secret is being loaded; without a secret, every check fails.
+        `action`: the action that a token must have; None: any. `secret_ready` waits for a short
+        time while the secret is being loaded; without a secret, every check fails.
         """
         self._verifier = verifier
         self._passes = passes
@@ -165,7 +165,7 @@ class BotCheck:
             raise _unavailable()
         return self._passes.issue(address, self._now())
 
-    def _fault(self, verdict: Verdict) -> str:
+    def _fault(self, verdict: TokenVerdict) -> str:
         """Why the token is not accepted; empty for an accepted token."""
         if not verdict.passed:
             return f"refused: {', '.join(verdict.reasons)}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kefu.errors import IdentityRejected, UpstreamUnavailable
 
-LEEWAY = 30.0
+LEEWAY_SECONDS = 30.0
 """Seconds by which the clocks of the site and of Kefu may differ."""
 
 _REGISTERED_CLAIMS = frozenset({"aud", "exp", "iat", "iss", "jti", "nbf", "sub"})
@@ -22,14 +22,14 @@ _MAX_NAME = 256
 _MAX_CLAIM = 500
 
 
-class Visitor(NamedTuple):
+class SiteUser(NamedTuple):
     name: str = ""
     """The `sub` claim of the token; empty for an anonymous visitor."""
     profile: Mapping[str, str] = MappingProxyType({})
-    """The private claims of the token whose values are strings."""
+    """The token's private claims that have a string as their value."""
 
 
-ANONYMOUS = Visitor()
+ANONYMOUS = SiteUser()
 
 
 class Identities:
@@ -54,7 +54,7 @@ class Identities:
         """Replace the secrets."""
         self._secrets = secrets
 
-    async def visitor(self, token: str) -> Visitor:
+    async def visitor(self, token: str) -> SiteUser:
         """The user of a token; for an empty token, an anonymous visitor.
 
         Raises IdentityRejected for an invalid token, and UpstreamUnavailable when the secrets could
@@ -76,7 +76,7 @@ class Identities:
             raise _rejected()
         strings = {key: value for key, value in claims.items() if isinstance(value, str)}
         private = [key for key in strings if key not in _REGISTERED_CLAIMS]
-        return Visitor(name, {key: strings[key][:_MAX_CLAIM] for key in private})
+        return SiteUser(name, {key: strings[key][:_MAX_CLAIM] for key in private})
 
     def _claims(self, token: str) -> Mapping[str, object]:
         """The claims of a valid token. Raises IdentityRejected."""
@@ -91,7 +91,7 @@ class Identities:
                     # Fixed, because a forged token could name a weaker algorithm.
                     algorithms=["HS256"],
                     audience=self._audience,
-                    leeway=LEEWAY,
+                    leeway=LEEWAY_SECONDS,
                     options={"require": ["aud", "exp", "sub"]},
                 )
             except jwt.InvalidSignatureError:

@@ -19,7 +19,7 @@ class OriginSecret:
     def __init__(
         self, secrets: tuple[str, ...], ready: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """`secrets`: one, or two while they are rotated; `ready` waits until they are loaded."""
+        """`secrets` are two during a rotation, else one. `ready` waits until they are loaded."""
         self._secrets = secrets
         self._ready = ready
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kefu.sessions.capacity import Capacity
     from kefu.sessions.ports import Sessions
 
-KEYS_TTL: Final = 300.0
+KEYS_TTL_SECONDS: Final = 300.0
 """Seconds after which secrets that are stored elsewhere are read again."""
 
 
@@ -63,7 +63,7 @@ class Base(NamedTuple):
             partial(text_at, place),
             set_and_hide,
             self.clock.now,
-            ttl=KEYS_TTL,
+            ttl=KEYS_TTL_SECONDS,
             on_degraded=self.log.degraded,
             what=what,
         )

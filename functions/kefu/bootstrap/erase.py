@@ -1,4 +1,4 @@
-"""Finds and deletes what is stored of one person, for `kefu erase`."""
+"""Finds and deletes the stored data of one person, for `kefu erase`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def erase(
     requests: Sequence[ContactRequest] = (),
     pauses: Sequence[float] = PAUSES,
 ) -> AsyncIterator[Erased]:
-    """Delete chats and requests one by one. `pauses`: seconds before each retry of one."""
+    """Delete chats and requests one by one. `pauses`: seconds before each retry of a deletion."""
     async with open_chats(settings, SystemClock(), or_requests=True) as store:
         # What names the rest is deleted last, so that an interrupted deletion is found again: the
         # chat of a user names its requests, and the request of an address its chat.

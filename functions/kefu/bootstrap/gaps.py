@@ -10,13 +10,13 @@ from typing import Any, cast
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.learnt_file import opened
 from kefu.bootstrap.stores import open_chats
-from kefu.knowledge.gaps import Asked, Gaps, gaps
+from kefu.knowledge.gaps import Gaps, VisitorQuestion, gaps
 from kefu.sessions.model import CallRecord, Session, StoredMessage
 from kefu.sessions.overview import Wanted
 from kefu.sessions.ports import Sessions
 from kefu.settings import Settings
 
-CHATS = 2000
+MAX_CHATS = 2000
 """The newest chats are read, up to this number."""
 
 _PAGE, _MESSAGES = 200, 1000
@@ -25,7 +25,7 @@ _PAGE, _MESSAGES = 200, 1000
 async def collected(settings: Settings) -> Gaps:
     """Raises OSError and ValueError for a file that cannot be read, and StoreUnavailable."""
     clock = SystemClock()
-    asked, cited, chats = list[Asked](), set[str](), 0
+    asked, cited, chats = list[VisitorQuestion](), set[str](), 0
     with closing(opened(settings.knowledge)) as pages:
         async with open_chats(settings, clock) as store:
             async for session in _newest(store, clock.now()):
@@ -44,7 +44,7 @@ async def collected(settings: Settings) -> Gaps:
 
 
 async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
-    cursor, left = None, CHATS
+    cursor, left = None, MAX_CHATS
     while left:
         page = await store.newest(Wanted(), cursor, min(_PAGE, left), now)
         for row in page.rows[:left]:
@@ -57,12 +57,12 @@ async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
 
 def _asked(
     session: Session, messages: Sequence[StoredMessage], calls: Sequence[CallRecord]
-) -> list[Asked]:
-    """The questions of a chat that were not answered, and those whose answer was rated down."""
+) -> list[VisitorQuestion]:
+    """The questions of a chat that have no answer, or an answer that was rated down."""
     unanswered = {one.message_id for one in calls if _knowledge(one).get("answered") is False}
     down = {one.reply_to: one.comment for one in messages if one.rating == "down"}
     return [
-        Asked(
+        VisitorQuestion(
             one.content,
             session.id,
             one.created_at,

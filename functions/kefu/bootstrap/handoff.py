@@ -17,13 +17,13 @@ from kefu.sessions.service import SessionService
 from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook
 
-EVERY = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two looks for requests that are due."""
 
-EVERY_ON_AWS = 30.0
-"""The same in a Lambda instance, which looks while it answers a chat."""
+POLL_SECONDS_ON_AWS = 30.0
+"""Seconds between two looks in a Lambda instance, which looks while it answers a chat."""
 
-IN_REQUEST = 5.0
+REQUEST_WAIT_SECONDS = 5.0
 """Seconds that the request of the form waits for its delivery, in a Lambda instance."""
 
 
@@ -46,7 +46,7 @@ class DeliveryRunner:
 
     def prefetch(self) -> None:
         """In Lambda: deliver while an answer is sent, if the last look is some time ago."""
-        if self._on_aws and self._clock.monotonic() - self._looked_at > EVERY_ON_AWS:
+        if self._on_aws and self._clock.monotonic() - self._looked_at > POLL_SECONDS_ON_AWS:
             self._begin()
 
     async def deliver(self) -> None:
@@ -55,7 +55,7 @@ class DeliveryRunner:
             return
         run = self._begin()
         if self._on_aws:
-            await asyncio.wait({run}, timeout=IN_REQUEST)
+            await asyncio.wait({run}, timeout=REQUEST_WAIT_SECONDS)
 
     async def aclose(self) -> None:
         for task in (self._watching, self._run):
@@ -85,7 +85,7 @@ class DeliveryRunner:
     async def _watch(self) -> None:
         while True:
             await asyncio.wait({self._begin()})
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 def contact_deliveries(

@@ -55,7 +55,7 @@ def build_grounder(
 def _opened(
     settings: Settings, monotonic: Callable[[], float], on_fault: Callable[[str], None]
 ) -> ReloadingKnowledge:
-    """Raises OSError for a file that cannot be used, and ValueError for an address that is none."""
+    """Raises OSError for a file that cannot be used, and ValueError for a malformed address."""
     from kefu.stores.s3_object import S3Object, is_s3
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from kefu import __version__
 from kefu.bootstrap.clock import SystemClock
-from kefu.knowledge.extract.files import LARGEST, READ, Unreadable
+from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
-from kefu.knowledge.learning import NO_STATE, Learnt, Outcome, Report, State
+from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, Outcome, State
 from kefu.knowledge.pages import Block, Page
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
@@ -51,11 +51,11 @@ def learn(
     options: Options,
     note: Callable[[Outcome], None],
     encoded: Encoded | None = None,
-) -> Report:
+) -> LearningReport:
     """Read the sources and write the file, unless too few pages were read.
 
-    `note` is called after each page, and `encoded` after each whose meaning was added.
-    Raises OSError for a source or an output that cannot be used.
+    `note` is called after each page, `encoded` after each passage whose meaning was encoded. Raises
+    OSError for a source or an output that cannot be used.
     """
     last = _last(options.output)
     known = {url: _state(one) for url, one in last.items()}
@@ -67,7 +67,7 @@ def learn(
         else:
             found = list(_files(Path(source), options.base, note))
         outcomes |= {one.url: one for one in found}
-    report = Report(list(outcomes.values()), len(last), bodies)
+    report = LearningReport(list(outcomes.values()), len(last), bodies)
     if not report.pages or report.is_too_small:
         return report
     run = Run(_pages(report, last), _problems(report), SystemClock().now())
@@ -77,7 +77,7 @@ def learn(
     return _written(report, write(options.output, run, added))
 
 
-def _written(report: Report, size: Size) -> Report:
+def _written(report: LearningReport, size: Size) -> LearningReport:
     without = frozenset(size.without_own)
     outcomes = [
         Outcome(one.url, "skipped", NOTHING_OWN) if one.url in without else one
@@ -164,7 +164,7 @@ def _state(one: Learnt) -> State:
     return NO_STATE if any("\ufffd" in block.text for block in one.page.blocks) else one.state
 
 
-def _pages(report: Report, last: Mapping[str, Learnt]) -> list[Learnt]:
+def _pages(report: LearningReport, last: Mapping[str, Learnt]) -> list[Learnt]:
     pages = list[Learnt]()
     for one in report.outcomes:
         if one.page:
@@ -174,7 +174,7 @@ def _pages(report: Report, last: Mapping[str, Learnt]) -> list[Learnt]:
     return pages
 
 
-def _problems(report: Report) -> list[Problem]:
+def _problems(report: LearningReport) -> list[Problem]:
     kinds = {"kept": "failed", "failed": "failed", "skipped": "skipped"}
     return [
         Problem(one.url, kinds[one.kind], one.reason)
@@ -230,8 +230,8 @@ def _read(path: Path, url: str, reader: Reader) -> Outcome:
     if end not in READ:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")
     try:
-        if path.stat().st_size > LARGEST:
-            return Outcome(url, "skipped", f"larger than {LARGEST >> 20} MB")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            return Outcome(url, "skipped", f"larger than {MAX_FILE_BYTES >> 20} MB")
         data = path.read_bytes()
         read, remark = reader.page(data, end, url)
     except (Unreadable, OSError) as error:

@@ -9,7 +9,7 @@ from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
 
 def opened(place: str) -> KnowledgeFile:
-    """Raises OSError for a file that cannot be used, and ValueError for an address that is none."""
+    """Raises OSError for a file that cannot be used, and ValueError for a malformed address."""
     if not is_s3(place):
         return KnowledgeFile(Path(place))
     copy = S3Object(place)

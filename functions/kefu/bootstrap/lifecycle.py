@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 
-PAGES_FOR_SNAPSHOT = 10.0
+SNAPSHOT_PAGES_SECONDS = 10.0
 """Seconds."""
 
 
@@ -55,7 +55,7 @@ class Lifecycle(NamedTuple):
             self.contact.start()
         if self.pages:
             # In a start, only a snapshot waits for pages that are read from S3.
-            await self.pages.ready(PAGES_FOR_SNAPSHOT if settings.snapshot else 0)
+            await self.pages.ready(SNAPSHOT_PAGES_SECONDS if settings.snapshot else 0)
         if settings.snapshot:
             # The Web Adapter does not report when the snapshot is taken.
             await self.disconnect()

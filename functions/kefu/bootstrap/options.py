@@ -132,9 +132,9 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
 
 
 FILES_PER_STREAM = 3
-"""The visitor's connection, the upstream's, and one for a request that is refused."""
+"""Open files of an answer: the visitor's connection, the upstream's, and a spare one."""
 OTHER_FILES = 64
-"""For the store, logs, listening sockets and idle connections."""
+"""Open files for the store, logs, listening sockets and idle connections."""
 
 
 def allowance(

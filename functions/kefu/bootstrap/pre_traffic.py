@@ -13,13 +13,13 @@ from typing import Final
 from kefu.settings import new_version
 from kefu.stores.new_version import problems_of, tell_codedeploy
 
-PAUSES: Final = (2, 4, 8, 16)
+PAUSE_SECONDS: Final = (2, 4, 8, 16)
 """Seconds between the attempts: a change of a role takes some time to apply everywhere."""
 
 
 def handler(event: dict[str, str], _context: object) -> Mapping[str, object]:
     """Return the problems, for a person who invokes the function by hand."""
-    return check(event, new_version(), PAUSES)
+    return check(event, new_version(), PAUSE_SECONDS)
 
 
 def check(event: dict[str, str], version: str, pauses: Iterable[float]) -> Mapping[str, object]:

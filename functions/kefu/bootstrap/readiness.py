@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from kefu.sessions.capacity import Capacity
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
-CACHE_FOR: Final = 5.0
+CACHE_SECONDS: Final = 5.0
 """Seconds for which a result is reused, because anybody may ask, and each check writes."""
 
-FIRST_ANSWER: Final = 10.0
+FIRST_ANSWER_SECONDS: Final = 10.0
 """Seconds for the first answer of the store and of SSM. Importing boto3 is part of this time."""
 
-_OFTEN: Final = Rate(requests=10_000, period=60)
+_PROBE_RATE: Final = Rate(requests=10_000, period=60)
 
 
 class Readiness:
@@ -39,7 +39,7 @@ class Readiness:
         self._checked = float("-inf")
 
     def health(self, capacity: Capacity | None) -> Health:
-        """The answer to `/health`. `capacity`: that of the stored chats; None if there are none."""
+        """The answer to `/health`. `capacity` is None on a service that stores no chats."""
         model, has_keys = self._base.model, any(pool.keys for pool in self._pools)
         reason: DegradedReason = ""
         if not has_keys:
@@ -66,16 +66,16 @@ class Readiness:
 
     async def problems(self) -> Sequence[Problem]:
         """The reasons why a chat cannot be answered; none if it can. Callers share one check."""
-        fresh = 0 <= self._base.clock.now() - self._checked < CACHE_FOR
+        fresh = 0 <= self._base.clock.now() - self._checked < CACHE_SECONDS
         if self._checking is None or (self._checking.done() and not fresh):
             self._checking = asyncio.create_task(self._check())
         return await asyncio.shield(self._checking)
 
     async def _check(self) -> list[Problem]:
-        waits = [secret.ready(FIRST_ANSWER) for secret in self._base.secrets]
+        waits = [secret.ready(FIRST_ANSWER_SECONDS) for secret in self._base.secrets]
         store = asyncio.create_task(store_problems(self._base.store.store))
         if self._pages:
-            waits.append(self._pages.ready(FIRST_ANSWER))
+            waits.append(self._pages.ready(FIRST_ANSWER_SECONDS))
         await asyncio.gather(*waits)
         found = [
             Problem(code="secret_not_read", message=f"Reading {one.what} failed: {one.trouble}.")
@@ -92,11 +92,11 @@ class Readiness:
 
 
 async def store_problems(store: Store) -> list[Problem]:
-    """Reads and writes, because a role may allow one of them alone."""
+    """Read from and write to the store, because a role may allow only one of the two."""
     try:
-        async with asyncio.timeout(FIRST_ANSWER):
+        async with asyncio.timeout(FIRST_ANSWER_SECONDS):
             await store.cooldowns()
-            await store.take("ready", _OFTEN)
+            await store.take("ready", _PROBE_RATE)
     except Exception as error:  # noqa: BLE001 - whatever the store raises is the finding
         cause = error.__cause__ or error
         return [Problem(code="store_failed", message=f"The store fails: {_reason(cause)}.")]
@@ -108,4 +108,4 @@ def _reason(error: BaseException) -> str:
     code = response.get("Error", {}).get("Code", "") if isinstance(response, dict) else ""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return code or str(error) or f"no answer within {FIRST_ANSWER:.0f} seconds"
+    return code or str(error) or f"no answer within {FIRST_ANSWER_SECONDS:.0f} seconds"

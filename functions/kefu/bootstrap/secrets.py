@@ -23,7 +23,7 @@ AUDIENCE: Final = "kefu"
 """The `aud` claim that a user token of the site must have."""
 
 PASS_SECONDS: Final = 30 * 60.0
-"""A visitor who has passed the bot check is not checked again for so long."""
+"""Seconds for which a visitor who has passed the bot check is not checked again."""
 
 
 def _the_only(secrets: tuple[str, ...], what: str) -> str:

@@ -1,4 +1,4 @@
-"""Chooses the model: a configured one, else quotations of the learnt pages ("sample mode")."""
+"""Chooses the configured model, else quotations of the learnt pages ("sample mode")."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from kefu.chat.output_filter import Filter
 from kefu.chat.search_words import SearchWords
 from kefu.chat.summaries import OnCall
 from kefu.knowledge.citations import CitationFilter
-from kefu.knowledge.finding import PASSAGES, Found, Knowledge, fits_badly
+from kefu.knowledge.finding import MAX_PASSAGES, Knowledge, PassageHit, fits_badly
 from kefu.knowledge.sources import (
     RULES,
     Source,
@@ -71,12 +71,12 @@ class Grounder:
             return None
         asked = [one.content for one in question.messages if one.role == "user"]
         last, before, words = asked[-1], asked[:-1], ""
-        found = await self._knowledge.find(last, before, PASSAGES)
+        found = await self._knowledge.find(last, before, MAX_PASSAGES)
         languages = self._knowledge.languages
         if self._words and fits_badly(found, last, before, languages):
             words = await self._words.write(last, before, languages, on_call)
             if words:
-                found = await self._knowledge.find(f"{last}\n{words}", before, PASSAGES)
+                found = await self._knowledge.find(f"{last}\n{words}", before, MAX_PASSAGES)
         return Grounding(found, last, self._room, words, self.links, lists=lists)
 
     def checked_text(self, stored: str) -> str:
@@ -91,7 +91,7 @@ class Grounding:
 
     def __init__(
         self,
-        found: Sequence[Found],
+        found: Sequence[PassageHit],
         question: str,
         room: Room,
         words: str = "",

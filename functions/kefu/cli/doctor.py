@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kefu.bootstrap.doctor import Finding
 
-_WIDTH = 80
+_LINE_CHARS = 80
 
 
 def report(findings: Sequence[Finding], *, as_json: bool) -> int:
@@ -28,7 +28,7 @@ def _text(findings: Sequence[Finding], problems: int) -> str:
     for one in sorted(findings, key=lambda one: one.level == "note"):
         lines += textwrap.wrap(
             f"{'x' if one.level == 'problem' else '-'} {one.message}",
-            _WIDTH,
+            _LINE_CHARS,
             subsequent_indent="  ",
             break_long_words=False,
             break_on_hyphens=False,

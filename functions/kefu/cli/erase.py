@@ -1,4 +1,4 @@
-"""`kefu erase`: deletes what is stored of one person."""
+"""`kefu erase`: deletes the stored data of one person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kefu.sessions.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
 from kefu.terminal.flags import WrongUse, wrong_use
-from kefu.terminal.progress import Progress
+from kefu.terminal.progress import ProgressLine
 
 LEFT = """\
 Not deleted, because it does not say whose it is or is not in the store: backups and exports,
@@ -32,7 +32,7 @@ def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
     """
     if not user:  # in a store, it is the user of all anonymous chats
         raise WrongUse("--user is empty")
-    progress, shown = Progress(), one_line(user, 256)
+    progress, shown = ProgressLine(), one_line(user, 256)
 
     def reading(items: int, found: int) -> None:
         progress.show(f"{items} items read, {found} chats found …")

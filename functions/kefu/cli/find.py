@@ -6,10 +6,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.terminal.clean import clean
 
-Find = Callable[[str, Sequence[str]], Sequence[Found]]
+Find = Callable[[str, Sequence[str]], Sequence[PassageHit]]
 
 
 def print_found(find: Find, question: str) -> int:
@@ -50,7 +50,7 @@ def _question(line: Mapping[str, object]) -> tuple[str, list[str]]:
     return question, [str(turn[0]) for turn in before]
 
 
-def _shown(one: Found) -> Mapping[str, object]:
+def _shown(one: PassageHit) -> Mapping[str, object]:
     return {
         "page": one.page,
         "url": one.url,

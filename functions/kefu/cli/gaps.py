@@ -6,7 +6,7 @@ import csv
 import sys
 from datetime import UTC, datetime
 
-from kefu.knowledge.gaps import OLD, Gaps
+from kefu.knowledge.gaps import OLD_SECONDS, Gaps
 from kefu.terminal.clean import clean, one_line
 
 
@@ -26,7 +26,7 @@ def print_gaps(found: Gaps) -> int:
         say("".join(f"  {clean(page)}  {clean(why)}\n" for page, why in found.problems))
     hours = found.age / 3600
     say(f"The pages were learnt {hours:.0f} hours ago.\n")
-    if found.age > OLD:
+    if found.age > OLD_SECONDS:
         sys.stderr.write("kefu: the pages are older than 3 days: please run `kefu learn`.\n")
         return 1
     return 0

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kefu.bootstrap.learn import Shown
-from kefu.knowledge.learning import Outcome, Report
+from kefu.knowledge.learning import LearningReport, Outcome
 from kefu.knowledge.pages import Block
 from kefu.terminal.clean import clean, one_line
-from kefu.terminal.progress import Progress
+from kefu.terminal.progress import ProgressLine
 
 
 class Counts:
@@ -18,7 +18,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
-        self.progress = Progress()
+        self.progress = ProgressLine()
 
     def note(self, outcome: Outcome) -> None:
         self._counts[outcome.kind] += 1
@@ -29,7 +29,7 @@ class Counts:
         self.progress.show(f"adding the meaning of {pages} pages · {done / pages:.0%}")
 
 
-def run(learn: Callable[[Counts], Report], output: str) -> int:
+def run(learn: Callable[[Counts], LearningReport], output: str) -> int:
     """Run `learn` with the progress shown, and print its report. Returns the exit code."""
     counts = Counts()
     try:
@@ -57,7 +57,7 @@ def run(learn: Callable[[Counts], Report], output: str) -> int:
     return 0
 
 
-def print_problems(report: Report) -> None:
+def print_problems(report: LearningReport) -> None:
     titles = {
         "failed": "Failed",
         "kept": "Failed, the last text is used",
@@ -74,7 +74,7 @@ def print_problems(report: Report) -> None:
 
 
 def show(found: Shown | str) -> int:
-    """Print what the file has of a page, or would have."""
+    """Print the text of a page as the file of learnt pages has it, or would have it."""
     if isinstance(found, str):
         sys.stderr.write(f"kefu: {clean(found)}\n")
         return 1

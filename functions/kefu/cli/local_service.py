@@ -28,7 +28,7 @@ _SETTINGS = {
     # No chat of a test is stored among those of visitors.
     "KEFU_STORE": "memory:",
 }
-_COOLDOWN = "2"
+_COOLDOWN_SECONDS = "2"
 """Seconds, where the settings have no other value: the only key is soon asked again."""
 
 
@@ -37,7 +37,7 @@ async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
     """The address of the running service. Raises WrongUse if it does not start."""
     environment = {**os.environ, **_SETTINGS}
     if "cooldown" not in settings.model_fields_set:
-        environment["KEFU_COOLDOWN"] = _COOLDOWN
+        environment["KEFU_COOLDOWN"] = _COOLDOWN_SECONDS
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kefu", "serve", "--host", "127.0.0.1", "--port", "0"),

@@ -25,8 +25,8 @@ from kefu.terminal.model import OpenModel
 from kefu.terminal.options import settings_of
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
-_ATTEMPTS, _LONGEST_WAIT = 4, 120
-_PAGE = 200
+_ATTEMPTS, _MAX_WAIT_SECONDS = 4, 120
+_PAGE_CHATS = 200
 """Chats that the panel's API returns at once."""
 
 
@@ -105,7 +105,7 @@ async def _one(name: str) -> AsyncIterator[str]:
 async def _ids(server: KefuServer) -> AsyncIterator[str]:
     cursor = ""
     while True:
-        page = await server.read(f"/admin/api/sessions?limit={_PAGE}&cursor={cursor}")
+        page = await server.read(f"/admin/api/sessions?limit={_PAGE_CHATS}&cursor={cursor}")
         rows = page["rows"]
         assert isinstance(rows, list)
         for row in rows:
@@ -130,7 +130,7 @@ async def _again(model: OpenModel, recorded: Recorded, body: bytes, name: str) -
             return Replayed(recorded, final_text(made.text), made.usage)
         except KefuError as error:
             wait = error.retry_after or 0
-            if attempt == _ATTEMPTS or not 0 < wait <= _LONGEST_WAIT:
+            if attempt == _ATTEMPTS or not 0 < wait <= _MAX_WAIT_SECONDS:
                 return Replayed(recorded, "", None, error.message)
             await asyncio.sleep(wait)
     raise AssertionError("the last attempt returns")

@@ -17,10 +17,10 @@ from kefu.web.server.guard import MAX_HEADER_BYTES
 from kefu.web.server.linger import App, lingering
 from kefu.web.server.protocol import guarded_protocol
 
-BURST = 100
+BURST_REQUESTS = 100
 """Requests after which the idle server returns freed memory to the system."""
 
-DRAIN = 1.0
+DRAIN_SECONDS = 1.0
 """Seconds in which a stopping server answers new requests with 503, before it stops listening."""
 
 
@@ -107,7 +107,11 @@ class _Server(uvicorn.Server):
 
     async def _trim_when_idle(self) -> None:
         state = self.server_state
-        if self._trim and not state.tasks and state.total_requests - self._trimmed_at >= BURST:
+        if (
+            self._trim
+            and not state.tasks
+            and state.total_requests - self._trimmed_at >= BURST_REQUESTS
+        ):
             self._trimmed_at = state.total_requests
             self._trim()
 
@@ -123,7 +127,7 @@ class _Server(uvicorn.Server):
             self.force_exit = self.should_exit = True
             return
         busy = bool(self.server_state.tasks)
-        asyncio.get_running_loop().call_later(DRAIN if busy else 0, self._close)
+        asyncio.get_running_loop().call_later(DRAIN_SECONDS if busy else 0, self._close)
 
     def _close(self) -> None:
         self.should_exit = True

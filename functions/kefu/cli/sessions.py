@@ -16,7 +16,7 @@ from kefu.terminal.ids import new_id
 from kefu.terminal.logs import Form, exported, messages_of, session_ending_in, session_line
 from kefu.terminal.pipes import forget_broken_pipes
 
-_AROUND = 40
+_CONTEXT_CHARS = 40
 """Characters that are shown before and after a match."""
 
 
@@ -73,7 +73,7 @@ def _search(logs: SessionLogs, text: str) -> int:
             at = line.casefold().find(wanted)
             if at >= 0:
                 hits += 1
-                part = line[max(0, at - _AROUND) : at + len(text) + _AROUND]
+                part = line[max(0, at - _CONTEXT_CHARS) : at + len(text) + _CONTEXT_CHARS]
                 print(f"{session_id}:{message.turn}  {message.role:<9}  {one_line(part, 200)}")
     return 0 if hits else 1
 

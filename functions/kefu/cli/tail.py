@@ -16,8 +16,8 @@ from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
-_INTERVAL = 2.0
-_OVERLAP = 30.0
+_POLL_SECONDS = 2.0
+_OVERLAP_SECONDS = 30.0
 """Seconds of the past that each request covers again, because clocks differ."""
 _ENDED = ("ok", "failed", "partial", "interrupted")
 
@@ -50,7 +50,7 @@ class _Tail:
                     raise
             if self._options.once:
                 return
-            await asyncio.sleep(_INTERVAL)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _poll(self) -> None:
         errors = "&has_error=true" if self._options.errors else ""
@@ -58,14 +58,14 @@ class _Tail:
         page: Any = await self._server.read(path)
         for row in reversed(page["rows"]):
             await self._print_new(row["id"])
-            self._since = max(self._since, row["updated_at"] - _OVERLAP)
+            self._since = max(self._since, row["updated_at"] - _OVERLAP_SECONDS)
 
     async def _print_new(self, name: str) -> None:
         chat: Any = await self._server.read(f"/admin/api/sessions/{name}")
         for message in chat["messages"]:
             mark = name, message["id"]
             rated = message.get("rating") == "down"
-            if mark in self._printed or message["created_at"] < self._since - _OVERLAP:
+            if mark in self._printed or message["created_at"] < self._since - _OVERLAP_SECONDS:
                 continue
             if message["status"] not in _ENDED or (self._options.rated_down and not rated):
                 continue

@@ -16,7 +16,7 @@ from kefu.bootstrap.upstream import choose_model
 from kefu.chat.prompt import request_body
 from kefu.cli.local_service import service_for_tests
 from kefu.errors import KefuError
-from kefu.evaluation.ask import Chat, Gate
+from kefu.evaluation.ask import QuestionGate, ServiceChat
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.questions import Case, WrongFile, read
 from kefu.evaluation.report import junit, line, markdown, summary
@@ -27,7 +27,7 @@ from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, problem_with_server, wrong_use
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
-from kefu.terminal.progress import Progress
+from kefu.terminal.progress import ProgressLine
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
 
@@ -50,7 +50,7 @@ class _Run:
         self._settings = settings
         self._cases = cases
         self._results: list[Result] = []
-        self._progress = Progress()
+        self._progress = ProgressLine()
 
     def run(self) -> int:
         for name in (self._options.junit, self._options.markdown):
@@ -75,7 +75,7 @@ class _Run:
             )
             visitor = visitor_of(options, self._settings)
             await _reach(url)
-            new_chat = partial(Chat, url, visitor, Gate())
+            new_chat = partial(ServiceChat, url, visitor, QuestionGate())
             await run(self._cases, new_chat, judge, options.jobs, self._done)
 
     @asynccontextmanager

@@ -17,9 +17,9 @@ from kefu.context.tokens import (
 from kefu.errors import TiktokenMissing
 from kefu.messages import Message
 
-_MANY = 16
-"""Of so many texts of one message each different one is counted once: names of tools repeat."""
-_LONG = 1_000_000
+_MANY_TEXTS = 16
+"""Texts of a message. If there are more, equal ones are counted once: names of tools repeat."""
+_LONG_TEXT_CHARS = 1_000_000
 """Characters. A text of more is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
 """Characters: the longest token of OpenAI's encodings is a run of spaces."""
@@ -70,7 +70,7 @@ class MessageCounter:
         if not self.samples:
             return self
         counter = type(self)(self.count, self.per_message, self.priming, self.safety, samples=True)
-        counter.longest, counter.room = max(_LONG, _LONGEST_TOKEN * room), room
+        counter.longest, counter.room = max(_LONG_TEXT_CHARS, _LONGEST_TOKEN * room), room
         return counter
 
     def of_text(self, text: str) -> int:
@@ -89,7 +89,7 @@ class MessageCounter:
             return tokens
         count = self.of_text
         texts = [text for _, name, arguments in calls for text in (name, arguments)]
-        if len(texts) < _MANY:
+        if len(texts) < _MANY_TEXTS:
             return tokens + sum(map(count, texts))
         return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
 
@@ -112,9 +112,9 @@ PER_MESSAGE, PRIMING = 4, 3
 
 A name takes one more beside its own tokens. By OpenAI's cookbook, "How to count tokens"."""
 
-SAFETY = 1.3
-"""Of the estimates that `counter_for` returns. Without it, texts in some languages would have up to
-a fifth more tokens than estimated."""
+SAFETY_FACTOR = 1.3
+"""The factor by which `counter_for` raises its estimates. Without it, texts in some languages would
+have up to a fifth more tokens than estimated."""
 
 
 def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None) -> MessageCounter:
@@ -158,7 +158,7 @@ def counter_for(model: str, *, exact: bool = False) -> MessageCounter:
         except TiktokenMissing:
             pass
     estimate = counter(estimate_of(model)).count
-    return MessageCounter(estimate, PER_MESSAGE, PRIMING, SAFETY, samples=True)
+    return MessageCounter(estimate, PER_MESSAGE, PRIMING, SAFETY_FACTOR, samples=True)
 
 
 def estimate_of(model: str) -> str:

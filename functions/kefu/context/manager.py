@@ -16,7 +16,7 @@ from kefu.context.trim.summary import Summarize, summary
 from kefu.context.window import Window
 from kefu.messages import Message
 
-_NEAR = 0.8
+_NEAR_FULL_SHARE = 0.8
 
 
 class MessageContextManager:
@@ -91,7 +91,7 @@ class MessageContextManager:
         """The budget after adding this message. The message is counted, but not added."""
         tokens = self._count(message)
         used, room = self._ledger.priming + self._ledger.after(message, tokens), self.budget.room
-        return Forecast(used <= room, used > _NEAR * room, tokens, max(0, room - used))
+        return Forecast(used <= room, used > _NEAR_FULL_SHARE * room, tokens, max(0, room - used))
 
     def window(self) -> Window:
         """The messages to send to the model now, in order.

@@ -15,7 +15,7 @@ class ClearToolResults(NamedTuple):
     """The newest messages with results that are kept whole; up to twice as many are, so that
     successive prompts start with the same messages."""
     exempt: tuple[str, ...] = ()
-    """Names of tools whose results are never cleared."""
+    """Names of tools. Their results are never cleared."""
     placeholder: str = "[Old tool result cleared]"
 
 

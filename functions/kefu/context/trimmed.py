@@ -25,7 +25,7 @@ from kefu.messages import Message
 M = TypeVar("M")
 
 _BYTES = MessageCounter(utf8_length, PER_MESSAGE, PRIMING, samples=True)
-_CALIBRATED = 1.05
+_CALIBRATED_SAFETY = 1.05
 """The safety factor of an estimate that was corrected by the provider's count."""
 
 
@@ -155,7 +155,7 @@ class _Job:
         """Trims with one counter. `beside`: system prompt, tools and response format, or None."""
         fixed = sum(counter.beside(value) for value in beside if value)
         self.edits = False
-        safety = min(counter.safety, _CALIBRATED) if self.state.measured else counter.safety
+        safety = min(counter.safety, _CALIBRATED_SAFETY) if self.state.measured else counter.safety
         limit = int(self.state.room(self.budget.room) / safety)
         budget = self.budget._replace(limit=max(0, limit - fixed), reserve=0)
         plain = len(self.stages) == 1 and self.keep is None and not self.state.summary

@@ -46,7 +46,7 @@ class Walk:
         self._count = count
         self._costs: dict[int, int] = {}
         self._exchanges: dict[int, tuple[int, int]] = {}
-        """What `_tools_before` has returned, by position."""
+        """The results of `_tools_before`, by position."""
         self._holes: set[Span] = set()
         self._in_order: Sequence[Span] = ()
         self.systems, self.head = extent_of_head(messages)

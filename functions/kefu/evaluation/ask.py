@@ -14,20 +14,20 @@ from kefu.errors import (
     SessionBusy,
     UpstreamUnavailable,
 )
-from kefu.evaluation.checks import Answer, Page
+from kefu.evaluation.checks import CitedPage, ServiceAnswer
 from kefu.relay.attempt import UpstreamResponse
 from kefu.relay.sse import EventTooLarge, Parser
 from kefu.upstream.kefu_server import KefuServer, Visitor
 
-_ATTEMPTS = 5
+_MAX_ATTEMPTS = 5
 """Attempts of a question that fail for another reason than a rate limit."""
-_PATIENCE = 900.0
+_MAX_WAIT_SECONDS = 900.0
 """Maximum seconds that one question waits for rate limits and for keys that cool down."""
-_SILENCE = 120.0
+_MAX_SILENCE_SECONDS = 120.0
 """Seconds without a byte after which an answer is given up."""
 
 
-class Gate:
+class QuestionGate:
     """Holds back all questions while the service asks to wait."""
 
     def __init__(self) -> None:
@@ -43,15 +43,15 @@ class Gate:
         self._open_at = max(self._open_at, asyncio.get_running_loop().time() + seconds)
 
 
-class Chat:
+class ServiceChat:
     """One chat with the service, in the name of a new visitor."""
 
-    def __init__(self, url: str, visitor: Visitor, gate: Gate) -> None:
+    def __init__(self, url: str, visitor: Visitor, gate: QuestionGate) -> None:
         self._server = KefuServer(url, visitor._replace(sources="passages"))
         self._gate = gate
         self._messages: list[Mapping[str, str]] = []
 
-    async def ask(self, question: str) -> Answer:
+    async def ask(self, question: str) -> ServiceAnswer:
         """The answer. Raises the KefuError of the last attempt."""
         asked = {"role": "user", "content": question}
         answer = await self._patiently([*self._messages, asked])
@@ -61,9 +61,9 @@ class Chat:
     async def aclose(self) -> None:
         await self._server.aclose()
 
-    async def _patiently(self, messages: Sequence[Mapping[str, str]]) -> Answer:
+    async def _patiently(self, messages: Sequence[Mapping[str, str]]) -> ServiceAnswer:
         clock = asyncio.get_running_loop().time
-        end, attempt = clock() + _PATIENCE, 0
+        end, attempt = clock() + _MAX_WAIT_SECONDS, 0
         while True:
             await self._gate.passed()
             try:
@@ -72,14 +72,14 @@ class Chat:
                 attempt += not error.retry_after
                 wait = error.retry_after or 2.0 ** (attempt - 1)
                 is_final = error.should_retry is False and not error.retry_after
-                if is_final or attempt >= _ATTEMPTS or clock() + wait > end:
+                if is_final or attempt >= _MAX_ATTEMPTS or clock() + wait > end:
                     raise
                 # One question found out for all: the others need not be refused as well.
                 if error.retry_after:
                     self._gate.close(wait)
                 await asyncio.sleep(wait)
 
-    async def _once(self, messages: Sequence[Mapping[str, str]]) -> Answer:
+    async def _once(self, messages: Sequence[Mapping[str, str]]) -> ServiceAnswer:
         clock = asyncio.get_running_loop().time
         started = clock()
         response = await self._server.ask(messages)
@@ -88,7 +88,7 @@ class Chat:
         finally:
             await response.aclose()
         seconds, question = clock() - started, str(messages[-1]["content"])
-        return Answer(read.text, seconds, read.pages(), read.answered, question)
+        return ServiceAnswer(read.text, seconds, read.pages(), read.answered, question)
 
 
 class _Read:
@@ -98,7 +98,7 @@ class _Read:
         self.text = ""
         self.answered = True
         self.complete = False
-        self._sources: dict[int, Page] | None = None
+        self._sources: dict[int, CitedPage] | None = None
         self._used: Sequence[int] = ()
 
     def event(self, data: str) -> None:
@@ -112,7 +112,7 @@ class _Read:
             self.text += (choice.get("delta") or {}).get("content") or ""
         if "sources" in event:
             self._sources = {
-                one["number"]: Page(
+                one["number"]: CitedPage(
                     one.get("title") or "", one.get("url") or "", one["number"], one.get("text")
                 )
                 for one in event["sources"]
@@ -121,7 +121,7 @@ class _Read:
             self._sources = self._sources or {}
             self._used, self.answered = event["used"], event["answered"]
 
-    def pages(self) -> Sequence[Page] | None:
+    def pages(self) -> Sequence[CitedPage] | None:
         sources = self._sources
         if sources is None:
             return None
@@ -132,11 +132,11 @@ async def _read(response: UpstreamResponse) -> _Read:
     """The whole answer. Raises UpstreamUnavailable for one that broke off."""
     parser, read = Parser(), _Read()
     try:
-        while not read.complete and (part := await response.read(_SILENCE)):
+        while not read.complete and (part := await response.read(_MAX_SILENCE_SECONDS)):
             for event in parser.feed(part):
                 read.event(event.data)
     except TimeoutError:
-        raise GatewayTimeout(f"no word for {_SILENCE:.0f} s") from None
+        raise GatewayTimeout(f"no word for {_MAX_SILENCE_SECONDS:.0f} s") from None
     except (ConnectionLost, EventTooLarge, ValueError, LookupError, AttributeError, TypeError):
         raise UpstreamUnavailable("the answer cannot be read") from None
     if not read.complete:

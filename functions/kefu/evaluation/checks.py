@@ -23,7 +23,7 @@ _REFUSALS = re.compile(
 """Usual words of a refusal, for services without learnt pages, which report none."""
 
 
-class Page(NamedTuple):
+class CitedPage(NamedTuple):
     """A page that an answer cites."""
 
     title: str
@@ -33,20 +33,20 @@ class Page(NamedTuple):
     """The passage that the model received; None if the service does not show it."""
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """The answer of a service to one question."""
 
     text: str
     seconds: float
     """From the request to the last word; waiting for a rate limit is not counted."""
-    pages: Sequence[Page] | None = None
+    pages: Sequence[CitedPage] | None = None
     """The cited pages; None: the service has no learnt pages."""
     answered: bool = True
     """False: the model said that the pages do not answer the question."""
     question: str = ""
 
 
-def failures(answer: Answer, expected: Expected) -> Iterator[str]:
+def failures(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
     """A line for each expectation that does not hold. `judge` is not checked here."""
     text = _folded(answer.text)
     for part in expected.contains:
@@ -65,7 +65,7 @@ def failures(answer: Answer, expected: Expected) -> Iterator[str]:
     yield from _about_pages(answer, expected)
 
 
-def _about_pages(answer: Answer, expected: Expected) -> Iterator[str]:
+def _about_pages(answer: ServiceAnswer, expected: Expected) -> Iterator[str]:
     pages = answer.pages or ()
     cited = ", ".join(page.url or page.title for page in pages) or "no page"
     if isinstance(expected.cites, bool):
@@ -83,7 +83,7 @@ def _about_pages(answer: Answer, expected: Expected) -> Iterator[str]:
         yield from _about_facts(answer, expected.grounded, cited)
 
 
-def _about_facts(answer: Answer, wanted: float, cited: str) -> Iterator[str]:
+def _about_facts(answer: ServiceAnswer, wanted: float, cited: str) -> Iterator[str]:
     pages = answer.pages or ()
     if answer.pages is None:
         yield "grounded: the service has no learnt pages"

@@ -25,9 +25,9 @@ _LIST_MARK = re.compile(r"^\s*(?:[-*+#>]+|\d{1,2}[.)])\s+", re.MULTILINE)
 
 class Groundedness(NamedTuple):
     share: float
-    """Of the sentences, those whose facts are all in the cited passages; 1.0 without sentences."""
+    """The share of sentences whose facts are all in the cited passages; 1.0 without sentences."""
     missing: Sequence[str]
-    """The facts that are in none."""
+    """The facts that no cited passage has."""
 
 
 def groundedness(answer: str, passages: Mapping[int, str], question: str) -> Groundedness:

@@ -17,7 +17,7 @@ class WrongFile(Exception):
 
 
 class Expected(NamedTuple):
-    """The expectations of one answer; empty or None: anything is right."""
+    """The expectations of one answer. A field that is empty or None expects nothing."""
 
     contains: Sequence[str] = ()
     not_: Sequence[str] = ()
@@ -33,16 +33,16 @@ class Expected(NamedTuple):
     """A rubric for a model."""
 
 
-class Question(NamedTuple):
+class CaseQuestion(NamedTuple):
     ask: str
     expected: Expected
 
 
 class Case(NamedTuple):
-    """A chat of one or more questions, which follow each other."""
+    """A chat of one or more questions, in order."""
 
     name: str
-    questions: Sequence[Question]
+    questions: Sequence[CaseQuestion]
 
 
 def read(path: Path) -> list[Case]:
@@ -116,13 +116,13 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-def _question(content: object, place: str, common: Mapping[str, Any]) -> Question:
+def _question(content: object, place: str, common: Mapping[str, Any]) -> CaseQuestion:
     given = _known(content, ("ask", "expect"), place)
     ask = _text(given.get("ask", ""), f"{place}: ask")
     if not ask.strip():
         raise WrongFile(f"{place}: ask: is empty")
     expect = _mapping(given.get("expect", {}), f"{place}: expect")
-    return Question(ask, _expected({**common, **expect}, f"{place}: expect"))
+    return CaseQuestion(ask, _expected({**common, **expect}, f"{place}: expect"))
 
 
 def _expected(content: object, place: str) -> Expected:

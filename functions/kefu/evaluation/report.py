@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from kefu.evaluation.run import Asked, Result
+from kefu.evaluation.run import AnsweredQuestion, Result
 
-_SHOWN = 160
+_SHOWN_CHARS = 160
 """Characters of an answer that the report of a failure has."""
 _MARKS = {"passed": "PASS", "failed": "FAIL", "error": "ERROR"}
 _ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,9 +33,9 @@ def _reasons(result: Result) -> Iterator[str]:
             yield f"{turn}answer: {_answer(one)}"
 
 
-def _answer(one: Asked) -> str:
+def _answer(one: AnsweredQuestion) -> str:
     text = " ".join(one.answer.text.split()) if one.answer else ""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
 def summary(results: Sequence[Result], seconds: float, total: int) -> str:

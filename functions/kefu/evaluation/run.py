@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from kefu.errors import KefuError
-from kefu.evaluation.ask import Chat
-from kefu.evaluation.checks import Answer, failures
-from kefu.evaluation.questions import Case, Question
+from kefu.evaluation.ask import ServiceChat
+from kefu.evaluation.checks import ServiceAnswer, failures
+from kefu.evaluation.questions import Case, CaseQuestion
 
 Judge = Callable[[str, str, str], Awaitable[str]]
 """Takes a rubric, a question and its answer. Returns why the answer fails; empty if it does not.
@@ -18,11 +18,11 @@ Raises a KefuError if the model gives no verdict.
 """
 
 
-class Asked(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """One question with its result."""
 
-    question: Question
-    answer: Answer | None
+    question: CaseQuestion
+    answer: ServiceAnswer | None
     """None: there was no answer."""
     failures: Sequence[str]
     error: str = ""
@@ -33,7 +33,7 @@ class Result(NamedTuple):
     """The result of one case. After an error its later questions are not asked."""
 
     case: Case
-    asked: Sequence[Asked]
+    asked: Sequence[AnsweredQuestion]
 
     @property
     def status(self) -> str:
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
 async def run(
     cases: Sequence[Case],
-    new_chat: Callable[[], Chat],
+    new_chat: Callable[[], ServiceChat],
     judge: Judge | None,
     jobs: int,
     done: Callable[[Result], None],
@@ -70,13 +70,13 @@ async def run(
             group.create_task(work())
 
 
-async def _asked(case: Case, chat: Chat, judge: Judge | None) -> list[Asked]:
-    results: list[Asked] = []
+async def _asked(case: Case, chat: ServiceChat, judge: Judge | None) -> list[AnsweredQuestion]:
+    results: list[AnsweredQuestion] = []
     for question in case.questions:
         try:
             answer = await chat.ask(question.ask)
         except KefuError as error:
-            results.append(Asked(question, None, (), error.message))
+            results.append(AnsweredQuestion(question, None, (), error.message))
             return results
         failed, trouble = list(failures(answer, question.expected)), ""
         if judge and question.expected.judge:
@@ -85,5 +85,5 @@ async def _asked(case: Case, chat: Chat, judge: Judge | None) -> list[Asked]:
                 failed += [f"judge: {reason}"] if reason else []
             except KefuError as error:
                 trouble = f"the judge gave no verdict: {error.message}"
-        results.append(Asked(question, answer, failed, trouble))
+        results.append(AnsweredQuestion(question, answer, failed, trouble))
     return results

@@ -20,10 +20,10 @@ from kefu.knowledge.references import (
     AFTER,
     FRAGMENT,
     INDEXED,
-    LONGEST,
     LONGEST_NUMBER,
+    MAX_LINK_CHARS,
     NUMBER,
-    RECENT,
+    RECENT_CHARS,
     SCHEME,
     TAGS,
     TICKS,
@@ -36,7 +36,7 @@ from kefu.knowledge.sources import Source
 
 
 class CitationFilter:
-    """A filter of one answer's text. `used` and `answered` are final after `close`."""
+    """Filters the text of one answer. `used` and `answered` are final after `close`."""
 
     def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
         """`links`: addresses that may be linked, too, with all below them."""
@@ -81,7 +81,7 @@ class CitationFilter:
         text, self._held = self._held + text, ""
         shown, at = list[str](), 0
         while at < len(text):
-            waits = not at_end and len(text) - at <= LONGEST
+            waits = not at_end and len(text) - at <= MAX_LINK_CHARS
             read = self._in_block if self._place.fence else self._next
             stop = read(text, at, shown, waits=waits)
             if stop is None:
@@ -127,7 +127,7 @@ class CitationFilter:
         self._seam = self._ends_address = False
         self.started = self.started or bool(text.strip())
         self._place.advance(text)
-        self._recent = (self._recent + text)[-RECENT:]
+        self._recent = (self._recent + text)[-RECENT_CHARS:]
         shown.append(text)
 
     def _makes_link(self, first: str) -> bool:

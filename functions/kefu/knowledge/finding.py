@@ -9,38 +9,38 @@ from typing import NamedTuple, Protocol
 from kefu.knowledge.terms import question_terms
 from kefu.knowledge.terms import terms as terms_of
 
-PASSAGES = 6
-"""Given to the model at most."""
+MAX_PASSAGES = 6
+"""The most passages that the model receives."""
 
-PER_PAGE = 2
-"""Passages of one page at most, so that other pages are seen, too."""
+MAX_PASSAGES_PER_PAGE = 2
+"""The most passages that one page contributes, so that other pages are considered, too."""
 
 
-ENOUGH = 0.6
+ENOUGH_TERMS_SHARE = 0.6
 """The share of a question's terms that one of the best two passages has when the question's own
 words serve. On the development set, four fifths of the questions that were not found have less.
 """
 
-SHORT = 4
-"""Terms. A question with fewer says too little, or needs the question before it."""
+SHORT_QUESTION_TERMS = 4
+"""A question with fewer terms says too little, or needs the question before it."""
 
 
-MANY = 2000
-"""Passages. A larger site lists its frequent terms, which take long to rank."""
+LARGE_SITE_PASSAGES = 2000
+"""A site with more passages lists its frequent terms, which take long to rank."""
 
-RARE = 5
-"""Terms of a question that are ranked, rarest first. Further ones only if the site does not list
-them as frequent."""
+MAX_RARE_TERMS = 5
+"""Terms of a question that are ranked, rarest first. Terms that the site does not list as frequent
+are always ranked."""
 
-RANKED = 10_000
-"""Passages with frequent terms that are ranked for a question, because each takes time."""
+MAX_RANKED_PASSAGES = 10_000
+"""The most passages with frequent terms that are ranked for a question, because each takes time."""
 
-FLAT = 60
+RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper. On the development set 10 was no
 better."""
 
 
-class Found(NamedTuple):
+class PassageHit(NamedTuple):
     """A passage of the site that fits a question."""
 
     page: str
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     score: float
     """Higher is better. Scores of different questions cannot be compared."""
     language: str = ""
-    """The language whose stems its terms have."""
+    """The language by which the passage's terms were stemmed."""
     wanted: Sequence[str] = ()
     """The terms of the question."""
     near: Sequence[str] = ()
@@ -68,7 +68,7 @@ class Found(NamedTuple):
 
     @property
     def matched(self) -> list[str]:
-        """For people: the terms of the question, and related words such as `~refund`."""
+        """The terms of the question and related words, such as `~refund`, in the passage."""
         has = self._has()
         related = (f"~{one}" for one in sorted(has.intersection(self.near)))
         return [*sorted(has.intersection(self.wanted)), *related]
@@ -87,7 +87,7 @@ class Knowledge(Protocol):
         """The languages of the pages, such as `en`."""
         ...
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         """At most `limit` passages for a question, best first.
 
         `before` are the visitor's earlier questions, oldest first. Raises nothing: an index that
@@ -104,22 +104,22 @@ def asked(question: str, before: Sequence[str]) -> str:
 
 
 def fits_badly(
-    found: Sequence[Found], question: str, before: Sequence[str], languages: Sequence[str]
+    found: Sequence[PassageHit], question: str, before: Sequence[str], languages: Sequence[str]
 ) -> bool:
     """Whether other words than the question's may find better passages.
 
     So it is for a short question, and when the best passages have few of its terms, as with a
     question in another language than the pages'.
     """
-    if len(question_terms(question, languages)) < SHORT:
+    if len(question_terms(question, languages)) < SHORT_QUESTION_TERMS:
         return True
     wanted = question_terms(asked(question, before), languages)
     best = max((len(one.terms) for one in found[:2]), default=0)
-    return best < ENOUGH * len(wanted)
+    return best < ENOUGH_TERMS_SHARE * len(wanted)
 
 
 def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
-    """The ids of several rankings as one, best first, each with its score.
+    """Merge rankings of ids into one ranking, best first. Returns each id with its score.
 
     Reciprocal rank fusion (Cormack and others, 2009): their own scores cannot be compared, ranks
     can. The score is 1 for the first place of one ranking, and 2 for that of both.
@@ -127,16 +127,16 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
     scores = dict[int, float]()
     for ranking in rankings:
         for place, id in enumerate(ranking):
-            scores[id] = scores.get(id, 0.0) + (FLAT + 1) / (FLAT + 1 + place)
+            scores[id] = scores.get(id, 0.0) + (RRF_K + 1) / (RRF_K + 1 + place)
     return sorted(scores.items(), key=lambda one: -one[1])
 
 
-def chosen(hits: Iterable[Found], limit: int) -> list[Found]:
-    """The first `limit` hits, with at most `PER_PAGE` of one page."""
-    seen, kept = Counter[str](), list[Found]()
+def chosen(hits: Iterable[PassageHit], limit: int) -> list[PassageHit]:
+    """The first `limit` hits, with at most `MAX_PASSAGES_PER_PAGE` of one page."""
+    seen, kept = Counter[str](), list[PassageHit]()
     for hit in hits:
         seen[hit.page] += 1
-        if seen[hit.page] <= PER_PAGE:
+        if seen[hit.page] <= MAX_PASSAGES_PER_PAGE:
             kept.append(hit)
         if len(kept) == limit:
             break

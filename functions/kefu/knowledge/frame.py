@@ -1,6 +1,6 @@
 """Takes the frame off the pages of a site: the lines that many pages share, such as menus.
 
-What is no menu, such as a phone number in the footer, is kept once, as a page of its own.
+Shared lines that are no menu, such as a phone number, are kept once, as a page of their own.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from urllib.parse import urlsplit
 from kefu.knowledge.pages import Block, Page
 from kefu.knowledge.terms import language_of
 
-SHARE = 0.3
+FRAME_SHARE = 0.3
 """A line on more than this share of the pages belongs to the frame."""
 
-FEWEST = 5
-"""Pages. With fewer, a line that repeats belongs to the frame only outside of the main part."""
+MIN_PAGES = 5
+"""On a site with fewer pages, repeated lines of the main part do not belong to the frame."""
 
 TITLES = {"zh": "每个页面上"}
 TITLE = "On every page"
-"""Of the page with the lines of the frame."""
+"""The title of the page that has the lines of the frame."""
 
 _TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
 
 
 class Parted(NamedTuple):
     own: Sequence[Page]
-    """The pages without the frame, by address. Of some, no text may be left."""
+    """The pages without the frame, by address. Some may have no text left."""
     shared: Sequence[Page]
-    """For each site and language, a page with the lines of the frame that are no menu."""
+    """One page for each site and language, with the lines of the frame that are no menu."""
 
 
 class _Frame(NamedTuple):
     lines: frozenset[str] = frozenset()
     """Short hashes of the lines."""
     menu: frozenset[str] = frozenset()
-    """Those that are links on most pages: a menu shows the page itself often without a link."""
+    """The lines that are links on most pages. A menu often shows its own page without a link."""
     title_end: str = ""
-    """What most titles end with, such as " | Example"."""
+    """The text that most titles end with, such as " | Example"."""
     main_stays: bool = False
 
     def has(self, block: Block) -> bool:
@@ -73,13 +73,13 @@ def parted(pages: Iterable[Page]) -> Parted:
 
 
 def _frame_of(site: Sequence[Page]) -> _Frame:
-    few = len(site) < FEWEST
+    few = len(site) < MIN_PAGES
     counts, links = Counter[str](), Counter[str]()
     for page in site:
         here = {_hash(one.text): one.linked for one in page.blocks if one.outside or not few}
         counts.update(here.keys())
         links.update(line for line, linked in here.items() if linked)
-    most = 1 if few else max(2, ceil(SHARE * len(site)))
+    most = 1 if few else max(2, ceil(FRAME_SHARE * len(site)))
     lines = {one for one, n in counts.items() if n > most or (few and links[one] == n)}
     menu = {one for one in lines if 2 * links[one] > counts[one]}
     ends = Counter(_end(page.title) for page in site)

@@ -7,14 +7,14 @@ from typing import Literal, NamedTuple
 
 from kefu.knowledge.terms import guessed_language, question_terms
 
-OLD = 3 * 86400.0
+OLD_SECONDS = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
 Reason = Literal["", "not answered", "rated down"]
-"""Why a question is a gap; empty if it is none."""
+"""Why a question is a gap; empty if it is not one."""
 
 
-class Asked(NamedTuple):
+class VisitorQuestion(NamedTuple):
     """A question of a visitor."""
 
     question: str
@@ -24,23 +24,23 @@ class Asked(NamedTuple):
     """Unix time in seconds."""
     reason: Reason
     comment: str = ""
-    """What the visitor wrote about an answer that they rated down."""
+    """The visitor's comment on an answer that they rated down."""
 
 
 class Gap(NamedTuple):
-    """A question with all that have the same terms."""
+    """A group of questions that have the same terms."""
 
     question: str
-    """As it was asked last."""
+    """The newest question of the group."""
     times: int
-    last: Asked
+    last: VisitorQuestion
     reasons: Sequence[Reason]
     comments: Sequence[str] = ()
     """The comments of visitors, newest first."""
 
 
 class Gaps(NamedTuple):
-    """What the stored chats and the file of learnt pages say together."""
+    """The gaps that the stored chats and the file of learnt pages show together."""
 
     gaps: Sequence[Gap]
     chats: int
@@ -53,12 +53,12 @@ class Gaps(NamedTuple):
     """Seconds since the pages were learnt."""
 
 
-def gaps(asked: Iterable[Asked], languages: Sequence[str] = ()) -> list[Gap]:
+def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str] = ()) -> list[Gap]:
     """The questions, grouped by equal terms: the most frequent first, then the newest.
 
-    `languages` are those of the learnt pages. Without them, each question's language is guessed.
+    `languages` has the learnt pages' languages. Without it, each question's language is guessed.
     """
-    groups = dict[frozenset[str], list[Asked]]()
+    groups = dict[frozenset[str], list[VisitorQuestion]]()
     for one in asked:
         groups.setdefault(same_terms(one.question, languages), []).append(one)
     found = [_gap(group) for group in groups.values()]
@@ -71,7 +71,7 @@ def same_terms(question: str, languages: Sequence[str] = ()) -> frozenset[str]:
     return frozenset(question_terms(question, stems)) or frozenset((question,))
 
 
-def _gap(group: Sequence[Asked]) -> Gap:
+def _gap(group: Sequence[VisitorQuestion]) -> Gap:
     newest_first = sorted(group, key=lambda one: one.at, reverse=True)
     last = newest_first[0]
     reasons = sorted({one.reason for one in group} - {""})

@@ -1,4 +1,4 @@
-"""What a run of `kefu learn` reports."""
+"""The report of a run of `kefu learn`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from kefu.knowledge.pages import Page
 
 State = Mapping[str, str | int]
-"""What a run notes about a page for the next one, such as its ETag, and its links in lines."""
+"""Facts about a page for the next run, such as its ETag, and its links, one on each line."""
 
 NO_STATE: State = MappingProxyType({})
 
@@ -25,7 +25,7 @@ class Learnt(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one address."""
+    """The outcome of one address."""
 
     url: str
     kind: Kind
@@ -34,12 +34,12 @@ class Outcome(NamedTuple):
     state: State = NO_STATE
 
 
-class Report(NamedTuple):
+class LearningReport(NamedTuple):
     outcomes: Sequence[Outcome]
     before: int
     """Pages of the last run."""
     bodies: int
-    """Responses of sites whose body was read."""
+    """The number of responses whose body was read."""
     passages: int = 0
     file: int = 0
     """Bytes of the file that was written; 0 when none was."""
@@ -50,5 +50,5 @@ class Report(NamedTuple):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether so many pages are missing that the last file is better."""
+        """Whether so many pages are missing that the file of the last run is better."""
         return self.pages * 2 < self.before

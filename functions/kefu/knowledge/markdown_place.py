@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-LINE = 200
+MAX_LINE_CHARS = 200
 """Characters of a line that are looked at."""
 
 _MARKS = r"[\s>*+\d.)-]*"
-"""What may stand before the first word of a line: spaces and the marks of lists and quotes."""
+"""Characters before the first word of a line: spaces and the marks of lists and quotes."""
 _ONLY_MARKS = re.compile(_MARKS)
 _BEGINS_WITH_TEXT = re.compile(_MARKS + r"[^\s>*+\d.)\[-]")
 _HAS_BRACKET = re.compile(_BEGINS_WITH_TEXT.pattern + r".*(?<!\\)\[")
@@ -34,7 +34,7 @@ class Place:
         self.is_lost = False
         """Whether a block may be open that not every parser sees."""
         self.line = ""
-        """The current line, at most `LINE` characters."""
+        """The current line, at most `MAX_LINE_CHARS` characters."""
         self._after_blank = True
 
     @property
@@ -80,7 +80,7 @@ class Place:
         ticks = self.fence.lstrip(" ")
         wanted = len(self.fence) - len(ticks)
         # A line of spaces and ticks is held until its end, but not for ever.
-        is_cut = len(line) > LINE and not line.strip(" \t`")
+        is_cut = len(line) > MAX_LINE_CHARS and not line.strip(" \t`")
         if not is_cut:
             if not text or (indent >= wanted and (text.strip("`") or len(text) < len(ticks))):
                 return True
@@ -97,10 +97,14 @@ class Place:
             if self._after_blank:
                 self.has_open_ticks = self.has_tags = False
         self._look_at(last)
-        self.line = last[:LINE]
+        self.line = last[:MAX_LINE_CHARS]
 
     def _look_at(self, line: str) -> None:
         if self.fence:
             return
-        is_too_long = len(line) > LINE and not _BEGINS_WITH_TEXT.match(line[:LINE])
-        self.is_lost = self.is_lost or is_too_long or _TILDES.match(line[:LINE]) is not None
+        is_too_long = len(line) > MAX_LINE_CHARS and not _BEGINS_WITH_TEXT.match(
+            line[:MAX_LINE_CHARS]
+        )
+        self.is_lost = (
+            self.is_lost or is_too_long or _TILDES.match(line[:MAX_LINE_CHARS]) is not None
+        )

@@ -25,7 +25,7 @@ def message_words(texts: Iterable[str]) -> set[str]:
 
 
 def searched_words(query: str) -> Searched:
-    """The words of a search; empty if it has none."""
+    """The words of a search; empty if the search has no words."""
     return [frozenset(one) for kind, run in runs(query) for one in _alternatives(kind, run)]
 
 

@@ -24,7 +24,7 @@ class Page(NamedTuple):
     """The text of one page, in reading order."""
 
     url: str
-    """Its address; for a file without one, its path. Only an http(s) address becomes a link."""
+    """The page's address, or the file's path. Only an http(s) address becomes a link."""
     title: str
     blocks: Sequence[Block]
     language: str = ""

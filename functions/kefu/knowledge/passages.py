@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kefu.knowledge.pages import Block, Page, Passage
 
-LARGE = 1400
+LARGE_PASSAGE_BYTES = 1400
 """Bytes of a passage in UTF-8, about 300 tokens. A longer section is cut between its blocks."""
 
-SMALL = 160
-"""Bytes. A smaller section is joined with its neighbour, up to `LARGE`."""
+SMALL_SECTION_BYTES = 160
+"""Bytes. A smaller section is joined with its neighbour, up to `LARGE_PASSAGE_BYTES`."""
 
-LONGEST = 1800
+MAX_BLOCK_BYTES = 1800
 """Bytes of a block. A longer one is cut after a sentence, or after a word."""
 
 _END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n")
@@ -70,7 +70,7 @@ def _sections(blocks: Iterable[Block], title: str) -> Iterator[_Section]:
 def _parts(section: _Section) -> Iterator[_Section]:
     part = _Section(section.headings, section.anchor)
     for text in (piece for whole in section.texts for piece in _pieces(whole)):
-        if part.texts and part.size + _size(text) > LARGE:
+        if part.texts and part.size + _size(text) > LARGE_PASSAGE_BYTES:
             yield part
             part = _Section(section.headings, section.anchor)
         part.texts.append(text)
@@ -79,14 +79,14 @@ def _parts(section: _Section) -> Iterator[_Section]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces of at most `LONGEST` bytes."""
-    if _size(text) <= LONGEST:
+    """The text in pieces of at most `MAX_BLOCK_BYTES` bytes."""
+    if _size(text) <= MAX_BLOCK_BYTES:
         yield text
         return
     piece = ""
     for sentence in _END.split(text):
         for words in _limited(sentence):
-            if piece and _size(piece) + _size(words) > LARGE:
+            if piece and _size(piece) + _size(words) > LARGE_PASSAGE_BYTES:
                 yield piece
                 piece = ""
             piece = f"{piece} {words}" if piece and piece.isascii() else piece + words
@@ -96,8 +96,8 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _limited(text: str) -> Iterator[str]:
     """A sentence without end, such as a list of codes, is cut at spaces or anywhere."""
-    while _size(text) > LONGEST:
-        room = text[: LARGE // 3]
+    while _size(text) > MAX_BLOCK_BYTES:
+        room = text[: LARGE_PASSAGE_BYTES // 3]
         cut = room.rfind(" ") + 1 or len(room)
         yield text[:cut]
         text = text[cut:]
@@ -123,7 +123,7 @@ def _joined(parts: Iterable[_Section]) -> Iterator[_Section]:
 
 
 def _fits(size: int, other: int) -> bool:
-    return min(size, other) < SMALL and size + other <= LARGE
+    return min(size, other) < SMALL_SECTION_BYTES and size + other <= LARGE_PASSAGE_BYTES
 
 
 def _under(empty: _Section, part: _Section) -> _Section:

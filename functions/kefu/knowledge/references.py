@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LONGEST = 2000
+MAX_LINK_CHARS = 2000
 """Characters of a link or an address at most. A longer one is not waited for."""
 
 LONGEST_NUMBER = 1
@@ -25,7 +25,7 @@ TAGS = (
     *("object", "embed", "form", "input", "button", "base", "meta", "body", "html", "image"),
     *("pre", "textarea"),
 )
-"""Those that lead to other pages, or begin a block of HTML that an empty line does not end."""
+"""Tags that lead to other pages, or begin a block of HTML that an empty line does not end."""
 _VALUE = r"(?:[^\s\"'=<>`]+|'[^'<>\n]*'|\"[^\"<>\n]*\")"
 _ATTRIBUTE = rf"[ \t]+[a-z_:][\w.:-]*(?:[ \t]*=[ \t]*{_VALUE})?"
 TOKENS: Sequence[tuple[str, re.Pattern[str]]] = (
@@ -50,13 +50,13 @@ _PARTS = (
     rf"</?|</?[a-z][a-z0-9-]{{0,LEN}}[ \t]*/?|</?(?:{'|'.join(TAGS)})\b[^<>\n]{{0,LEN}}",
     r"<?[a-z]{1,5}:?/?/?|<?(?:https?|ftp)://[^\s<>`\[\]\\]{0,LEN}|w{1,3}|www\.[^\s<>`\[\]\\]{0,LEN}",
 )
-UNFINISHED = re.compile("|".join(_PARTS).replace("LEN", str(LONGEST)), re.IGNORECASE)
-"""What may become one of these with the next piece of text."""
+UNFINISHED = re.compile("|".join(_PARTS).replace("LEN", str(MAX_LINK_CHARS)), re.IGNORECASE)
+"""Text that may become one of `TOKENS` with the next piece."""
 NUMBER = re.compile(r"\d+")
 SCHEME = re.compile(r"(?:https?|ftp)://(?:www\.)?|www\.", re.IGNORECASE)
 AFTER = ".,;:!?)]*_'\"。，；：！？）】"
 """Characters that end a sentence, and not an address."""
-RECENT = 40
+RECENT_CHARS = 40
 """Characters that are looked at behind the place of a number."""
 INDEXED = re.compile(r"(?![\u2e80-\uffff])\w(?:\[[^\[\]]*\])*\Z")
 """A word, or an item of a list in it. Chinese words have no spaces between them."""

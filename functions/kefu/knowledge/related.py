@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-WEIGHT = 0.2
-"""Of a related word in the ranking; the question's own words have 1."""
+RELATED_WEIGHT = 0.2
+"""The weight of a related word in the ranking. The question's own words have the weight 1."""
 
 _FILE = Path(__file__).with_name("related_words.txt")
 

@@ -26,8 +26,8 @@ ne nasıl ve bir bu mi mı
 là gì của và có được như thế nào ở đâu khi
 """
 OTHERS = frozenset(_OTHERS.split())
-"""Of questions in German, French, Spanish, Portuguese, Italian, Romanian, Dutch, Indonesian,
-Turkish, Russian and Vietnamese.
+"""The stop words of questions in German, French, Spanish, Portuguese, Italian, Romanian, Dutch,
+Indonesian, Turkish, Russian and Vietnamese.
 """
 
 _HAN = (

@@ -37,7 +37,7 @@ _RUN = re.compile(
     f"|(?P<word>(?:[^\\W_{_PAIRS}{_TRIPLES}]|[{_MARKS}])+)"
 )
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u0640"))
-_LONGEST = 64
+_MAX_TERM_CHARS = 64
 """Characters of a term. Longer ones are data and not words."""
 
 
@@ -59,8 +59,8 @@ def terms(text: str, language: str) -> list[str]:
 def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     """The terms of a question, without stop words and without repetitions.
 
-    `languages` are those of the indexed pages: a word is looked up with each one's stem, because
-    a question is too short to tell its language. A question of stop words alone keeps them.
+    A word is looked up by its stem in each of `languages`, those of the indexed pages: a question
+    is too short to tell its language. A question of stop words alone keeps them.
     """
     found = normal(text)
     cut = stop_words.HAN.sub(" ", found)
@@ -73,7 +73,7 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     )
 
 
-_HEADING = 300
+_MAX_HEADING_CHARS = 300
 """Characters of a heading."""
 _NUMBERING = re.compile(r"\s*(?:\d+(?:\.\d+)*\.?|[A-Z]\.(?:\d+\.)*)\s+(?=\S)")
 
@@ -83,7 +83,7 @@ def whole_term(text: str, language: str) -> str:
 
     A question has it too, so that a question in the words of a heading finds what is below it.
     """
-    parts = question_terms(_NUMBERING.sub("", text[:_HEADING], count=1), (language,))
+    parts = question_terms(_NUMBERING.sub("", text[:_MAX_HEADING_CHARS], count=1), (language,))
     return "".join(f"{WHOLE}{one}" for one in sorted(parts))
 
 
@@ -94,7 +94,7 @@ def _runs(text: str) -> Iterator[tuple[str, str]]:
 
 def _terms(kind: str, run: str, languages: Sequence[str]) -> Iterator[str]:
     if kind == "word":
-        yield from dict.fromkeys(stem(run[:_LONGEST], one) for one in languages or ("",))
+        yield from dict.fromkeys(stem(run[:_MAX_TERM_CHARS], one) for one in languages or ("",))
         return
     size = 2 if kind == "pairs" else 3
     if len(run) <= size:
@@ -157,7 +157,7 @@ def guessed_language(text: str) -> str:
 
 
 def page_language(tag: str, text: str) -> str:
-    """The language whose stems a page gets: its declared language, or a guess."""
+    """The language by which a page's words are stemmed: the declared language, or a guess."""
     named = language_of(tag)
     if named in ALGORITHMS or named == "vi":
         return named

@@ -116,7 +116,7 @@ class Settings(
         return place_of(self.api_keys)
 
     def with_panel(self) -> Self:
-        """Return settings with a panel. If no token is set, the panel gets a random one."""
+        """Return settings with a panel. If no token is set, the panel gets a random token."""
         own = SecretStr(secrets.token_urlsafe(24))
         return self if self.has_panel else self.model_copy(update={"admin_token": own})
 
@@ -141,7 +141,7 @@ class Settings(
 
     @property
     def panel_token(self) -> str:
-        """The token of the panel; "" if there is none here."""
+        """The token of the panel; "" if the settings do not contain it."""
         return text_of(self.admin_token)
 
     @property
@@ -185,7 +185,7 @@ class Settings(
 
     @property
     def serves_openai(self) -> Literal["off", "on", "tools"]:
-        """What `/v1` offers."""
+        """The extent of the API `/v1`."""
         return self.openai_api or ("off" if self.on_aws else "on")
 
     @property

@@ -129,7 +129,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 Url = Annotated[str, AfterValidator(url_of)]
 
 RotatedSecrets = Annotated[SecretStr, AfterValidator(_long_secrets)]
-"""One secret of 32 characters or more, or two, comma separated, while one replaces the other."""
+"""One secret of 32 characters or more. While a new secret replaces it: both, comma separated."""
 
 StoredSecrets = Annotated[SecretStr, secret_or_place(_long_secrets)]
 """The same, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""

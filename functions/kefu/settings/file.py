@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-NAME = "kefu.toml"
+FILE_NAME = "kefu.toml"
 
 Keys = tuple[str, ...]
 """The names of a table and of a key in it: `("limits", "daily_tokens")`."""
@@ -32,7 +32,7 @@ def find(named: str) -> ConfigFile | None:
 
     Returns None if there is no ./kefu.toml. Raises ConfigurationError.
     """
-    path = Path(named or NAME)
+    path = Path(named or FILE_NAME)
     if not named and not path.exists():
         return None
     import tomllib  # here: it takes 2 ms, and not every service has the file

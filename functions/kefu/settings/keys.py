@@ -35,7 +35,7 @@ _SECRET_VALUE = re.compile(
 
 
 class KnownKeys(NamedTuple):
-    """What the file may contain."""
+    """The tables and keys that the file may contain."""
 
     settings: Mapping[Keys, str]
     """Key -> its environment variable."""

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from kefu.settings.all import Settings
 from kefu.settings.file import (
-    NAME,
+    FILE_NAME,
     ConfigFile,
     ConfigurationError,
     Keys,
@@ -41,11 +41,11 @@ def key_of(field: FieldInfo) -> Keys:
 
 def config_path() -> Path:
     """The path of the configuration file, whether it exists or not."""
-    return Path(os.environ.get("KEFU_CONFIG") or NAME)
+    return Path(os.environ.get("KEFU_CONFIG") or FILE_NAME)
 
 
 def unknown_variables() -> Iterator[tuple[str, str]]:
-    """Variables whose names begin as settings do and that are none, each with a message."""
+    """Environment variables that look like settings and are not, each with a message."""
     names = {name for name in os.environ if name.startswith(("KEFU_", "LONGCAT_"))}
     for name in sorted(names - {*VARIABLES, *_OTHERS}):
         import difflib  # here: only for a message
@@ -67,8 +67,8 @@ def new_version() -> str:
 def load(overrides: Mapping[str, str] | None = None) -> Settings:
     """Return the settings.
 
-    `overrides`: values by environment variable that win over both, such as those of flags.
-    Raises ConfigurationError, whose text is for the person who starts Kefu.
+    `overrides`: values by environment variable, such as those of flags. They win over file and
+    environment. Raises ConfigurationError with a message for the person who starts Kefu.
     """
     given = {
         # An empty variable counts as unset, as it does in a shell script.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_HELD = 1024
+_MAX_HELD_CHARS = 1024
 """Maximum characters of an incomplete sequence. A longer one is shown as text, without its ESC."""
 
 # ECMA-48: strings (OSC, DCS, SOS, PM, APC) up to BEL or ST, control sequences, other escapes.
@@ -54,7 +54,7 @@ class Cleaner:
         """The clean text up to this piece. An incomplete sequence at the end is held back."""
         text = self._held + piece
         # An incomplete sequence starts within the last _HELD characters.
-        match = _UNFINISHED.search(text, max(0, len(text) - _HELD))
+        match = _UNFINISHED.search(text, max(0, len(text) - _MAX_HELD_CHARS))
         at = match.start() if match else len(text) - text.endswith("\r")
         self._held = text[at:]
         return clean(text[:at])

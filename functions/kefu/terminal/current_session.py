@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from kefu.terminal.screen import Screen
 
 
-_LONGEST_PAUSE = 120
+_MAX_PAUSE_SECONDS = 120
 """Maximum seconds that a script waits after an error. If the error asks for more, it sends the
 next message at once."""
 
 
-_DRIFT = 0.15
+_MAX_DRIFT = 0.15
 """Relative error of Kefu's token count above which the user is informed."""
 
 
@@ -95,7 +95,7 @@ class CurrentSession:
     def _warn_of_drift(self) -> None:
         """Warn if Kefu's token count is far off: once per machine. /tokens always shows it."""
         drift = self.session.drift
-        if drift is not None and abs(drift) > _DRIFT and first_time("token_drift_told"):
+        if drift is not None and abs(drift) > _MAX_DRIFT and first_time("token_drift_told"):
             self.screen.warn(
                 f"Token counts are {drift:+.0%} off what the model reports; another tokenizer may "
                 "count better. From now on only /tokens shows this."
@@ -103,7 +103,7 @@ class CurrentSession:
 
     async def _pause(self) -> None:
         left = self._send_after - asyncio.get_running_loop().time()
-        if 0 < left <= _LONGEST_PAUSE:
+        if 0 < left <= _MAX_PAUSE_SECONDS:
             self.say(f"kefu: waiting {math.ceil(left)} s before the next message", "dim")
             await asyncio.sleep(left)
 

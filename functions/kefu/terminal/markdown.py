@@ -21,7 +21,7 @@ from rich.theme import Theme
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LONG_CODE = 60
 """Maximum lines of an incomplete code block. At this length, its lines are printed as a block."""
-_REDRAW = 0.06
+_REDRAW_SECONDS = 0.06
 """Seconds between two redraws of the incomplete block."""
 
 
@@ -118,7 +118,7 @@ class MarkdownStream:
             self._live.start()
             self._redraw()
         elif self._soon is None:
-            self._soon = asyncio.get_running_loop().call_later(_REDRAW, self._redraw)
+            self._soon = asyncio.get_running_loop().call_later(_REDRAW_SECONDS, self._redraw)
 
     def _redraw(self) -> None:
         self._soon = None
@@ -141,7 +141,7 @@ class MarkdownStream:
 class _Block:
     """Markdown without the empty lines that rich adds around some blocks.
 
-    `most`: render only so many of the last lines; 0: all lines.
+    `most`: the number of last lines to render; 0: all lines.
     """
 
     def __init__(self, text: str, most: int = 0) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from kefu.bootstrap.base import KEYS_TTL
+from kefu.bootstrap.base import KEYS_TTL_SECONDS
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.upstream import ChosenModel
@@ -33,7 +33,7 @@ class KeysByReference:
             partial(text_at, settings.keys_place),
             pool.replace,
             now,
-            ttl=KEYS_TTL,
+            ttl=KEYS_TTL_SECONDS,
             on_degraded=self._note,
         )
 

@@ -64,7 +64,7 @@ def model_of(
 
 
 def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> Visitor:
-    """The visitor in whose name the server of `--server` is asked."""
+    """The visitor whose identity the requests to the server of `--server` have."""
     operator = operator_of(settings)
     return Visitor(flags.origin or "", flags.user_token or "", operator, flags.preset or "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 
-class Progress:
+class ProgressLine:
     """The line; nothing is written where standard error is no terminal."""
 
     def __init__(self) -> None:

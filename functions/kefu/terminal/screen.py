@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kefu.agent.react import Piece, TurnResult
     from kefu.terminal.markdown import MarkdownStream
 
-_WIDTH = 100
-"""Maximum characters that are shown of a tool's input."""
-_LINES = 6
+_MAX_SHOWN_CHARS = 100
+"""Maximum characters that are shown of a tool's input, and of each line of its result."""
+_MAX_RESULT_LINES = 6
 """Maximum lines that are shown of a tool's result. The log contains the whole result."""
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
@@ -90,7 +90,7 @@ class Terminal:
 
     def asking(self, tool: str, tool_input: str) -> None:
         """Display the whole input before the user is asked, unless the action's line has it."""
-        if one_line(tool_input, _WIDTH) != tool_input.strip():
+        if one_line(tool_input, _MAX_SHOWN_CHARS) != tool_input.strip():
             self.say(tool_input, "green")
 
     def over(self, result: TurnResult) -> None:
@@ -111,16 +111,18 @@ class Terminal:
         if self._text.strip() and not self._live:
             self._note(f"{self._text.strip()}\n", "dim")
         self._text, self._shown = "", False
-        line = f"→ {one_line(action.tool, 64)} {one_line(action.input, _WIDTH)}"
+        line = f"→ {one_line(action.tool, 64)} {one_line(action.input, _MAX_SHOWN_CHARS)}"
         self._note(f"{line.rstrip()}\n", "green")
 
     def _show_observation(self, observation: Observation) -> None:
         self._settle()
         self._text, self._shown = "", False
         lines = clean(observation.content).rstrip("\n").split("\n")
-        shown = "".join(f"  {clipped(line, _WIDTH)}\n" for line in lines[:_LINES])
-        if len(lines) > _LINES:
-            more = len(lines) - _LINES
+        shown = "".join(
+            f"  {clipped(line, _MAX_SHOWN_CHARS)}\n" for line in lines[:_MAX_RESULT_LINES]
+        )
+        if len(lines) > _MAX_RESULT_LINES:
+            more = len(lines) - _MAX_RESULT_LINES
             shown += f"  … {more} more line{'s' if more > 1 else ''}\n"
         self._note(shown, "dim" if observation.ok else "yellow")
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
-from kefu.auth.bot_check import Verdict
+from kefu.auth.bot_check import TokenVerdict
 from kefu.errors import VerifierUnavailable
 from kefu.upstream.transport import failure_of, new_client, request_errors
 
@@ -41,7 +41,7 @@ class SiteVerify:
         """Replace the provider's secret."""
         self._secret = secret
 
-    async def verify(self, token: str, address: str) -> Verdict:
+    async def verify(self, token: str, address: str) -> TokenVerdict:
         import httpx
 
         self._client = client = self._client or new_client(proxy_for=self._url, limit=_AT_ONCE)
@@ -76,7 +76,7 @@ async def _body(response: httpx.Response) -> bytes:
     return body
 
 
-def _verdict(body: bytes) -> Verdict:
+def _verdict(body: bytes) -> TokenVerdict:
     try:
         said = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def _verdict(body: bytes) -> Verdict:
     if not isinstance(said, dict) or not isinstance(said.get("success"), bool):
         raise VerifierUnavailable("an answer without a verdict")
     reasons = said.get("error-codes")
-    return Verdict(
+    return TokenVerdict(
         said["success"],
         _text(said.get("hostname")).lower(),
         _text(said.get("action")),

@@ -10,7 +10,7 @@ import pytest
 
 from kefu.bootstrap import learn as learn_module
 from kefu.bootstrap.learn import Options, Shown, hosts, learn, show
-from kefu.knowledge.learning import Report
+from kefu.knowledge.learning import LearningReport
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from tests.fakes.changing_site import ChangingSite
 from tests.fakes.site import Answer, Site, html, served
@@ -36,7 +36,7 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def learnt(source: str, file: Path) -> Report:
+def learnt(source: str, file: Path) -> LearningReport:
     return learn([source], Options(file, private_hosts=hosts([source])), lambda _: None)
 
 

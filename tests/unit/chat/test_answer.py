@@ -28,7 +28,7 @@ from kefu.errors import (
     RateLimited,
     UpstreamUnavailable,
 )
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
@@ -278,7 +278,7 @@ class Nothing:
 
     languages = ("en",)
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         return ()
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kefu.errors import UpstreamUnavailable
-from kefu.evaluation.checks import Answer, Page, failures
+from kefu.evaluation.checks import CitedPage, ServiceAnswer, failures
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.language import language_of
 from kefu.evaluation.questions import Expected
 
-PAGE = Page("Delivery", "https://shop.example/help/delivery", 1, "Parcels to Norway take 9 days.")
-GOOD = Answer("We ship to Norway in 9 days [1].", 1.0, [PAGE])
-NONE = Answer("The pages of this site do not answer that.", 1.0, [], answered=False)
-PLAIN = Answer("I can\u2019t help with that.", 1.0)
+PAGE = CitedPage(
+    "Delivery", "https://shop.example/help/delivery", 1, "Parcels to Norway take 9 days."
+)
+GOOD = ServiceAnswer("We ship to Norway in 9 days [1].", 1.0, [PAGE])
+NONE = ServiceAnswer("The pages of this site do not answer that.", 1.0, [], answered=False)
+PLAIN = ServiceAnswer("I can\u2019t help with that.", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -22,10 +24,20 @@ PLAIN = Answer("I can\u2019t help with that.", 1.0)
         (Expected(contains=["NORWAY", "9\ndays"]), GOOD, NONE, '"NORWAY" is not in the answer'),
         (Expected(not_=["9 days"]), NONE, GOOD, '"9 days" is in the answer'),
         (Expected(regex=[r"\d days"]), GOOD, NONE, "does not match"),
-        (Expected(language="en"), GOOD, Answer("Wir sind am Samstag nicht da.", 1), "de, not en"),
+        (
+            Expected(language="en"),
+            GOOD,
+            ServiceAnswer("Wir sind am Samstag nicht da.", 1),
+            "de, not en",
+        ),
         (Expected(max_seconds=1.0), GOOD, GOOD._replace(seconds=1.5), "took 1.5 s"),
         (Expected(cites=["/help/delivery"]), GOOD, NONE, "it cites no page"),
-        (Expected(cites=["delivery"]), GOOD, GOOD._replace(pages=[Page("A", "/a")]), "cites /a"),
+        (
+            Expected(cites=["delivery"]),
+            GOOD,
+            GOOD._replace(pages=[CitedPage("A", "/a")]),
+            "cites /a",
+        ),
         (Expected(cites=True), GOOD, PLAIN, "it cites no page"),
         (Expected(cites=False), NONE, GOOD, "it cites https://shop.example"),
         (Expected(refuses=True), NONE, GOOD, "it answered"),
@@ -36,11 +48,16 @@ PLAIN = Answer("I can\u2019t help with that.", 1.0)
         (Expected(grounded=False), NONE, GOOD, "grounded"),
         (Expected(grounded=1.0), GOOD, GOOD._replace(text="In 8 days [1]."), "passages: 8"),
         (Expected(grounded=0.5), GOOD, GOOD._replace(text="8 days [1]."), "0% of the sentences"),
-        (Expected(grounded=True), GOOD, GOOD._replace(pages=[Page("A", "/a")]), "is older than"),
+        (
+            Expected(grounded=True),
+            GOOD,
+            GOOD._replace(pages=[CitedPage("A", "/a")]),
+            "is older than",
+        ),
     ],
 )
 def test_an_expectation_passes_the_right_answer_alone(
-    expected: Expected, right: Answer, wrong: Answer, says: str
+    expected: Expected, right: ServiceAnswer, wrong: ServiceAnswer, says: str
 ) -> None:
     assert list(failures(right, expected)) == []
     [failure] = (

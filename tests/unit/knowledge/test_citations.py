@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kefu.knowledge.citations import CitationFilter
-from kefu.knowledge.references import LONGEST
+from kefu.knowledge.references import MAX_LINK_CHARS
 from kefu.knowledge.sources import Source
 from tests.fakes.growth import assert_linear
 
@@ -95,14 +95,14 @@ def test_no_link_and_no_image_leads_to_another_site(text: str, shown: str | None
 
 
 def test_a_line_that_is_too_long_to_wait_for_closes_no_block_of_code() -> None:
-    text = f"```\n{'`' * LONGEST}``x\n```\n[x]({EVIL})\n"
+    text = f"```\n{'`' * MAX_LINK_CHARS}``x\n```\n[x]({EVIL})\n"
     assert links(filtered(text)[0]) == links(filtered(*text)[0]) == []
 
 
 def test_a_link_that_is_too_long_to_wait_for_is_no_link() -> None:
-    text = f"[{'a' * LONGEST}]({EVIL})"
-    assert filtered(text)[0] == "a" * LONGEST
-    assert filtered(*text)[0] == f"[{'a' * LONGEST}] (evil.example/x)"
+    text = f"[{'a' * MAX_LINK_CHARS}]({EVIL})"
+    assert filtered(text)[0] == "a" * MAX_LINK_CHARS
+    assert filtered(*text)[0] == f"[{'a' * MAX_LINK_CHARS}] (evil.example/x)"
 
 
 @pytest.mark.parametrize("text", ["[0] The pages do not say.", "  [0]\n\nThe pages do not say."])

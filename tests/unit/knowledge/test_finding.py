@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from kefu.knowledge.finding import Found, fits_badly
+from kefu.knowledge.finding import PassageHit, fits_badly
 
 
-def found(*terms: str) -> Found:
-    return Found("p", "", "", (), " ".join(terms), 1.0, "en", terms)
+def found(*terms: str) -> PassageHit:
+    return PassageHit("p", "", "", (), " ".join(terms), 1.0, "en", terms)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def found(*terms: str) -> Found:
     ],
 )
 def test_g16_a_question_fits_if_one_of_the_best_two_passages_has_most_of_its_terms(
-    passages: Sequence[Found], question: str, expected: bool
+    passages: Sequence[PassageHit], question: str, expected: bool
 ) -> None:
     assert fits_badly(passages, question, (), ("en",)) is expected
 

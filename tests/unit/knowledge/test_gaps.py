@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kefu.knowledge.gaps import Asked, Reason, gaps
+from kefu.knowledge.gaps import Reason, VisitorQuestion, gaps
 
 
-def asked(question: str, at: float, reason: Reason = "not answered") -> Asked:
-    return Asked(question, f"chat-{at:g}", at, reason)
+def asked(question: str, at: float, reason: Reason = "not answered") -> VisitorQuestion:
+    return VisitorQuestion(question, f"chat-{at:g}", at, reason)
 
 
 def test_g29_questions_with_equal_terms_are_one_gap_and_frequent_ones_come_first() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kefu.knowledge.frame import parted
 from kefu.knowledge.pages import Block, Page
-from kefu.knowledge.passages import LONGEST, passages
+from kefu.knowledge.passages import MAX_BLOCK_BYTES, passages
 
 LONG = "A sentence that says something of use to a visitor. " * 6
 
@@ -53,7 +53,7 @@ def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
 )
 def test_no_passage_is_longer_than_the_model_can_be_given_six_of(blocks: list[Block]) -> None:
     for one in passages(page(*blocks)):
-        assert len("\n".join(one.text.splitlines()).encode(errors="replace")) <= 3 * LONGEST
+        assert len("\n".join(one.text.splitlines()).encode(errors="replace")) <= 3 * MAX_BLOCK_BYTES
 
 
 def test_all_text_of_a_page_is_in_its_passages() -> None:
@@ -61,7 +61,7 @@ def test_all_text_of_a_page_is_in_its_passages() -> None:
     blocks = [Block(" ".join(words[at : at + 900])) for at in range(0, 4000, 900)]
     cut = passages(page(*blocks))
     assert " ".join(" ".join(one.text for one in cut).split()) == " ".join(words)
-    assert max(len(one.text) for one in cut) <= LONGEST
+    assert max(len(one.text) for one in cut) <= MAX_BLOCK_BYTES
 
 
 def site(count: int) -> list[Page]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import (
     HEAD,
     QUESTION,
@@ -22,8 +22,10 @@ from tests.fakes.growth import assert_linear
 from tests.fakes.injections import corpus, families
 
 
-def found(text: str, title: str = "Title") -> Found:
-    return Found("https://a.example/p", "https://a.example/p#x", title, ("Heading",), text, 1.0)
+def found(text: str, title: str = "Title") -> PassageHit:
+    return PassageHit(
+        "https://a.example/p", "https://a.example/p#x", title, ("Heading",), text, 1.0
+    )
 
 
 def test_the_passages_stand_in_front_of_the_question_one_on_a_line() -> None:

@@ -16,7 +16,7 @@ from kefu.chat.admission import Allowance
 from kefu.chat.grounding import Grounder, Room
 from kefu.chat.limits import Rate
 from kefu.errors import SessionNotFound, UpstreamUnavailable
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
@@ -579,9 +579,9 @@ class Pages:
 
     languages = ("en",)
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         url = "https://shop.example/hats"
-        return [Found(url, url, "Hats", (), "A hat costs five euros.", 9.0)]
+        return [PassageHit(url, url, "Hats", (), "A hat costs five euros.", 9.0)]
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import asyncio
 import json
 
 from kefu.chat.prompt import request_body
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import block
 from kefu.messages import Message
 from kefu.upstream.sample import NAME, SampleUpstream, answer_to
 
-DELIVERY = Found(
+DELIVERY = PassageHit(
     page="/d",
     url="/d",
     title="Delivery",
@@ -20,7 +20,7 @@ DELIVERY = Found(
     text="Delivery within Norway takes three to five working days.\nDelivery costs\n"
     "It costs 79 kroner.",
 )
-ZH = Found(
+ZH = PassageHit(
     page="/zh",
     url="/zh",
     title="配送与退货",
@@ -30,7 +30,7 @@ ZH = Found(
 )
 
 
-def answered(question: str, *found: Found) -> str:
+def answered(question: str, *found: PassageHit) -> str:
     return answer_to(block(found, question))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kefu.agent.events.envelope import EventBody, SessionEvent
-from kefu.agent.events.parts import Estimate, Mode, Run, Tokens, Tried, TurnStatus
+from kefu.agent.events.parts import Estimate, MessageRun, Mode, Tokens, Tried, TurnStatus
 from kefu.agent.events.session_events import (
     Interrupt,
     Rewind,
@@ -60,11 +60,11 @@ __all__ = [
     "HistorySink",
     "Interrupt",
     "Log",
+    "MessageRun",
     "Mode",
     "Observation",
     "Policy",
     "Rewind",
-    "Run",
     "SessionEnd",
     "SessionEvent",
     "SessionResume",

@@ -56,7 +56,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MessageRun:
     """A run of messages of the conversation, by position; the system prompt has position 0."""
 
     start: int = 0

@@ -31,7 +31,7 @@ class SessionStart:
     system_prompt_hash: str | None = None
     """SHA-256 of the system prompt, in hex."""
     forked_from: str | None = None
-    """For a copy of another session: its id and the last copied turn, such as `sess_…:3`."""
+    """In a copy of a session: the original's id and the last copied turn, such as `sess_…:3`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kefu.agent.events.parts import Estimate, Run, Tokens, Tried
+from kefu.agent.events.parts import Estimate, MessageRun, Tokens, Tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class BudgetExceeded:
     """The limit that was exceeded, in tokens."""
     dropped: int | None = None
     """Number of messages that were dropped from the prompt."""
-    left_out: tuple[Run, ...] = ()
+    left_out: tuple[MessageRun, ...] = ()
     """For `summarize`: the messages that the summary replaces."""
     tokens: Tokens | None = None
     """Token counts of the model call for the summary; part of the turn's sum."""

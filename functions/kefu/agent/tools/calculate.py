@@ -1,8 +1,8 @@
 """A tool for arithmetic, because small models calculate badly.
 
 It evaluates a syntax tree with a fixed set of operations. Every intermediate value is an integer of
-at most `BITS` bits or a finite float, so each operation takes microseconds. `**` and `round` can
-create much larger values, so they check their arguments first.
+at most `MAX_INTEGER_BITS` bits or a finite float, so each operation takes microseconds. `**` and
+`round` can create much larger values, so they check their arguments first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kefu.errors import ToolFailed
 
 Number = int | float
 
-LONGEST = 500
+MAX_EXPRESSION_CHARS = 500
 """Maximum characters of an expression. This also limits its depth and number of operations."""
-BITS = 4096
+MAX_INTEGER_BITS = 4096
 """Maximum bits of an integer, to limit the use of memory and time."""
-DIGITS = 1300
+MAX_ROUND_DIGITS = 1300
 """Maximum digits for `round`. No number here has more digits before or after its point."""
 
 _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = MappingProxyType(
@@ -41,8 +41,8 @@ def _round(number: Number, digits: Number = 0, /) -> Number:
     # For -n digits, Python computes 10**n, which takes too long for a large n.
     if not isinstance(digits, int):
         raise TypeError
-    if abs(digits) > DIGITS:
-        raise ToolFailed(f"round takes at most {DIGITS} digits")
+    if abs(digits) > MAX_ROUND_DIGITS:
+        raise ToolFailed(f"round takes at most {MAX_ROUND_DIGITS} digits")
     return round(number, digits) if digits else round(number)
 
 
@@ -69,8 +69,8 @@ _CONSTANTS: Mapping[str, Number] = MappingProxyType({"pi": math.pi, "e": math.e}
 def calculate(expression: str) -> str:
     """Work out an expression such as (2 + 3) * 4 / sqrt(2) or 2**10."""
     text = expression.strip()
-    if len(text) > LONGEST:
-        raise ToolFailed(f"an expression has at most {LONGEST} characters")
+    if len(text) > MAX_EXPRESSION_CHARS:
+        raise ToolFailed(f"an expression has at most {MAX_EXPRESSION_CHARS} characters")
     try:
         value = _value(_parsed(text))
         return str(value) if isinstance(value, int) else f"{value:.15g}"
@@ -125,7 +125,7 @@ def _called(name: str, numbers: list[Number]) -> Number:
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(base, int) and isinstance(exponent, int):
         # This product is the minimum of the result's bits; the maximum is about twice as many.
-        if (base.bit_length() - 1) * abs(exponent) > BITS:
+        if (base.bit_length() - 1) * abs(exponent) > MAX_INTEGER_BITS:
             raise OverflowError
     elif base < 0 and exponent != int(exponent):
         raise ToolFailed("the power is not a real number")
@@ -135,6 +135,10 @@ def _power(base: Number, exponent: Number) -> Number:
 
 def _bounded(value: Number) -> Number:
     """The value. Raises OverflowError if an integer has too many bits or a float is not finite."""
-    if value.bit_length() > BITS if isinstance(value, int) else not math.isfinite(value):
+    if (
+        value.bit_length() > MAX_INTEGER_BITS
+        if isinstance(value, int)
+        else not math.isfinite(value)
+    ):
         raise OverflowError
     return value

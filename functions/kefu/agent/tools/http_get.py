@@ -8,7 +8,7 @@ from kefu.agent.tools.workplace import Workplace
 from kefu.errors import ToolFailed
 from kefu.upstream.web_page import WebPage
 
-LIMIT = 256 * 1024
+MAX_PAGE_BYTES = 256 * 1024
 """Maximum bytes that are read from a page. The loop cuts the result further."""
 
 _PORTS = {"http": 80, "https": 443}
@@ -19,7 +19,7 @@ async def http_get(place: Workplace, url: str) -> str:
     url = url.strip()
     _check(url, place.hosts)
     try:
-        page = await place.fetch(url, LIMIT)
+        page = await place.fetch(url, MAX_PAGE_BYTES)
     except OSError as error:
         raise ToolFailed(f"{url}: {error}") from error
     if page.location:
@@ -53,4 +53,4 @@ def _shown(page: WebPage) -> str:
     if not (page.type.startswith("text/") or page.type.endswith(("json", "xml"))):
         return f"[{page.type or 'a body of no known type'}, which is not text]"
     text = page.body.decode("utf-8", "replace")
-    return text if page.whole else f"{text}\n[only the first {LIMIT} bytes were read]"
+    return text if page.whole else f"{text}\n[only the first {MAX_PAGE_BYTES} bytes were read]"

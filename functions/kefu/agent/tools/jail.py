@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from kefu.errors import ToolFailed
 
-_LONGEST = 4096
+_MAX_PATH_CHARS = 4096
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 # O_NONBLOCK: if a named pipe replaces the file, opening it must not wait for a writer.
@@ -42,7 +42,7 @@ def opened(root: Path, path: str) -> Iterator[int]:
 
 def _names(root: Path, path: str) -> tuple[str, ...]:
     path = path.strip()
-    if "\0" in path or len(path) > _LONGEST:
+    if "\0" in path or len(path) > _MAX_PATH_CHARS:
         raise ToolFailed("this is not a path")
     pure = PurePosixPath(path)
     if pure.is_absolute():

@@ -10,7 +10,7 @@ from pathlib import Path
 from kefu.agent.tools.jail import opened
 from kefu.errors import ToolFailed
 
-MOST = 500
+MAX_NAMES = 500
 """Maximum number of names in a list, because a directory may have millions."""
 
 
@@ -20,10 +20,10 @@ def list_folder(folder: Path, path: str = ".") -> str:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise ToolFailed(f"{path} is a file: read it instead")
         with os.scandir(descriptor) as entries:
-            lines = sorted(_line(entry) for entry in islice(entries, MOST))
+            lines = sorted(_line(entry) for entry in islice(entries, MAX_NAMES))
             more = next(entries, None) is not None
     if more:
-        lines.append(f"[only {MOST} of its names are shown]")
+        lines.append(f"[only {MAX_NAMES} of its names are shown]")
     return "\n".join(lines) or "[empty]"
 
 

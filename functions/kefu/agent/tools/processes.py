@@ -16,11 +16,11 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Mapping
 
-from kefu.agent.tools.tool import LONGEST
+from kefu.agent.tools.tool import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 from kefu.upstream.child_environment import child_environment
 
-_LINE = 12 * LONGEST + 1024
+_MAX_REPLY_BYTES = 12 * MAX_RESULT_CHARS + 1024
 """Maximum bytes of a reply: JSON escapes a character in at most twelve bytes."""
 _END_WITHIN = 1.0
 """Seconds to wait for killed processes. One blocked on a network drive may take longer."""
@@ -69,7 +69,7 @@ class ToolProcesses:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=child_environment(),
-            limit=_LINE,
+            limit=_MAX_REPLY_BYTES,
             # A separate process group does not receive Ctrl-C. The chat handles it instead.
             start_new_session=True,
         )

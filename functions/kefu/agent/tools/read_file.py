@@ -9,7 +9,7 @@ from pathlib import Path
 from kefu.agent.tools.jail import opened
 from kefu.errors import ToolFailed
 
-LIMIT = 64 * 1024
+MAX_FILE_BYTES = 64 * 1024
 """Maximum bytes that are read from a file. The loop cuts the result further."""
 
 
@@ -20,8 +20,8 @@ def read_file(folder: Path, path: str, first_line: int = 1) -> str:
         return f"{path} is no text: {size} bytes"
     if first_line > 1:
         text = "".join(text.splitlines(keepends=True)[first_line - 1 :])
-    if size > LIMIT:
-        text += f"\n[only the first {LIMIT} of {size} bytes were read]"
+    if size > MAX_FILE_BYTES:
+        text += f"\n[only the first {MAX_FILE_BYTES} of {size} bytes were read]"
     return text
 
 
@@ -31,7 +31,7 @@ def _read(folder: Path, path: str) -> tuple[str, int]:
         if stat.S_ISDIR(status.st_mode):
             raise ToolFailed(f"{path} is a folder: list it instead")
         parts: list[bytes] = []
-        remaining = LIMIT
+        remaining = MAX_FILE_BYTES
         while remaining and (part := os.read(descriptor, remaining)):
             parts.append(part)
             remaining -= len(part)

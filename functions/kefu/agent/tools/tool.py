@@ -8,7 +8,7 @@ from dataclasses import dataclass
 Parameters = Mapping[str, object]
 """The JSON Schema of an object."""
 
-LONGEST = 1_000_000
+MAX_RESULT_CHARS = 1_000_000
 """Maximum characters of a plain function's result. The loop cuts the result further."""
 
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kefu.agent.tools.tool import LONGEST
+from kefu.agent.tools.tool import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 
 _STDIN, _STDOUT = 0, 1
@@ -94,8 +94,8 @@ def _result(function: Callable[..., object], arguments: Mapping[str, object]) ->
         return {"failed": str(failed)}
     except BaseException as error:  # noqa: BLE001 - a tool may be foreign code
         return {"error": type(error).__name__}
-    if len(text) > LONGEST:
-        return {"failed": f"the result is longer than {LONGEST} characters"}
+    if len(text) > MAX_RESULT_CHARS:
+        return {"failed": f"the result is longer than {MAX_RESULT_CHARS} characters"}
     return {"text": text}
 
 

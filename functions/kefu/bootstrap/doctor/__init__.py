@@ -13,7 +13,7 @@ __all__ = ["Finding", "doctor"]
 
 
 def doctor(url: str | None, stack: str | None, origin: str | None) -> Sequence[Finding]:
-    """`origin`: a page that the service must accept; None: those of the settings."""
+    """`origin`: an origin that the service must accept; None: those that the settings allow."""
     if stack:
         return check_stack(stack, origin)
     if url:

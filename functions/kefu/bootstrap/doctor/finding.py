@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The finding of a check of `kefu doctor`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
-from kefu.bootstrap.doctor.model import Provider, check_keys, read_keys
+from kefu.bootstrap.doctor.model import CheckedProvider, check_keys, read_keys
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.readiness import store_problems
 from kefu.bootstrap.service import build
@@ -60,16 +60,16 @@ def _model(settings: Settings) -> Iterator[Finding]:
         return
     url = settings.upstream_url or LONGCAT
     patience = time_limits(settings).first_byte
-    first = Provider(url, settings.model, "LONGCAT_API_KEYS", "model", patience)
+    first = CheckedProvider(url, settings.model, "LONGCAT_API_KEYS", "model", patience)
     yield from _provider(first, settings.keys, settings.keys_place)
     if settings.fallback_url:
         model = settings.fallback_model or settings.model
         keys, table = "KEFU_FALLBACK_API_KEYS", "model.fallback"
-        second = Provider(settings.fallback_url, model, keys, table, patience)
+        second = CheckedProvider(settings.fallback_url, model, keys, table, patience)
         yield from _provider(second, settings.fallback_keys, settings.fallback_keys_place)
 
 
-def _provider(provider: Provider, keys: Sequence[str], place: str) -> Iterator[Finding]:
+def _provider(provider: CheckedProvider, keys: Sequence[str], place: str) -> Iterator[Finding]:
     if place:
         keys, findings = read_keys(place, text_at)
         yield from findings

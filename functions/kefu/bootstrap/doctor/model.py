@@ -15,7 +15,7 @@ from kefu.stores.referenced_keys import cause_of, secrets_in
 from kefu.upstream.probe import Answer, Unreachable, ask
 
 
-class Provider(NamedTuple):
+class CheckedProvider(NamedTuple):
     url: str
     model: str
     variable: str
@@ -26,7 +26,7 @@ class Provider(NamedTuple):
     """Seconds for which a chat waits for the headers of an answer."""
 
 
-def check_keys(provider: Provider, keys: Sequence[str]) -> Iterator[Finding]:
+def check_keys(provider: CheckedProvider, keys: Sequence[str]) -> Iterator[Finding]:
     for key in keys:
         finding = _check(provider, key)
         if finding:
@@ -35,7 +35,7 @@ def check_keys(provider: Provider, keys: Sequence[str]) -> Iterator[Finding]:
                 return  # it would be the same with every key
 
 
-def _check(provider: Provider, key: str) -> Finding | None:
+def _check(provider: CheckedProvider, key: str) -> Finding | None:
     url, model = provider.url.rstrip("/"), provider.model
     question = {
         "model": model,
@@ -82,7 +82,7 @@ def _check(provider: Provider, key: str) -> Finding | None:
             )
 
 
-def _late(provider: Provider, seconds: float) -> Finding | None:
+def _late(provider: CheckedProvider, seconds: float) -> Finding | None:
     """`seconds`: from the question to the headers of the answer."""
     if seconds <= provider.patience:
         return None

@@ -16,12 +16,12 @@ FOREIGN: Final = "https://kefu-doctor.invalid"
 """An origin that no service has in its list."""
 
 _QUESTION: Final = "Count from 1 to 30, with a new line after each number. Write nothing else."
-_FEWEST: Final = 5
+_MIN_EVENTS: Final = 5
 """With fewer events, the times of a stream prove nothing."""
 
 
 def check_service(url: str, origin: str | None) -> Sequence[Finding]:
-    """`origin`: a page that the service must accept; None: those of the settings."""
+    """`origin`: an origin that the service must accept; None: those that the settings allow."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return [Finding(f"{url} is not a URL.", "kefu doctor --url https://chat.example.com")]
@@ -176,11 +176,11 @@ def _stream(base: str) -> Iterator[Finding]:
 
 
 def _in_one_piece(arrivals: Sequence[float]) -> bool:
-    """Whether all events arrived within 5 % of the time until the first one.
+    """Whether all events arrived together: within 5 % of the time until the first event.
 
     A model needs more time than that to write the answer, so something has collected the events.
     """
-    if len(arrivals) < _FEWEST or arrivals[0] < 0.5:
+    if len(arrivals) < _MIN_EVENTS or arrivals[0] < 0.5:
         return False
     return arrivals[-1] - arrivals[0] < 0.05 * arrivals[0]
 

@@ -13,15 +13,15 @@ from kefu.stores.aws import text_at
 from kefu.stores.aws_stack import Stack, StackReader, StackUnknown, Traffic
 from kefu.stores.referenced_keys import cause_of
 
-FEW: Final = 100
+MIN_CONCURRENCY: Final = 100
 """Concurrent executions below which a busy page fails. A new account has 10 or 50."""
 
-SPARE: Final = 1
+SPARE_VERSIONS: Final = 1
 """Earlier versions with a snapshot that may stay, to go back to."""
 
 
 def check_stack(name: str, origin: str | None) -> Sequence[Finding]:
-    """`origin`: a page that the service must accept; None: those of the settings."""
+    """`origin`: an origin that the service must accept; None: those that the settings allow."""
     try:
         reader = StackReader(name)
         stack = reader.stack()
@@ -98,7 +98,7 @@ def _traffic(name: str, reader: StackReader, function: str) -> Iterator[Finding]
 
 def _snapshots(traffic: Traffic, function: str) -> Iterator[Finding]:
     used = {traffic.live, *traffic.shared_with, traffic.newest}
-    unused = [version for version in traffic.snapshots if version not in used][:-SPARE]
+    unused = [version for version in traffic.snapshots if version not in used][:-SPARE_VERSIONS]
     if unused:
         yield Finding(
             f"AWS bills a snapshot for each of the versions {', '.join(unused)} (WarmStart), which "
@@ -126,7 +126,7 @@ def _keys(reader: StackReader, function: str) -> Iterator[Finding]:
 
 def _concurrency(reader: StackReader, function: str) -> Iterator[Finding]:
     most = reader.concurrency()
-    if most < FEW:
+    if most < MIN_CONCURRENCY:
         yield Finding(
             f"This account may run {most} functions at once: so many visitors can get an answer "
             "at the same time.",

@@ -23,7 +23,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from kefu.context.tokens.encodings import load
-from kefu.context.tokens.repeats import SHORTEST, Repeat, repeats
+from kefu.context.tokens.repeats import MIN_REPETITION_CHARS, Repeat, repeats
 from kefu.errors import TiktokenMissing, UnknownCounter
 
 # Copied from tiktoken (tiktoken_ext/openai_public.py), MIT licence: see encodings/README.md.
@@ -53,7 +53,7 @@ _GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE} *+)(?=\S)|{_WIDE} *+")
 
 # Characters of a repetition that are kept in addition to whole cycles. The text around it affects
 # fewer characters than this.
-_MARGIN = 256
+_MARGIN_CHARS = 256
 
 
 class Tokenizer(Protocol):
@@ -165,7 +165,7 @@ def _count_spaces(name: str, width: int) -> int:
 
 
 def _count(encoding: LoadedEncoding, text: str) -> int:
-    if len(text) >= SHORTEST and (repetitions := list(repeats(text))):
+    if len(text) >= MIN_REPETITION_CHARS and (repetitions := list(repeats(text))):
         return _count_shortened(encoding, text, repetitions)
     return len(encoding.tokenizer.encode_ordinary(text))
 
@@ -224,7 +224,7 @@ def _cuts(
         if cycle is None:
             continue
         size = cycle.size * len(repeat.unit) // len(repeat.unit.encode())  # bytes to characters
-        cycles = (repeat.end - repeat.start - _MARGIN) // size - 3
+        cycles = (repeat.end - repeat.start - _MARGIN_CHARS) // size - 3
         if cycles > 0:
             before = text[done : repeat.start]
             kept = text[repeat.start + cycles * size : repeat.end]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PIECE = 1 << 14
+_PIECE_CHARS = 1 << 14
 """Characters."""
 
 
@@ -21,8 +21,8 @@ def utf8_length(text: str) -> int:
         return len(text)
     try:
         # In pieces, because a copy of a text of many megabytes takes longer than its encoding.
-        pieces = range(0, len(text), _PIECE)
-        return sum(len(text[at : at + _PIECE].encode()) for at in pieces)
+        pieces = range(0, len(text), _PIECE_CHARS)
+        return sum(len(text[at : at + _PIECE_CHARS].encode()) for at in pieces)
     except UnicodeEncodeError:
         # Decoding joins surrogate pairs. It replaces a lone surrogate by U+FFFD, which has 3 bytes.
         units = text.encode("utf-16-le", "surrogatepass")

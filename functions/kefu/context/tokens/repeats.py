@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from unicodedata import category
 
-_STEP = 512
-SHORTEST = 2 * _STEP
+_STEP_CHARS = 512
+MIN_REPETITION_CHARS = 2 * _STEP_CHARS
 """Characters. Every repetition of this length is found; a shorter one may be missed."""
-_LOOK = 64
+_LOOK_CHARS = 64
 _LONGEST_UNIT = 512
 
 # Unicode categories of numbers, surrogates and unassigned characters.
@@ -33,7 +33,7 @@ class Repeat:
 def repeats(text: str) -> Iterator[Repeat]:
     """Yields the repetitions of a text in order, without overlaps."""
     done = 0
-    for at in range(0, len(text) - _LOOK + 1, _STEP):
+    for at in range(0, len(text) - _LOOK_CHARS + 1, _STEP_CHARS):
         if at >= done:
             size = _period(text, at)
             if size and _is_one_word(text[at : at + size]):
@@ -44,14 +44,14 @@ def repeats(text: str) -> Iterator[Repeat]:
 
 def _period(text: str, at: int) -> int:
     """The number of characters until the text at this position comes again; 0 if it does not."""
-    again = text.find(text[at : at + _LOOK], at + 1, at + _LONGEST_UNIT + _LOOK)
+    again = text.find(text[at : at + _LOOK_CHARS], at + 1, at + _LONGEST_UNIT + _LOOK_CHARS)
     return max(0, again - at)
 
 
 def _extent(text: str, at: int, size: int, floor: int) -> tuple[int, int]:
     """Returns `(start, end)` of the repetition. The end is found in strides that double."""
     end = at + size
-    stride = _LOOK
+    stride = _LOOK_CHARS
     while stride:
         fits = end + stride <= len(text)
         if fits and text[end : end + stride] == text[end - size : end - size + stride]:

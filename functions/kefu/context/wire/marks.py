@@ -29,10 +29,10 @@ def belongs(messages: Sequence[Any], stop: int, known: str) -> bool:
     States of earlier versions have a mark of one message.
     """
     made = mark(messages, stop)
-    return made == known or (len(known) == _ONE and made.startswith(known))
+    return made == known or (len(known) == _CHECKSUM_DIGITS and made.startswith(known))
 
 
-_ONE = 8
+_CHECKSUM_DIGITS = 8
 """Digits of a checksum."""
 
 

@@ -109,7 +109,7 @@ def _image_size(part: Any) -> tuple[int, int] | None:
 
 
 def _decoded(data: str, characters: int = 65_536) -> bytes:
-    """The first bytes of base64; empty if it is none."""
+    """The first bytes of a base64 text; empty if the text is not base64."""
     from base64 import b64decode  # imported here because only images need it
 
     try:

@@ -17,7 +17,7 @@ from kefu.context.wire.reading import Reading, ReadingWalk, WireCounter
 from kefu.context.wire.shorten import cap_results, clear_results
 from kefu.messages import Message
 
-_NEAR = 0.8
+_NEAR_FULL_SHARE = 0.8
 """The fraction of the room above which the next summary is prepared."""
 
 
@@ -27,7 +27,7 @@ class PipelineResult(NamedTuple):
     values: Sequence[Any]
     """The messages after the stages that replace some."""
     left_out: tuple[LeftOut, ...]
-    """What is left out, by positions in the given messages."""
+    """The positions of the given messages that are left out."""
     edited: int
     """The number of messages with shortened tool results."""
     pending: tuple[list[Span], int] | None
@@ -131,7 +131,7 @@ class Pipeline:
     ) -> tuple[list[Span], int] | None:
         stage = next((s for s in self._stages if isinstance(s, ReplaceBySummary)), None)
         dropped = any(run.reason == "budget" for run in window.left_out)
-        if stage is None or not (dropped or window.tokens > _NEAR * budget.room):
+        if stage is None or not (dropped or window.tokens > _NEAR_FULL_SHARE * budget.room):
             return None
         rule = STRATEGIES[next(s.rule for s in self._stages if isinstance(s, DropTurns))]
         walk = ReadingWalk(reading, counter, counter.priming)

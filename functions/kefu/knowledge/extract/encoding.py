@@ -10,7 +10,7 @@ import codecs
 import re
 from typing import NamedTuple
 
-PRESCANNED = 1024
+PRESCANNED_BYTES = 1024
 """Bytes in which the standard looks for `meta`."""
 
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -45,17 +45,17 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-_CERTAIN = 4
+_CERTAIN_CHARS = 4
 """Characters of several bytes. So many that are valid UTF-8 are no accident."""
 
-_SOUND = 10
-"""Characters beyond ASCII for each damaged one, in a text whose encoding is believed."""
+_SOUND_CHARS = 10
+"""Characters beyond ASCII for each damaged character, in a text whose encoding is believed."""
 
 
 class Decoded(NamedTuple):
     text: str
     remark: str = ""
-    """For the report: why the text may be wrong."""
+    """A remark for the report: why the text may be wrong."""
 
 
 def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded | None:
@@ -64,10 +64,10 @@ def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded
         if data.startswith(mark):
             return _replaced(data[len(mark) :], codec)
     # ASCII in UTF-16 is valid UTF-8, with a zero beside each character.
-    may_be_utf8 = data.count(b"\0") * _SOUND <= len(data)
+    may_be_utf8 = data.count(b"\0") * _SOUND_CHARS <= len(data)
     as_utf8 = _strictly(data, "utf-8") if may_be_utf8 else None
     for label, codec in _named(data, charset, is_html=is_html):
-        if codec != "utf-8" and as_utf8 and _beyond_ascii(as_utf8) >= _CERTAIN:
+        if codec != "utf-8" and as_utf8 and _beyond_ascii(as_utf8) >= _CERTAIN_CHARS:
             return Decoded(as_utf8, f"is UTF-8, though it says {label}")
         if (text := _strictly(data, codec)) is not None:
             return Decoded(text)
@@ -81,7 +81,7 @@ def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded
 def _named(data: bytes, charset: str, *, is_html: bool) -> list[tuple[str, str]]:
     """The names that the text has for its encoding, with their codecs, best first."""
     found = [(charset, _codec(charset))]
-    if is_html and (named := _NAMED.search(_COMMENT.sub(b"", data[:PRESCANNED]))):
+    if is_html and (named := _NAMED.search(_COMMENT.sub(b"", data[:PRESCANNED_BYTES]))):
         label = named[1].decode("ascii")
         codec = _codec(label)
         found.append((label, "utf-8" if codec.startswith("utf-16") else codec))
@@ -117,7 +117,7 @@ def _sound(data: bytes, codec: str) -> Decoded | None:
     """The text, if only a few characters of it are damaged."""
     found = _replaced(data, codec)
     damaged = found.text.count("\ufffd")
-    return found if damaged * _SOUND <= _beyond_ascii(found.text) else None
+    return found if damaged * _SOUND_CHARS <= _beyond_ascii(found.text) else None
 
 
 def _beyond_ascii(text: str) -> int:

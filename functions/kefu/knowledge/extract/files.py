@@ -11,7 +11,7 @@ from kefu.knowledge.extract.html import Html, read_html
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block, Page
 
-LARGEST = 5 << 20
+MAX_FILE_BYTES = 5 << 20
 """Bytes of a page or a file. Larger ones are skipped, and named in the report."""
 
 LARGEST_TEXT = 50_000_000
@@ -85,7 +85,7 @@ _ANSWER = ("answer", "a", "回答", "答案")
 
 
 def _csv(text: str, url: str) -> Page:
-    csv.field_size_limit(LARGEST)
+    csv.field_size_limit(MAX_FILE_BYTES)
     rows = csv.DictReader(io.StringIO(text))
     names = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
     question = next((names[name] for name in _QUESTION if name in names), None)

@@ -27,10 +27,10 @@ _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
 """Where scripts put the text of a page."""
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
 
-FEW = 600
+SIGN_IN_BYTES = 600
 """Bytes. A page with a field for a password and less text is a sign-in."""
 
-WAITING = 80
+LOADING_TEXT_BYTES = 80
 """Bytes of a text such as "Loading, please wait"."""
 
 
@@ -62,7 +62,7 @@ def read_html(html: str | bytes, url: str) -> Html:
     page = Page(url, title, blocks, head.language)
     size = sum(len(one.text.encode(errors="replace")) for one in blocks)
     needs_script = has_script and not questions and (not blocks or _waits(tree, blocks))
-    return Html(page, canonical, indexed, links, login and size < FEW, needs_script)
+    return Html(page, canonical, indexed, links, login and size < SIGN_IN_BYTES, needs_script)
 
 
 class _Head:
@@ -127,7 +127,7 @@ def _questions(tree: LexborHTMLParser, base: str) -> Iterator[Block]:
 def _waits(tree: LexborHTMLParser, blocks: Sequence[Block]) -> bool:
     """Whether a page has only a place for text. The tree cannot be used afterwards."""
     size = sum(len(one.text.encode(errors="replace")) for one in blocks if not one.outside)
-    if size >= WAITING or tree.css_first(_MOUNTS) is None:
+    if size >= LOADING_TEXT_BYTES or tree.css_first(_MOUNTS) is None:
         return False
     for node in tree.css(_FRAME)[::-1]:
         node.decompose()
@@ -155,7 +155,7 @@ class _Blocks:
         self._edges = {node.mem_id for node in ([main] if main else tree.css(_FRAME))}
         self._has_main = main is not None
         self._depth = 0
-        """Of edges around the node."""
+        """The number of `_edges` around the current node."""
         self._parts: list[str] = []
         self._level = 0
         self._anchor = ""

@@ -12,7 +12,7 @@ from kefu.errors import StoreUnavailable
 from kefu.stores.sqlite.connection import set_up, size_in_use, writing
 from kefu.stores.sqlite.file import TIDY_AFTER, SqliteFile
 from kefu.stores.sqlite.migrations import PAGE_SIZE, migrate
-from kefu.stores.sqlite.turns import purge_part
+from kefu.stores.sqlite.rows import purge_part
 
 T = TypeVar("T")
 

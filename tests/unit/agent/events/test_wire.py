@@ -18,8 +18,8 @@ from kefu.agent.events import (
     BudgetExceeded,
     Estimate,
     EventBody,
+    MessageRun,
     Observation,
-    Run,
     SessionEvent,
     SessionStart,
     Tokens,
@@ -46,7 +46,9 @@ FULL: list[EventBody] = [
         attempts=(Tried("abc", "http_429", 4), Tried("def", "ok", 8)),
     ),
     Observation("text", tool="read", ok=False, duration_ms=2, truncated=True),
-    BudgetExceeded("told", "summarize", 9, 8, 2, (Run(1, 3), Run(4, 5)), Tokens(1, 2, "local")),
+    BudgetExceeded(
+        "told", "summarize", 9, 8, 2, (MessageRun(1, 3), MessageRun(4, 5)), Tokens(1, 2, "local")
+    ),
     TurnEnd("max_steps", 3, 40, "too long", "max_steps", Tokens(1, 2, "mixed")),
 ]
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kefu.agent.tools.calculate import LONGEST, calculate
+from kefu.agent.tools.calculate import MAX_EXPRESSION_CHARS, calculate
 from kefu.errors import ToolFailed
 
 
@@ -91,7 +91,7 @@ def test_an_expression_is_worked_out(expression: str, value: str) -> None:
         "max()",
         "round(1.5, 2.5)",
         "floor(1e999)",
-        "9" * (LONGEST + 1),
+        "9" * (MAX_EXPRESSION_CHARS + 1),
     ],
 )
 def test_other_expressions_than_arithmetic_are_refused(expression: str) -> None:
@@ -300,7 +300,7 @@ def test_a_thousand_hostile_expressions_take_bounded_work() -> None:
         worked = 0
         for expression in hostile(1000):
             calls, peak = work(expression)
-            assert calls <= 3 * LONGEST, expression
+            assert calls <= 3 * MAX_EXPRESSION_CHARS, expression
             assert peak <= 1 << 20, expression
             worked += 1
         assert worked == 1000

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kefu.agent.tools.jail import opened
-from kefu.agent.tools.list_folder import MOST, list_folder
-from kefu.agent.tools.read_file import LIMIT, read_file
+from kefu.agent.tools.list_folder import MAX_NAMES, list_folder
+from kefu.agent.tools.read_file import MAX_FILE_BYTES, read_file
 from kefu.errors import ToolFailed
 from tests.unit.agent.tools.conftest import Ask
 
@@ -163,11 +163,11 @@ def test_a_device_is_not_opened() -> None:
 async def test_a_huge_file_is_read_in_part_and_marked_as_cut(ask: Ask, folder: Path) -> None:
     """K7: a sparse file of a gigabyte takes no memory."""
     with (folder / "huge").open("wb") as file:
-        file.write(b"a" * LIMIT)
+        file.write(b"a" * MAX_FILE_BYTES)
         file.truncate(1 << 30)
     text = await ask("read_file", "huge")
-    assert text.startswith("a" * LIMIT)
-    assert text.endswith(f"[only the first {LIMIT} of {1 << 30} bytes were read]")
+    assert text.startswith("a" * MAX_FILE_BYTES)
+    assert text.endswith(f"[only the first {MAX_FILE_BYTES} of {1 << 30} bytes were read]")
 
 
 async def test_invalid_utf8_and_binary_data_are_no_error(ask: Ask, folder: Path) -> None:
@@ -186,11 +186,11 @@ async def test_invalid_utf8_and_binary_data_are_no_error(ask: Ask, folder: Path)
 async def test_a_folder_of_thousands_is_listed_in_part(ask: Ask, folder: Path) -> None:
     """Fault K7."""
     (folder / "many").mkdir()
-    for number in range(MOST + 1):
+    for number in range(MAX_NAMES + 1):
         (folder / "many" / str(number)).touch()
     lines = (await ask("list_folder", "many")).split("\n")
-    assert len(lines) == MOST + 1
-    assert lines[-1] == f"[only {MOST} of its names are shown]"
+    assert len(lines) == MAX_NAMES + 1
+    assert lines[-1] == f"[only {MAX_NAMES} of its names are shown]"
 
 
 async def test_a_file_is_not_listed_and_a_folder_not_read(ask: Ask) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.agent.tools import Workplace, tools_for
-from kefu.agent.tools.http_get import LIMIT
+from kefu.agent.tools.http_get import MAX_PAGE_BYTES
 from kefu.errors import ToolFailed
 from kefu.upstream import public_web
 from kefu.upstream.public_web import NotPublic, PublicWeb, is_public
@@ -54,8 +54,8 @@ PAGES: dict[str, tuple[int, dict[str, str], bytes]] = {
     "/": (200, TEXT, "你好".encode()),
     "/json": (200, {"Content-Type": "application/json"}, b'{"a": 1}'),
     "/image": (200, {"Content-Type": "image/png"}, b"\x89PNG"),
-    "/long": (200, TEXT, b"a" * (LIMIT + 1)),
-    "/exact": (200, TEXT, b"a" * LIMIT),
+    "/long": (200, TEXT, b"a" * (MAX_PAGE_BYTES + 1)),
+    "/exact": (200, TEXT, b"a" * MAX_PAGE_BYTES),
     "/gone": (404, TEXT, b"not here"),
     "/away": (302, {"Location": "http://127.0.0.1:1/admin"}, b""),
     "/bomb": (200, {**TEXT, "Content-Encoding": "gzip"}, gzip.compress(b"0" * 10_000_000)),
@@ -89,9 +89,9 @@ async def test_a_page_of_an_allowed_host_is_fetched(site: Site, folder: Path) ->
     assert await get("/", site.address) == "你好"
     assert await get("/", site.address.replace("127.0.0.1", "localhost")) == "你好"
     assert await get("/json", site.address) == '{"a": 1}'
-    assert await get("/exact", site.address) == "a" * LIMIT
+    assert await get("/exact", site.address) == "a" * MAX_PAGE_BYTES
     long = await get("/long", site.address)
-    assert long == "a" * LIMIT + f"\n[only the first {LIMIT} bytes were read]"
+    assert long == "a" * MAX_PAGE_BYTES + f"\n[only the first {MAX_PAGE_BYTES} bytes were read]"
     assert await get("/image", site.address) == "[image/png, which is not text]"
 
 
@@ -276,7 +276,7 @@ async def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> N
         port = server.sockets[0].getsockname()[1]
         started = time.monotonic()
         with pytest.raises(OSError, match="no whole answer within"):
-            await PublicWeb(lambda _: True).get(f"http://127.0.0.1:{port}/", LIMIT)
+            await PublicWeb(lambda _: True).get(f"http://127.0.0.1:{port}/", MAX_PAGE_BYTES)
         assert time.monotonic() - started < 5
         async with asyncio.timeout(5):
             await left.wait()  # otherwise the server's socket would stay open

@@ -14,7 +14,7 @@ import pytest
 
 from kefu.agent.events import Final, Observation
 from kefu.agent.tools import TOOLS, Tool, Workplace, tool_of
-from kefu.agent.tools.tool import LONGEST
+from kefu.agent.tools.tool import MAX_RESULT_CHARS
 from kefu.errors import ToolFailed
 from kefu.upstream.public_web import PublicWeb
 from tests.fakes import endless
@@ -152,10 +152,10 @@ async def test_a_process_that_was_ended_while_idle_is_replaced(place: Workplace)
 async def test_a_long_result_comes_whole_and_a_longer_one_is_refused(place: Workplace) -> None:
     tool = tool_of(endless.repeat, place)
     for letter in ("é", "😀", "\\ud800"):
-        call = f'{{"count": {LONGEST}, "letter": "{letter}"}}'
-        assert len(await tool.call(call)) == LONGEST
+        call = f'{{"count": {MAX_RESULT_CHARS}, "letter": "{letter}"}}'
+        assert len(await tool.call(call)) == MAX_RESULT_CHARS
     with pytest.raises(ToolFailed, match="longer than 1000000 characters"):
-        await tool.call(f'{{"count": {LONGEST + 1}}}')
+        await tool.call(f'{{"count": {MAX_RESULT_CHARS + 1}}}')
 
 
 async def test_a_tool_has_no_standard_input_and_output(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kefu.context.tokens import counter, encodings
 from kefu.context.tokens.bpe import LoadedEncoding, _count_shortened, loaded_encoding
-from kefu.context.tokens.repeats import SHORTEST, Repeat, repeats
+from kefu.context.tokens.repeats import MIN_REPETITION_CHARS, Repeat, repeats
 
 Reference = Mapping[str, tiktoken.Encoding]
 
@@ -82,7 +82,7 @@ UNITS = [
 REPETITION = st.builds(
     lambda unit, times, part: unit * (times // len(unit)) + unit[:part],
     st.sampled_from(UNITS),
-    st.integers(SHORTEST, 3 * SHORTEST),
+    st.integers(MIN_REPETITION_CHARS, 3 * MIN_REPETITION_CHARS),
     st.integers(0, 3),
 )
 SEAM = st.one_of(
@@ -108,7 +108,7 @@ def test_exact_counts_hold_for_any_unit_of_repetition(
     reference: Reference, encoding: str, unit: str, before: str, behind: str
 ) -> None:
     """Requirement X16."""
-    text = before + unit * (2 * SHORTEST // len(unit)) + behind
+    text = before + unit * (2 * MIN_REPETITION_CHARS // len(unit)) + behind
     expected = len(reference[encoding].encode_ordinary(text))
     assert counter(f"tiktoken:{encoding}")(text) == expected
 
@@ -186,7 +186,7 @@ def test_what_does_not_repeat_its_tokens_is_counted_at_full_length() -> None:
 def test_every_long_repetition_is_found_from_end_to_end(unit: str, lead: int) -> None:
     """X16: a repetition is found in its whole length."""
     before = "x1" * (lead // 2) + "1"
-    text = before + unit * (SHORTEST // len(unit) + 1) + "7 done"
+    text = before + unit * (MIN_REPETITION_CHARS // len(unit) + 1) + "7 done"
     (found,) = [r for r in repeats(text) if r.start >= len(before)]
     assert (found.start, text[found.end :]) == (len(before), "7 done")
     assert found.unit == unit[: len(found.unit)]

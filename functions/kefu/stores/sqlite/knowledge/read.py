@@ -8,9 +8,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kefu.knowledge.finding import MANY, RANKED, RARE, Found, asked, chosen, joined
+from kefu.knowledge.finding import (
+    LARGE_SITE_PASSAGES,
+    MAX_RANKED_PASSAGES,
+    MAX_RARE_TERMS,
+    PassageHit,
+    asked,
+    chosen,
+    joined,
+)
 from kefu.knowledge.pages import Passage
-from kefu.knowledge.related import WEIGHT, related
+from kefu.knowledge.related import RELATED_WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import unpacked
 from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
@@ -81,7 +89,7 @@ class KnowledgeFile:
         rows = self._db.execute("SELECT source, reason FROM problem WHERE kind = 'failed'")
         return [(source, reason) for source, reason in rows]
 
-    def find(self, question: str, before: Sequence[str], limit: int) -> list[Found]:
+    def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
         text = asked(question, before)
         wanted = question_terms(text, self.languages)[:TERMS]
@@ -97,27 +105,29 @@ class KnowledgeFile:
     def _by_words(
         self, wanted: Sequence[str], near: Sequence[str], whole: Sequence[str]
     ) -> list[tuple[int, float]]:
-        weights = {f'"{term}"': WEIGHT for term in near}
+        weights = {f'"{term}"': RELATED_WEIGHT for term in near}
         weights |= dict.fromkeys(self._single(wanted), 1.0)
         weights |= {f'"{term}"': 1.0 for term in (*self._rare(wanted), *whole)}
         return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
-        """The terms that a large index does not list as frequent; then its rarest up to `RARE`."""
+        """The terms that a large index does not list as frequent. If they are fewer than
+        `MAX_RARE_TERMS`, the rarest frequent ones follow.
+        """
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT term, passages FROM frequent WHERE term IN ({marks})"  # noqa: S608 - marks
         often = dict[str, int](self._db.execute(sql, wanted).fetchall())
         kept, ranked = [term for term in wanted if term not in often], 0
         for term in sorted(often, key=lambda term: often[term]):
             ranked += often[term]
-            if kept and (len(kept) >= RARE or ranked > RANKED):
+            if kept and (len(kept) >= MAX_RARE_TERMS or ranked > MAX_RANKED_PASSAGES):
                 break
             kept.append(term)
         return kept
 
     def _related(self, wanted: Sequence[str]) -> Sequence[str]:
         """Words of a similar meaning. A large site has enough text for the question's own."""
-        is_small = self.facts.passages <= MANY
+        is_small = self.facts.passages <= LARGE_SITE_PASSAGES
         return related(wanted) if is_small and "en" in self.languages else ()
 
     def _single(self, wanted: Sequence[str]) -> list[str]:
@@ -136,7 +146,7 @@ class KnowledgeFile:
                 unknown.update(dict.fromkeys(pair))
         return [f'"{one}"*' for one in unknown if one not in known]
 
-    def _hits(self, rows: Sequence[tuple[int, float]]) -> Iterator[Found]:
+    def _hits(self, rows: Sequence[tuple[int, float]]) -> Iterator[PassageHit]:
         pages = dict[int, tuple[str, str, str, list[Passage]]]()
         for id, score in rows:
             first, *page = self._db.execute(
@@ -150,7 +160,7 @@ class KnowledgeFile:
             source, title, language, cut = pages[first]
             one = cut[id - first]
             url = _link(source, one.anchor)
-            yield Found(source, url, title, one.headings, one.text, round(score, 3), language)
+            yield PassageHit(source, url, title, one.headings, one.text, round(score, 3), language)
 
 
 def _meanings(db: sqlite3.Connection, passages: int, name: str) -> Meanings | None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
-from kefu.knowledge.finding import Found
+from kefu.knowledge.finding import PassageHit
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 
@@ -118,7 +118,7 @@ class ReloadingKnowledge:
     def languages(self) -> Sequence[str]:
         return self._file.languages if self._file else ()
 
-    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         await self.ready()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._find, question, before, limit)
@@ -150,7 +150,7 @@ class ReloadingKnowledge:
             self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
             return []
 
-    def _find(self, question: str, before: Sequence[str], limit: int) -> Sequence[Found]:
+    def _find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         self._look()
         try:
             return self._file.find(question, before, limit) if self._file else []

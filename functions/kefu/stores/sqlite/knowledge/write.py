@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kefu.knowledge.finding import MANY
+from kefu.knowledge.finding import LARGE_SITE_PASSAGES
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Page, Passage
@@ -209,7 +209,7 @@ class _Index:
 
     def close(self) -> None:
         count = self.next - 1
-        if count > MANY:
+        if count > LARGE_SITE_PASSAGES:
             least = min(FREQUENT, COMMON * count)
             often = [one for one in self._frequency.items() if one[1] > least]
             self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
