@@ -191,8 +191,9 @@ class KeySearch:
             for key in provider.pool.candidates(view, now)
             if (candidate := _Candidate(provider, key)) not in self._tried
         ]
-        candidates.sort(key=lambda one: one.provider.pool.rank(one.key, now))
         reserve = [one for one in candidates if one.provider is not parts.providers[0]]
+        if reserve:  # the keys of one upstream are in this order already
+            candidates.sort(key=lambda one: one.provider.pool.rank(one.key, now))
         if left == 1 and self._tried:
             candidates = reserve or candidates  # the last attempt is kept for the other upstream
         asked = [one for one in self._running.values() if not one.tried_again]
