@@ -11,7 +11,7 @@ from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.secrets import SecretReader, fallback_keys, referenced_keys
 from kefu.bootstrap.upstream import ChosenModel, StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
-from kefu.relay.attempt import Provider
+from kefu.relay.attempt import ModelProvider
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.relay import Relay
@@ -46,7 +46,7 @@ def build_relay(
     if settings.fallback_url:
         upstream = HttpUpstream(settings.fallback_url)
         pool = KeyPool(settings.fallback_keys)
-        fallback = Provider(upstream, pool, "fallback", settings.fallback_model)
+        fallback = ModelProvider(upstream, pool, "fallback", settings.fallback_model)
         pools.append(pool)
         upstreams.append(upstream)
         references.append(fallback_keys(reader, pool))

@@ -17,7 +17,7 @@ from kefu.errors import (
 from kefu.evaluation.checks import Answer, Page
 from kefu.relay.attempt import UpstreamResponse
 from kefu.relay.sse import EventTooLarge, Parser
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _ATTEMPTS = 5
 """Attempts of a question that fail for another reason than a rate limit."""
@@ -46,7 +46,7 @@ class Gate:
 class Chat:
     """One chat with the service, in the name of a new visitor."""
 
-    def __init__(self, url: str, visitor: Visitor, gate: Gate) -> None:
+    def __init__(self, url: str, visitor: ServerVisitor, gate: Gate) -> None:
         self._server = KefuServer(url, visitor._replace(sources="passages"))
         self._gate = gate
         self._messages: list[Mapping[str, str]] = []

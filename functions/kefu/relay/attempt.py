@@ -74,7 +74,7 @@ class UpstreamResponse(Protocol):
         ...
 
 
-class Provider(NamedTuple):
+class ModelProvider(NamedTuple):
     """An upstream with its keys."""
 
     upstream: Upstream
@@ -165,7 +165,7 @@ class Stream:
 
 @dataclass(slots=True, eq=False)
 class RunningAttempt:
-    provider: Provider
+    provider: ModelProvider
     key: ApiKey
     started: float
     """Monotonic time."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 
 from kefu.errors import ConnectionLost, GatewayTimeout, RateLimited, UpstreamUnavailable
-from kefu.relay.attempt import BAD_STREAM, Provider, Stream, Upstream
+from kefu.relay.attempt import BAD_STREAM, ModelProvider, Stream, Upstream
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, InBandError
 from kefu.relay.failures import SILENT
@@ -30,10 +30,10 @@ class Relay:
         clock: Clock,
         options: RelayOptions | None = None,
         *,
-        fallback: Provider | None = None,
+        fallback: ModelProvider | None = None,
     ) -> None:
         """`fallback` is a second upstream, asked when no key of the first is left."""
-        first = Provider(upstream, pool, "primary" if fallback else "")
+        first = ModelProvider(upstream, pool, "primary" if fallback else "")
         providers = (first, fallback) if fallback else (first,)
         self._parts = Parts(providers, cooldowns, clock, options or RelayOptions())
 

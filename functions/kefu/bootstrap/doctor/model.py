@@ -11,7 +11,7 @@ from kefu.bootstrap.doctor.finding import Finding
 from kefu.relay.key_pool import fingerprint
 from kefu.relay.redaction import Secrets
 from kefu.relay.time_limits import NORMAL
-from kefu.upstream.probe import Answer, Unreachable, ask
+from kefu.upstream.probe import NoResponse, ProbeResponse, ask
 
 
 class Provider(NamedTuple):
@@ -50,7 +50,7 @@ def _check(provider: Provider, key: str) -> Finding | None:
             json=question,
             monotonic=SystemClock().monotonic,
         )
-    except Unreachable as error:
+    except NoResponse as error:
         return Finding(
             f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
         )
@@ -92,7 +92,7 @@ def _late(provider: Provider, seconds: float) -> Finding | None:
     )
 
 
-def _said(answer: Answer, key: str) -> str:
+def _said(answer: ProbeResponse, key: str) -> str:
     """The provider's own words, without the key; "." if there are none."""
     try:
         message = str(json.loads(answer.body)["error"]["message"])
