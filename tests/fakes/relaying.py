@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from kefu.errors import KefuError
-from kefu.relay.attempt import Provider
+from kefu.relay.attempt import ModelProvider
 from kefu.relay.call import Call
 from kefu.relay.chunks import Completion
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
@@ -91,7 +91,9 @@ class Rig:
             self.store,
             CLOCK,
             RelayOptions(limits, **options),
-            fallback=Provider(self.second, self.second_pool, "fallback", model) if second else None,
+            fallback=ModelProvider(self.second, self.second_pool, "fallback", model)
+            if second
+            else None,
         )
 
     def call(self, *, waited: float = 0.0, estimate: Callable[[str], int] | None = None) -> Call:

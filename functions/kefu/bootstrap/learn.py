@@ -28,7 +28,7 @@ from kefu.stores.sqlite.knowledge.write import (
 )
 from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
-from kefu.upstream.reader import Reader
+from kefu.upstream.reader import PageReader
 
 AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
@@ -189,7 +189,7 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
         raise FileNotFoundError(f"{root} does not exist")
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
-    with Reader() as reader:
+    with PageReader() as reader:
         for path in paths:
             url = _address(path.relative_to(folder), base)
             if root.is_dir() and _leaves(path, root):
@@ -225,7 +225,7 @@ def _address(path: Path, base: str) -> str:
     return f"{base.rstrip('/')}/{plain}"
 
 
-def _read(path: Path, url: str, reader: Reader) -> Outcome:
+def _read(path: Path, url: str, reader: PageReader) -> Outcome:
     end = path.suffix.lower()
     if end not in READ:
         return Outcome(url, "skipped", f"files ending in {path.suffix or 'nothing'} are not read")

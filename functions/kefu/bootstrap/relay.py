@@ -10,7 +10,7 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.upstream import StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
-from kefu.relay.attempt import Provider
+from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
@@ -33,7 +33,7 @@ def build_relays(base: Base) -> Relays:
     fallback = None
     if settings.fallback_url:
         pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
-        fallback = Provider(upstream, pool, "fallback", settings.fallback_model)
+        fallback = ModelProvider(upstream, pool, "fallback", settings.fallback_model)
         pools.append(pool)
         upstreams.append(upstream)
         place, what = settings.fallback_keys_place, "the fallback's API keys"

@@ -23,7 +23,7 @@ from kefu.terminal.flags import ChatFlags, WrongUse
 from kefu.terminal.logs import session_ending_in
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import settings_of
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _ATTEMPTS, _MAX_WAIT_SECONDS = 4, 120
 _PAGE_CHATS = 200
@@ -87,7 +87,7 @@ async def _recorded(options: argparse.Namespace, settings: Settings) -> AsyncIte
     operator = operator_of(settings)
     if not operator:
         raise WrongUse("--server needs the operator's token, ADMIN_TOKEN")
-    server = KefuServer(options.server, Visitor(operator=operator))
+    server = KefuServer(options.server, ServerVisitor(operator=operator))
     try:
         ids = _ids(server) if options.rated_down else _one(options.session)
         async for name in ids:

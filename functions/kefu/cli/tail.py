@@ -14,7 +14,7 @@ from kefu.errors import UpstreamUnavailable
 from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
 from kefu.terminal.flags import WrongUse
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _POLL_SECONDS = 2.0
 _OVERLAP_SECONDS = 30.0
@@ -27,7 +27,7 @@ def tail(options: argparse.Namespace, settings: Settings) -> int:
     operator = operator_of(settings)
     if not operator:
         raise WrongUse("tail needs the operator's token, ADMIN_TOKEN")
-    server = KefuServer(options.server, Visitor(operator=operator))
+    server = KefuServer(options.server, ServerVisitor(operator=operator))
     asyncio.run(_Tail(server, options).run())
     return 0
 

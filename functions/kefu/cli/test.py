@@ -28,7 +28,7 @@ from kefu.terminal.flags import WrongUse, problem_with_server, wrong_use
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
 from kefu.terminal.progress import ProgressLine
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 
 def test(options: argparse.Namespace, settings: Settings) -> int:
@@ -128,7 +128,7 @@ def _written(name: str, text: str, mode: Literal["a", "w"]) -> None:
 
 async def _reach(url: str) -> None:
     """Raises WrongUse if the address is not that of a Kefu service."""
-    server = KefuServer(url, Visitor())
+    server = KefuServer(url, ServerVisitor())
     try:
         if "upstream" not in await server.read("/health"):
             raise WrongUse(f"{url} is not a Kefu service")

@@ -17,7 +17,7 @@ from kefu.errors import (
 from kefu.evaluation.checks import CitedPage, ServiceAnswer
 from kefu.relay.attempt import UpstreamResponse
 from kefu.relay.sse import EventTooLarge, Parser
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _MAX_ATTEMPTS = 5
 """Attempts of a question that fail for another reason than a rate limit."""
@@ -46,7 +46,7 @@ class QuestionGate:
 class ServiceChat:
     """One chat with the service, in the name of a new visitor."""
 
-    def __init__(self, url: str, visitor: Visitor, gate: QuestionGate) -> None:
+    def __init__(self, url: str, visitor: ServerVisitor, gate: QuestionGate) -> None:
         self._server = KefuServer(url, visitor._replace(sources="passages"))
         self._gate = gate
         self._messages: list[Mapping[str, str]] = []

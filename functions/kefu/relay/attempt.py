@@ -74,7 +74,7 @@ class UpstreamResponse(Protocol):
         ...
 
 
-class Provider(NamedTuple):
+class ModelProvider(NamedTuple):
     """An upstream with its keys."""
 
     upstream: Upstream
@@ -112,14 +112,10 @@ class Stream:
         """Chunks that may contain a part of the key. They are dropped if the answer breaks off."""
 
     @property
-    def finished(self) -> bool:
-        """Whether a finish_reason has arrived; only usage and `[DONE]` may follow."""
-        return self.completion.finish_reason is not None
-
-    @property
     def has_content(self) -> bool:
         """Whether `feed` has returned a text, a reasoning, a tool call or a finish_reason."""
-        return (self.completion.has_text or self.finished) and not self._held
+        completion = self.completion
+        return bool(completion.has_text or completion.finish_reason) and not self._held
 
     def feed(self, data: bytes) -> list[Chunk]:
         """The chunks that these bytes complete, possibly none. Sets `over` at `[DONE]`.
@@ -150,11 +146,11 @@ class Stream:
         """The held chunks and this one, if they cannot be part of the key; otherwise none."""
         prefix_length = detector.prefix_length
         # A finished answer cannot complete the key, but half of a key is already a leak.
-        limit = len(self._secret) // 2 if self.finished else len(self._secret)
+        limit = len(self._secret) // 2 if self.completion.finish_reason else len(self._secret)
         if detector.found or prefix_length > limit or self._secret in chunk.text:
             raise MalformedChunk("the upstream echoed the key")
         self._held.append(chunk)
-        if prefix_length and not self.finished:
+        if prefix_length and not self.completion.finish_reason:
             return ()
         held, self._held = self._held, []
         return held
@@ -169,7 +165,7 @@ class Stream:
 
 @dataclass(slots=True, eq=False)
 class RunningAttempt:
-    provider: Provider
+    provider: ModelProvider
     key: ApiKey
     started: float
     """Monotonic time."""

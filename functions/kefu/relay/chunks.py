@@ -6,12 +6,16 @@ The format is described in the OpenAI API reference, "The chat completion chunk 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn, cast
 
 from kefu.relay.sse import Event
 
 Json = Mapping[str, object]
+
+
+TEXT_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
+"""The fields of a delta that hold text of the model."""
 
 
 class MalformedChunk(ValueError):
@@ -143,12 +147,20 @@ class Completion:
         if not isinstance(choice, dict) or not isinstance(choice.get("delta", choice), dict):
             raise MalformedChunk("a choice without a delta")
         if self._estimate or not self.has_text:
-            for text in _generated(choice.get("delta") or {}):
-                self.has_text = True
-                self.estimated += self._estimate(text) if self._estimate else 0
+            delta = choice.get("delta") or {}
+            for name in TEXT_FIELDS:
+                if isinstance(text := delta.get(name), str) and text:
+                    self._note_text(text)
+            if calls := delta.get("tool_calls"):
+                self._note_text(json.dumps(calls))
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             self.finish_reason = reason
+
+    def _note_text(self, text: str) -> None:
+        self.has_text = True
+        if self._estimate:
+            self.estimated += self._estimate(text)
 
     def _add_role(self, choice: dict[str, object]) -> bool:
         """Add the role to the first content if no chunk had a role; whether it was added."""
@@ -188,19 +200,6 @@ def chunk_of(body: Json) -> Chunk:
     """A chunk with this JSON object."""
     # ASCII, so that the text contains no line break of any kind and no lone surrogate.
     return Chunk(json.dumps(body, separators=(",", ":")), bool(body.get("choices")), body)
-
-
-TEXT_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
-"""The fields of a delta that hold text of the model."""
-
-
-def _generated(delta: Json) -> Iterator[str]:
-    """All texts that the model generated in one delta, with tool calls as JSON."""
-    for name in TEXT_FIELDS:
-        if isinstance(text := delta.get(name), str) and text:
-            yield text
-    if calls := delta.get("tool_calls"):
-        yield json.dumps(calls)
 
 
 def _is_plain(data: str) -> bool:

@@ -69,7 +69,7 @@ class Failed(Exception):
         self.billed = billed
 
 
-class Verdict(NamedTuple):
+class Reaction(NamedTuple):
     """The reaction of the relay to a failed attempt."""
 
     error: KefuError
@@ -84,27 +84,27 @@ class Verdict(NamedTuple):
     """The URL or the model is wrong: no further key is sent there."""
 
 
-def verdict_on(failed: Failed, *, now: float, cooldown: float) -> Verdict:
+def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
     """Classify a failed attempt. `cooldown` is the default in seconds.
 
     The upstream can make the cooldown longer (`Retry-After`), not shorter.
     """
     if failed.outcome in _WRONG_BODY:
-        return Verdict(_unavailable(), Cooldown(now + cooldown, Reason.FAILING))
+        return Reaction(_unavailable(), Cooldown(now + cooldown, Reason.FAILING))
     status = failed.status
     if status in _REQUEST_AT_FAULT:
-        return Verdict(_request_error(failed.body), is_final=True)
+        return Reaction(_request_error(failed.body), is_final=True)
     if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
-        return Verdict(UpstreamUnavailable(UNAVAILABLE), misconfigured=True)
+        return Reaction(UpstreamUnavailable(UNAVAILABLE), misconfigured=True)
     if status in _KEY_INVALID or (status == 429 and _is_quota_spent(failed.body)):
-        return Verdict(_unavailable(), Cooldown(now + INVALID_FOR, Reason.INVALID))
+        return Reaction(_unavailable(), Cooldown(now + INVALID_FOR, Reason.INVALID))
     if status in (429, 456) or status >= 500:
         wait = max(cooldown, min(_asked_wait(failed.headers, failed.body, now), MAX_COOLDOWN))
         limited = status < 500
         reason = Reason.RATE_LIMITED if limited else Reason.FAILING
-        return Verdict(_limited() if limited else _unavailable(), Cooldown(now + wait, reason))
+        return Reaction(_limited() if limited else _unavailable(), Cooldown(now + wait, reason))
     timed_out = failed.outcome in _TIMED_OUT
-    return Verdict(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
+    return Reaction(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
 
 
 def operator_error(outcome: str) -> str:

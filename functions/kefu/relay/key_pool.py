@@ -146,8 +146,8 @@ class KeyPool:
     def candidates(self, cooldowns: Cooldowns, now: float) -> list[ApiKey]:
         """The keys that may be asked: failing ones last, else least recently used first."""
         keys = self.free(cooldowns, now)
-        keys.sort(key=lambda key: self._last_used[key.fingerprint])
-        return sorted(keys, key=lambda key: self.rank(key, now))
+        keys.sort(key=lambda key: (self.rank(key, now), self._last_used[key.fingerprint]))
+        return keys
 
     def rank(self, key: ApiKey, now: float) -> int:
         """0 for a good key, 1 for a failing one that may be tried again, 2 for other failing ones.

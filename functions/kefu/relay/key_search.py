@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kefu.errors import GatewayTimeout, KefuError
-from kefu.relay.attempt import Provider, RunningAttempt, Stream
+from kefu.relay.attempt import ModelProvider, RunningAttempt, Stream
 from kefu.relay.call import Call, Clock
-from kefu.relay.failures import SILENT, Failed, verdict_on
+from kefu.relay.failures import SILENT, Failed, reaction_to
 from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
 from kefu.relay.time_limits import RelayOptions
 
@@ -33,7 +33,7 @@ NEVER = float("inf")
 class Parts(NamedTuple):
     """What all requests of a relay share."""
 
-    providers: Sequence[Provider]
+    providers: Sequence[ModelProvider]
     """The first is asked; the second is the reserve."""
     cooldowns: CooldownStore
     clock: Clock
@@ -41,7 +41,7 @@ class Parts(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    provider: Provider
+    provider: ModelProvider
     key: ApiKey
 
 
@@ -59,7 +59,7 @@ class KeySearch:
         self._running: dict[asyncio.Task[Stream], RunningAttempt] = {}
         """In the order in which the keys were asked."""
         self._tried: list[_Candidate] = []
-        self._misconfigured: list[Provider] = []
+        self._misconfigured: list[ModelProvider] = []
         self._error: KefuError | None = None
         """The error of the attempt that failed last."""
         self._nobody_left = False
@@ -191,8 +191,9 @@ class KeySearch:
             for key in provider.pool.candidates(view, now)
             if (candidate := _Candidate(provider, key)) not in self._tried
         ]
-        candidates.sort(key=lambda one: one.provider.pool.rank(one.key, now))
         reserve = [one for one in candidates if one.provider is not parts.providers[0]]
+        if reserve:  # the keys of one upstream are in this order already
+            candidates.sort(key=lambda one: one.provider.pool.rank(one.key, now))
         if left == 1 and self._tried:
             candidates = reserve or candidates  # the last attempt is kept for the other upstream
         asked = [one for one in self._running.values() if not one.tried_again]
@@ -244,23 +245,23 @@ class KeySearch:
 
     async def _failed(self, task: asyncio.Task[Stream], failed: Failed) -> None:
         parts, attempt = self._parts, self._running[task]
-        verdict = verdict_on(failed, now=parts.clock.now(), cooldown=self._options.cooldown)
+        reaction = reaction_to(failed, now=parts.clock.now(), cooldown=self._options.cooldown)
         self._call.prompts_sent -= not failed.billed
         self._end(
             task,
             failed.outcome,
-            failing=verdict.failing,
-            cooled_down=verdict.cooldown is not None,
+            failing=reaction.failing,
+            cooled_down=reaction.cooldown is not None,
             said=failed.said,
         )
         self._nobody_left = False
-        if verdict.cooldown:
-            await parts.cooldowns.cool(attempt.key.fingerprint, verdict.cooldown)
-        if verdict.misconfigured:
+        if reaction.cooldown:
+            await parts.cooldowns.cool(attempt.key.fingerprint, reaction.cooldown)
+        if reaction.misconfigured:
             self._misconfigured.append(attempt.provider)
-        if verdict.is_final:
-            raise verdict.error
-        self._error = verdict.error
+        if reaction.is_final:
+            raise reaction.error
+        self._error = reaction.error
 
     async def _give_up(self) -> KefuError:
         """The error for the client. Its `should_retry` is False, as the relay has retried."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 
 from kefu.errors import ConnectionLost, GatewayTimeout, RateLimited, UpstreamUnavailable
-from kefu.relay.attempt import BAD_STREAM, Provider, Stream, Upstream
+from kefu.relay.attempt import BAD_STREAM, ModelProvider, Stream, Upstream
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, InBandError
 from kefu.relay.failures import SILENT
@@ -30,10 +30,10 @@ class Relay:
         clock: Clock,
         options: RelayOptions | None = None,
         *,
-        fallback: Provider | None = None,
+        fallback: ModelProvider | None = None,
     ) -> None:
         """`fallback` is a second upstream, asked when no key of the first is left."""
-        first = Provider(upstream, pool, "primary" if fallback else "")
+        first = ModelProvider(upstream, pool, "primary" if fallback else "")
         providers = (first, fallback) if fallback else (first,)
         self._parts = Parts(providers, cooldowns, clock, options or RelayOptions())
 
@@ -89,16 +89,18 @@ class ModelAnswer:
 
     async def batches(self) -> AsyncGenerator[list[Chunk]]:
         """The chunks in order of arrival. An empty batch asks the caller to send a ping."""
-        search, monotonic, ping_interval = self._search, self._monotonic, self._limits.ping_interval
+        search, monotonic, limits = self._search, self._monotonic, self._limits
         try:
             while not (stream := search.opened):
                 yield []
-                await search.step(monotonic() + ping_interval)
+                await search.step(monotonic() + limits.ping_interval)
+            completion = stream.completion
             yield stream.first
-            received_at = sent_at = monotonic()
+            received_at = monotonic()
+            ping_at = received_at + limits.ping_interval
             while not stream.over:
-                silence = self._limits.after_finish if stream.finished else self._limits.stall
-                ping_at, limit = sent_at + ping_interval, min(received_at + silence, self._end)
+                silence = limits.after_finish if completion.finish_reason else limits.stall
+                limit = min(received_at + silence, self._end)
                 timeout = max(0.001, min(ping_at, limit) - monotonic())
                 try:
                     if stream.error:
@@ -116,8 +118,8 @@ class ModelAnswer:
                     break
                 if batch or now >= ping_at:
                     yield batch
-                    sent_at = now
-            if not stream.finished:
+                    ping_at = now + limits.ping_interval
+            if not completion.finish_reason:
                 search.broke("cut")
                 raise UpstreamUnavailable(CUT, retry_after=1)
         finally:
@@ -125,7 +127,7 @@ class ModelAnswer:
 
     def _broken_off(self, stream: Stream, error: Exception) -> None:
         """Raise the error for the client, unless only the usage is missing."""
-        if stream.finished and isinstance(error, ConnectionLost):
+        if stream.completion.finish_reason and isinstance(error, ConnectionLost):
             return
         status = error.status if isinstance(error, InBandError) else 0
         self._search.broke(f"cut_http_{status}" if status else "cut")
@@ -138,7 +140,7 @@ class ModelAnswer:
 
     def _too_late(self, stream: Stream, now: float) -> None:
         """Raise the error for the client, unless only the end of a finished answer is missing."""
-        if stream.finished:
+        if stream.completion.finish_reason:
             return
         if now < self._end:
             self._search.broke("stalled")

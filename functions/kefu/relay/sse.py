@@ -49,11 +49,16 @@ class Parser:
         events: list[Event] = []
         for line in self._lines(chunk):
             if line[:6] == b"data: ":
-                self._add(line[6:])
-            elif not line:
-                self._end(events)
-            else:
+                self._add(line[6:], self._data)
+            elif line:
                 self._other(line)
+            else:
+                if self._data:
+                    data = b"\n".join(self._data).decode("utf-8", "replace")
+                    events.append(Event(data, self._name))
+                    self._data.clear()
+                self._name = "message"
+                self._size = 0
         return events
 
     def _lines(self, chunk: bytes) -> list[bytes]:
@@ -82,32 +87,20 @@ class Parser:
         return lines
 
     def _hold(self, part: bytes) -> None:
-        self._open_line.append(part)
         self._held += len(part)
-        self._grow(len(part))
+        self._add(part, self._open_line)
 
-    def _grow(self, size: int) -> None:
-        self._size += size
+    def _add(self, part: bytes, parts: list[bytes]) -> None:
+        self._size += len(part)
         if self._size > self._max_event:
             raise EventTooLarge(f"an event is longer than {self._max_event} bytes")
-
-    def _add(self, data: bytes) -> None:
-        self._grow(len(data))
-        self._data.append(data)
-
-    def _end(self, events: list[Event]) -> None:
-        if self._data:
-            data = b"\n".join(self._data).decode("utf-8", "replace")
-            events.append(Event(data, self._name))
-            self._data.clear()
-        self._name = "message"
-        self._size = 0
+        parts.append(part)
 
     def _other(self, line: bytes) -> None:
         """Handle a line that is not `data: …`; comments and unknown fields are ignored."""
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._add(value)
+            self._add(value, self._data)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace") or "message"

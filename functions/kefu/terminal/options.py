@@ -19,7 +19,7 @@ from kefu.settings import ConfigurationError, Settings, load
 from kefu.terminal.flags import BAD_SETTINGS, ChatFlags, WrongUse, is_address, wrong_use
 from kefu.terminal.ids import new_id
 from kefu.terminal.screen import Screen
-from kefu.upstream.kefu_server import KefuServer, Visitor
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 from kefu.upstream.public_web import PublicWeb
 
 Approve = Callable[[Tool, str], Awaitable[bool]]
@@ -63,10 +63,10 @@ def model_of(
     return choose_model(settings, on_progress)
 
 
-def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> Visitor:
+def visitor_of(flags: ChatFlags | Namespace, settings: Settings) -> ServerVisitor:
     """The visitor whose identity the requests to the server of `--server` have."""
     operator = operator_of(settings)
-    return Visitor(flags.origin or "", flags.user_token or "", operator, flags.preset or "")
+    return ServerVisitor(flags.origin or "", flags.user_token or "", operator, flags.preset or "")
 
 
 def workplace_of(flags: ChatFlags, clock: SystemClock) -> Workplace:

@@ -105,32 +105,32 @@ class HttpResponse:
         self._timed_out = False
 
     async def read(self, timeout: float) -> bytes:
+        # The rules of `asyncio.timeout`, but one timer for many reads.
+        cancelling = 0
         try:
-            return self._body.read_nowait() or await self._next(timeout)
-        except TimeoutError:
+            if data := self._body.read_nowait():
+                return data
+            self._reader, self._timed_out = asyncio.current_task(), False
+            assert self._reader
+            cancelling = self._reader.cancelling()
+            self._end_at(asyncio.get_running_loop().time() + timeout)
+            return await self._body.readany()
+        except asyncio.CancelledError:
+            if self._reader and self._timed_out and self._reader.uncancel() <= cancelling:
+                raise TimeoutError from None
             raise
         except request_errors() as error:
             raise ConnectionLost(failure_of(error).name) from error
         except RuntimeError as error:  # raised when the connection was closed before the read
             raise ConnectionLost("closed") from error
-
-    async def _next(self, timeout: float) -> bytes:
-        """Wait for bytes, with the rules of `asyncio.timeout`, but one timer for many reads."""
-        loop, self._reader = asyncio.get_running_loop(), asyncio.current_task()
-        assert self._reader
-        self._timed_out, cancelling = False, self._reader.cancelling()
-        self._until = loop.time() + timeout
-        if not self._timer or self._until < self._timer.when():
-            self._stop_timer()
-            self._timer = loop.call_at(self._until, self._end_read)
-        try:
-            return await self._body.readany()
-        except asyncio.CancelledError:
-            if self._timed_out and self._reader.uncancel() <= cancelling:
-                raise TimeoutError from None
-            raise
         finally:
             self._reader = None
+
+    def _end_at(self, until: float) -> None:
+        self._until = until
+        if not self._timer or until < self._timer.when():
+            self._stop_timer()
+            self._timer = asyncio.get_running_loop().call_at(until, self._end_read)
 
     def _end_read(self) -> None:
         loop, self._timer = asyncio.get_running_loop(), None

@@ -53,7 +53,7 @@ _ERRORS: dict[int | str, type[KefuError]] = {
 Json = Mapping[str, object]
 
 
-class Visitor(NamedTuple):
+class ServerVisitor(NamedTuple):
     """The visitor in whose name a server is asked."""
 
     origin: str = ""
@@ -69,7 +69,7 @@ class Visitor(NamedTuple):
 class KefuServer:
     """An `Upstream` that holds one chat. Raises the server's error itself without an answer."""
 
-    def __init__(self, url: str, visitor: Visitor) -> None:
+    def __init__(self, url: str, visitor: ServerVisitor) -> None:
         """`url` is the server's, or that of its chat, `data-api-url` of the script tag."""
         parts = urlsplit(url)
         self._url = url
@@ -188,7 +188,7 @@ class KefuServer:
         try:
             return await http.send(body, "", given)
         except (HostUnreachable, CertificateRejected) as error:
-            raise Unreachable(f"{self._url} cannot be reached ({error})") from error
+            raise ServerUnreachable(f"{self._url} cannot be reached ({error})") from error
 
 
 def is_private(url: str) -> bool:
@@ -202,7 +202,7 @@ def is_private(url: str) -> bool:
         return False
 
 
-class Unreachable(UpstreamUnavailable):
+class ServerUnreachable(UpstreamUnavailable):
     """No connection to the server."""
 
 

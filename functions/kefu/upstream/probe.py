@@ -17,11 +17,11 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 _LARGEST: Final = 1024 * 1024
 
 
-class Unreachable(Exception):
+class NoResponse(Exception):
     """There was no HTTP response; the text is the cause."""
 
 
-class Answer(NamedTuple):
+class ProbeResponse(NamedTuple):
     status: int
     headers: Mapping[str, str]
     """Names in lower case."""
@@ -45,8 +45,8 @@ def ask(
     headers: Mapping[str, str] | None = None,
     json: object = None,
     monotonic: Callable[[], float] = lambda: 0.0,
-) -> Answer:
-    """Send a request, and read the response up to 1 MB. Raises Unreachable.
+) -> ProbeResponse:
+    """Send a request, and read the response up to 1 MB. Raises NoResponse.
 
     `monotonic`: the clock for `arrivals` and `headers_after`.
     """
@@ -64,8 +64,10 @@ def ask(
                 if len(body) > _LARGEST:
                     break
             headers = dict(response.headers)
-            return Answer(response.status_code, headers, body, tuple(arrivals), headers_after)
+            return ProbeResponse(
+                response.status_code, headers, body, tuple(arrivals), headers_after
+            )
     except httpx.TimeoutException:
-        raise Unreachable("it does not answer in time") from None
+        raise NoResponse("it does not answer in time") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise Unreachable(_ERRNO.sub("", str(error)) or type(error).__name__) from None
+        raise NoResponse(_ERRNO.sub("", str(error)) or type(error).__name__) from None

@@ -46,7 +46,7 @@ class Sitemap(NamedTuple):
     addresses: tuple[str, ...]
 
 
-class Reader:
+class PageReader:
     """One child process at a time. It starts with the first page, and anew after a failure.
 
     The methods block, and raise Unreadable with the reason for the report.

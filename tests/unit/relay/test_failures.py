@@ -4,7 +4,7 @@ from email.utils import format_datetime
 import pytest
 
 from kefu.errors import ContextTooLong, InvalidRequest
-from kefu.relay.failures import Failed, Verdict, operator_error, verdict_on
+from kefu.relay.failures import Failed, Reaction, operator_error, reaction_to
 from kefu.relay.key_pool import Reason
 
 NOW = 1_800_000_000.0
@@ -13,9 +13,9 @@ IN_90_SECONDS = format_datetime(datetime.fromtimestamp(NOW + 90, UTC), usegmt=Tr
 
 def verdict(
     status: int, headers: dict[str, str] | None = None, body: dict[str, object] | None = None
-) -> Verdict:
+) -> Reaction:
     failed = Failed(f"http_{status}", status=status, headers=headers or {}, body=body or {})
-    return verdict_on(failed, now=NOW, cooldown=60)
+    return reaction_to(failed, now=NOW, cooldown=60)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_other_outcomes_are_no_mistake_of_the_operator(outcome: str) -> None:
 @pytest.mark.parametrize("outcome", ["silent", "no_event", "unreachable", "reset", "no_text"])
 def test_fault_of_a_connection_cools_no_key_but_the_key_is_asked_last(outcome: str) -> None:
     """Faults U10 and U12."""
-    found = verdict_on(Failed(outcome), now=NOW, cooldown=60)
+    found = reaction_to(Failed(outcome), now=NOW, cooldown=60)
     assert (found.cooldown, found.failing, found.is_final) == (None, True, False)
 
 

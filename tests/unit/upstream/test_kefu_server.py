@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kefu.errors import InvalidRequest
-from kefu.upstream.kefu_server import KefuServer, Visitor, is_private
+from kefu.upstream.kefu_server import KefuServer, ServerVisitor, is_private
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ async def test_s8_nothing_is_signed_for_a_server_over_plain_http() -> None:
         signed.append(kind)
         return "x"
 
-    server = KefuServer("http://chat.example.com", Visitor(operator=sign))
+    server = KefuServer("http://chat.example.com", ServerVisitor(operator=sign))
     with pytest.raises(InvalidRequest, match="https or a loopback address"):
         await server.read("/admin/api/sessions")
     await server.aclose()

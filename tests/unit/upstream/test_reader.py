@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kefu.knowledge.extract.files import Unreadable
-from kefu.upstream.reader import Reader
+from kefu.upstream.reader import PageReader
 from tests.fakes.files import CSV, HTML, MARKDOWN, ROBOTS, SITEMAP, damaged, pdf, word
 
 URL = "https://www.example.com/page"
 GOOD = b"<h1>Boots</h1><p>We sell boots.</p>"
 NESTED = b"<div>" * 800_000
 
-Read = Callable[[Reader, bytes], object]
+Read = Callable[[PageReader, bytes], object]
 
 
 def file(end: str) -> Read:
@@ -37,19 +37,19 @@ KINDS: dict[str, tuple[bytes, Read]] = {
 
 
 @pytest.fixture
-def reader() -> Iterator[Reader]:
-    with Reader() as running:
+def reader() -> Iterator[PageReader]:
+    with PageReader() as running:
         yield running
 
 
-def assert_reads(reader: Reader) -> None:
+def assert_reads(reader: PageReader) -> None:
     assert [one.text for one in reader.page(GOOD, ".html", URL)[0].page.blocks] == [
         "Boots",
         "We sell boots.",
     ]
 
 
-def failures(reader: Reader, kind: str, count: int) -> list[str]:
+def failures(reader: PageReader, kind: str, count: int) -> list[str]:
     """The reasons for damaged files that could not be read."""
     good, read = KINDS[kind]
     read(reader, good)
@@ -63,7 +63,7 @@ def failures(reader: Reader, kind: str, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_s1_a_damaged_file_is_read_or_refused_with_a_reason(reader: Reader, kind: str) -> None:
+def test_s1_a_damaged_file_is_read_or_refused_with_a_reason(reader: PageReader, kind: str) -> None:
     reasons = failures(reader, kind, 400)
     assert reasons or kind not in {"pdf", "word", "sitemap"}
     assert all(reasons)
@@ -72,33 +72,33 @@ def test_s1_a_damaged_file_is_read_or_refused_with_a_reason(reader: Reader, kind
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_s1_thousands_of_damaged_files_end_no_run(reader: Reader, kind: str) -> None:
+def test_s1_thousands_of_damaged_files_end_no_run(reader: PageReader, kind: str) -> None:
     assert all(failures(reader, kind, 4000))
     assert_reads(reader)
 
 
 def test_s2_a_page_that_takes_too_much_of_the_processor_is_refused() -> None:
-    with Reader(cpu_seconds=1) as reader:
+    with PageReader(cpu_seconds=1) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 1 s"):
             reader.page(NESTED, ".html", URL)
         assert_reads(reader)
 
 
 def test_s2_a_page_that_takes_too_long_is_refused() -> None:
-    with Reader(seconds=3) as reader:
+    with PageReader(seconds=3) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 3 s, or"):
             reader.page(NESTED, ".html", URL)
         assert_reads(reader)
 
 
 def test_s2_a_page_that_takes_too_much_memory_is_refused() -> None:
-    with Reader(memory=100 << 20) as reader:
+    with PageReader(memory=100 << 20) as reader:
         with pytest.raises(Unreadable, match=r"memory|its parser ended|Can't parse"):
             reader.page(b"<b>" * 1_500_000, ".html", URL)
         assert_reads(reader)
 
 
-def test_s1_a_parser_that_crashes_is_one_failure(reader: Reader) -> None:
+def test_s1_a_parser_that_crashes_is_one_failure(reader: PageReader) -> None:
     assert_reads(reader)
     assert reader._process
     os.kill(reader._process.pid, signal.SIGSEGV)
@@ -108,7 +108,7 @@ def test_s1_a_parser_that_crashes_is_one_failure(reader: Reader) -> None:
     assert_reads(reader)
 
 
-def test_one_process_reads_many_pages(reader: Reader) -> None:
+def test_one_process_reads_many_pages(reader: PageReader) -> None:
     assert_reads(reader)
     first = reader._process
     for _ in range(20):
@@ -116,7 +116,7 @@ def test_one_process_reads_many_pages(reader: Reader) -> None:
     assert reader._process is first
 
 
-def test_a_page_comes_back_as_it_was_read(reader: Reader) -> None:
+def test_a_page_comes_back_as_it_was_read(reader: PageReader) -> None:
     read, _ = reader.page(HTML, ".html", "https://www.example.com/help/x")
     assert read.page.title == "Boots"
     assert read.page.blocks[0].level == 1

@@ -12,7 +12,7 @@ from kefu.relay.key_pool import fingerprint
 from kefu.relay.redaction import Secrets
 from kefu.relay.time_limits import NORMAL
 from kefu.stores.referenced_keys import cause_of, secrets_in
-from kefu.upstream.probe import Answer, Unreachable, ask
+from kefu.upstream.probe import NoResponse, ProbeResponse, ask
 
 
 class CheckedProvider(NamedTuple):
@@ -51,7 +51,7 @@ def _check(provider: CheckedProvider, key: str) -> Finding | None:
             json=question,
             monotonic=SystemClock().monotonic,
         )
-    except Unreachable as error:
+    except NoResponse as error:
         return Finding(
             f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
         )
@@ -93,7 +93,7 @@ def _late(provider: CheckedProvider, seconds: float) -> Finding | None:
     )
 
 
-def _said(answer: Answer, key: str) -> str:
+def _said(answer: ProbeResponse, key: str) -> str:
     """The provider's own words, without the key; "." if there are none."""
     try:
         message = str(json.loads(answer.body)["error"]["message"])

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
 from kefu.settings import ConfigurationError, load
-from kefu.upstream.probe import Answer, Unreachable, ask
+from kefu.upstream.probe import NoResponse, ProbeResponse, ask
 
 FOREIGN: Final = "https://kefu-doctor.invalid"
 """An origin that no service has in its list."""
@@ -48,7 +48,7 @@ def _expected_origins() -> Sequence[str]:
 def _health(base: str) -> Iterator[Finding]:
     try:
         answer = ask("GET", f"{base}/health")
-    except Unreachable as error:
+    except NoResponse as error:
         yield Finding(f"{base} cannot be reached: {error}.", f"curl -v {base}/health")
         return
     if answer.status != 200 or "version" not in _object(answer):
@@ -146,7 +146,7 @@ def _stream(base: str) -> Iterator[Finding]:
     question = {"messages": [{"role": "user", "content": _QUESTION}]}
     try:
         answer = ask("POST", f"{base}/api/chat", json=question, monotonic=SystemClock().monotonic)
-    except Unreachable as reason:
+    except NoResponse as reason:
         yield Finding(
             f"A question got no answer: {reason}.", f"kefu chat --once --server {base} Hi"
         )
@@ -185,14 +185,14 @@ def _in_one_piece(arrivals: Sequence[float]) -> bool:
     return arrivals[-1] - arrivals[0] < 0.05 * arrivals[0]
 
 
-def _ask(method: str, url: str, headers: Mapping[str, str] | None = None) -> Answer | None:
+def _ask(method: str, url: str, headers: Mapping[str, str] | None = None) -> ProbeResponse | None:
     try:
         return ask(method, url, headers=headers)
-    except Unreachable:
+    except NoResponse:
         return None
 
 
-def _object(answer: Answer) -> Mapping[str, object]:
+def _object(answer: ProbeResponse) -> Mapping[str, object]:
     try:
         found = json.loads(answer.body)
     except ValueError:

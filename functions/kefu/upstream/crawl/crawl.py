@@ -17,7 +17,7 @@ from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
-from kefu.upstream.reader import Reader
+from kefu.upstream.reader import PageReader
 
 PAGES = 2000
 """Of a site at most."""
@@ -49,7 +49,7 @@ class Crawler:
         self._agent = agent
         self._known = known
         self._note = note
-        self._reader = Reader()
+        self._reader = PageReader()
         self._robots: Robots | None = None
         self._first: Fetched | None = None
         """The start page, which is read before the others."""

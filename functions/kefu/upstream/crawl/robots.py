@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.learning import Outcome
 from kefu.upstream.crawl.fetch import Fetched, Refused
-from kefu.upstream.reader import Reader
+from kefu.upstream.reader import PageReader
 
 SITEMAPS = 50
 """Sitemaps that are read at most."""
@@ -18,7 +18,7 @@ Get = Callable[[str], Awaitable[Fetched]]
 
 
 class Robots:
-    def __init__(self, body: bytes, agent: str, reader: Reader) -> None:
+    def __init__(self, body: bytes, agent: str, reader: PageReader) -> None:
         """Raises Unreadable."""
         self._body = body
         self._agent = agent
@@ -34,7 +34,7 @@ class Robots:
         return "" if allowed else "robots.txt does not allow it"
 
 
-async def read_robots(start: str, agent: str, get: Get, reader: Reader) -> Robots:
+async def read_robots(start: str, agent: str, get: Get, reader: PageReader) -> Robots:
     """Read the rules of a host. Raises Refused if they cannot be read, because nothing is allowed
     then.
     """
@@ -51,7 +51,7 @@ async def read_robots(start: str, agent: str, get: Get, reader: Reader) -> Robot
 
 
 async def read_sitemaps(
-    start: str, robots: Robots, get: Get, reader: Reader
+    start: str, robots: Robots, get: Get, reader: PageReader
 ) -> tuple[list[str], list[Outcome]]:
     """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing one
     is none of these.
