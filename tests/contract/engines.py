@@ -144,9 +144,35 @@ def _session() -> boto3.Session:
     return boto3.Session()
 
 
+def create_table(client: DynamoDBClient, name: str, *, with_ttl: bool) -> None:
+    """Create the table as the SAM template does, and wait until it is active."""
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        KeySchema=[
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+    )
+    client.get_waiter("table_exists").wait(
+        TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )
+    if with_ttl:
+        client.update_time_to_live(
+            TableName=name,
+            TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"},
+        )
+
+
 async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool) -> DynamoStore:
+    """`with_ttl=False` is for engines without TTL, such as dynalite."""
     store = patient(DynamoStore(f"kefu-{uuid.uuid4().hex}", clock, endpoint=endpoint))
-    await store.create_table(with_ttl=with_ttl)
+    name = store.table
+    await store._table.run(lambda client: create_table(client, name, with_ttl=with_ttl))
     return store
 
 

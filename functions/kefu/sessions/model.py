@@ -148,18 +148,3 @@ class CallRecord(NamedTuple):
     """The `error` object of an error response, as JSON; None for a complete answer."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-
-
-CALL_FACTS = (
-    "message_id",
-    "number",
-    "attempt",
-    "created_at",
-    "finish_reason",
-    "stream_complete",
-    "ttft",
-    "duration",
-    "prompt_tokens",
-    "completion_tokens",
-)
-"""The fields of a CallRecord that are plain values, without the session id and the JSON texts."""

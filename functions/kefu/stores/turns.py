@@ -31,8 +31,8 @@ FAR = 253_402_300_800.0
 START = f"{FAR - 1}~z"
 """The cursor of the first page."""
 
-READ_AT_ONCE = 200
-"""Sessions whose texts are read for one page of a search, in a store without an index."""
+COMMENTS = 10
+"""The newest comments on the answers to a question, which an operator sees."""
 
 BUCKETS = 65_521
 """The greatest number of a user. Several users may share a number, so it identifies nobody."""

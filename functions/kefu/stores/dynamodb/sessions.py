@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kefu.sessions.model import Retention, SessionId
 from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
-from kefu.stores.asked import asked_most
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DynamoCalls
 from kefu.stores.dynamodb.days import days_between
@@ -21,11 +20,15 @@ from kefu.stores.dynamodb.queues import (
     read_converted,
 )
 from kefu.stores.dynamodb.table import Row, Table, change
+from kefu.stores.dynamodb.texts import (
+    READ_AT_ONCE,
+    asked_most,
+    page_of_matches,
+    searched_words,
+)
 from kefu.stores.dynamodb.users import sessions_of
-from kefu.stores.search import page_of_matches, searched_words
 from kefu.stores.turns import (
     FAR,
-    READ_AT_ONCE,
     START,
     StoredTurn,
     cursor_after,

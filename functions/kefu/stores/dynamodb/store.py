@@ -68,16 +68,6 @@ class DynamoStore:
 
         return DynamoSessions(self._table, self._clock, retention)
 
-    async def create_table(self, *, with_ttl: bool = True) -> None:
-        """Create the table and wait until it is active.
-
-        `with_ttl=False` is for engines without TTL, such as dynalite.
-        """
-        from kefu.stores.dynamodb.create import create
-
-        name = self._table.name
-        await self._table.run(lambda client: create(client, name, with_ttl=with_ttl))
-
     async def disconnect(self) -> None:
         """Close the connections after the running calls end. The next call opens new ones."""
         await asyncio.to_thread(self._table.disconnect)

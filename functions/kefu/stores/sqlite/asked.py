@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from kefu.sessions.overview import AskedQuestion, AskedQuestions
-from kefu.stores.asked import COMMENTS
+from kefu.stores.turns import COMMENTS
 
 _PERIOD = (
     "at >= ?1 AND at < ?2 AND topic <> 0"

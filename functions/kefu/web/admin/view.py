@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.model import CALL_FACTS, CallRecord, Session, StoredMessage
+from kefu.sessions.model import CallRecord, Session, StoredMessage
 from kefu.sessions.overview import Overview, Page
 from kefu.web.admin.markdown import markdown
 from kefu.web.json_response import compact
@@ -56,8 +56,10 @@ def message(stored: StoredMessage) -> Json:
 
 def call(record: CallRecord) -> Json:
     """Return a call as JSON. `request` stays a string, so that it shows the exact text sent."""
+    fields = record._asdict()
+    del fields["session_id"]
     return {
-        **{name: getattr(record, name) for name in CALL_FACTS},
+        **fields,
         "request": None if record.request is None else record.request.decode(errors="replace"),
         "response": _parsed(record.response),
         "meta": _parsed(record.meta),
