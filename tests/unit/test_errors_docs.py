@@ -48,5 +48,5 @@ def test_every_503_and_429_says_when_to_try_again_or_that_waiting_does_not_help(
     assert silent == {
         "functions/kefu/relay/failures.py: UpstreamUnavailable(UNAVAILABLE)",
         # The reason of a stream that has begun.
-        "functions/kefu/web/streaming.py: UpstreamUnavailable('The answer was cut off.')",
+        "functions/kefu/web/sending.py: UpstreamUnavailable('The answer was cut off.')",
     }

@@ -32,9 +32,9 @@ PLAIN = {
     *("bootstrap.options", "bootstrap.readiness"),
     *("bootstrap.knowledge", "bootstrap.lifecycle", "bootstrap.relay"),
     *("bootstrap.secrets", "bootstrap.service", "bootstrap.stores", "bootstrap.upstream"),
-    *("chat", "chat.addresses", "chat.admission", "chat.answer", "chat.stateless"),
+    *("chat", "chat.addresses", "chat.admission", "chat.answer"),
     *("chat.completion", "chat.conversation", "chat.limits", "chat.own_cooldowns"),
-    *("chat.prompt", "chat.stop", "chat.trim_memory"),
+    *("chat.output_filter", "chat.prompt", "chat.state", "chat.trim_memory"),
     *("chat.summaries", "chat.summary_prompt", "context"),
     *(
         "errors",
@@ -118,13 +118,12 @@ def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> Non
         "sessions.ports",
         *(
             "bootstrap.hooks",
-            "sessions.turn_hooks",
             "sessions.hooks",
             "sessions.message_processor",
             "sessions.model",
         ),
-        *("chat.output_filter", "sessions.recorder", "sessions.service", "sessions.tokens"),
-        *("sessions.turn",),
+        *("sessions.recorder", "sessions.service", "sessions.tokens"),
+        *("sessions.message",),
     }
     assert not {name for name in kept if name.startswith("kefu.web.admin")}
 
