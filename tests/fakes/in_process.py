@@ -20,7 +20,10 @@ from kefu.chat.admission import Admission, Allowance
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import Stateless
 from kefu.chat.presets import Config, Configs
-from kefu.chat.prompt import PromptPolicy
+from kefu.chat.prompt import (
+    PromptPolicy,
+    Sampling,
+)
 from kefu.chat.summaries import Summaries, SummaryPolicy
 from kefu.messages import Message
 from kefu.relay.attempt import Upstream
@@ -103,7 +106,7 @@ class Process:
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
         self.admission = Admission(MemoryStore(clock.now), clock, allowance or Allowance())
         self.clock = clock
-        summaries = Summaries(relay, self.admission, "m", clock, SummaryPolicy(wait=10))
+        summaries = Summaries(relay, self.admission, Sampling("m"), clock, SummaryPolicy(wait=10))
         made = [
             # On the loop of the test, so that virtual time waits for a hook of the site, too.
             loaded(name, one)._replace(is_ours=True)
@@ -111,7 +114,7 @@ class Process:
             else loaded(name, HOOKS[name](HookConfig(one)))
             for name, one in hooks.items()
         ]
-        chat = Chat(relay, policy, "m", clock, summaries)
+        chat = Chat(relay, policy, Sampling("m"), clock, summaries)
         self.runtime = ChatRuntime(
             chat, self.admission, RequestLog(clock), prefetch=lambda: None, grounder=grounder
         )
@@ -123,7 +126,7 @@ class Process:
             recording,
             MessageProcessor(),
         )
-        configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
+        configs = Configs({"default": Config("default", Sampling("m", 0.5, 500), policy)})
         entropy = count(1)
         self.turns = SessionService(
             SessionDeps(
@@ -159,7 +162,7 @@ class Process:
     def stateless(self, text: str, *, stream: bool = True, id: str | None = None) -> Connection:
         """Ask a question that is not stored."""
         record = Record("request", "POST", "/v1/chat/completions", self.clock.monotonic())
-        conversation = Stateless(Question([Message("user", text)], 0.5, 100))
+        conversation = Stateless(Question([Message("user", text)], Sampling("m", 0.5, 100)))
         caller = Caller("1.2.3.4", Proof(), stream=stream, client_message_id=id)
         request = request_of(record)
         return Connection(new_answer(request, self.runtime, caller, conversation), request)

@@ -117,8 +117,6 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
             seconds=constants.body_timeout,
         ),
         max_message_chars=constants.max_message_chars,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
         trusted_proxy_hops=settings.trusted_proxy_hops,
         behind_adapter=settings.behind_adapter,
         on_aws=settings.on_aws,

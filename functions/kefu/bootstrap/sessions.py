@@ -31,7 +31,6 @@ def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> Sess
             capture=settings.capture,
             redact=log.secrets.hide,
             host=base.model.host,
-            model=base.model.name,
             windows=KNOWN_WINDOWS,
             has_room=lambda: capacity.keeps_bodies,
         ),
@@ -69,9 +68,9 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
     ours = settings.model_copy(update={"system_prompt": prompt})
     return Config(
         name,
-        model,
-        own(preset.temperature, settings.temperature),
-        own(preset.max_output_tokens, settings.max_output_tokens),
+        base.model.sampling._replace(model=model).asked(
+            preset.temperature, preset.max_output_tokens
+        ),
         # A message for the operator may be noted twice here. It is logged once.
         prompt_policy(ours, model, base.notices.append, base.constants),
     )

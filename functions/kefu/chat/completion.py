@@ -12,6 +12,7 @@ from kefu.chat.prompt import (
     Memory,
     Prompt,
     PromptPolicy,
+    Sampling,
     build_prompt,
     request_body,
     tightened,
@@ -63,13 +64,10 @@ class Sources(Protocol):
 
 
 class Question(NamedTuple):
-    """A validated conversation, and the parameters of its answer."""
+    """A validated conversation, and how it is to be answered."""
 
     messages: Sequence[Message]
-    temperature: float
-    max_tokens: int
-    model: str = ""
-    """Replaces the service's model; empty for the service's."""
+    sampling: Sampling
     policy: PromptPolicy | None = None
     """Replaces the service's policy; None for the service's."""
     tools: Mapping[str, object] = MappingProxyType({})
@@ -120,7 +118,7 @@ class Dialogue:
     @property
     def tokens_at_most(self) -> int:
         """Estimated tokens of the prompt, plus the longest answer that is allowed."""
-        return self.prompt_tokens + self.question.max_tokens
+        return self.prompt_tokens + self.question.sampling.max_tokens
 
     @property
     def usage(self) -> Usage:
@@ -143,7 +141,7 @@ class Chat:
         self,
         relay: Relay,
         policy: PromptPolicy,
-        model: str,
+        sampling: Sampling,
         clock: Clock,
         summaries: Summaries | None = None,
     ) -> None:
@@ -156,7 +154,8 @@ class Chat:
         self._policy = policy
         self._clock = clock
         self._summaries = summaries
-        self.model = model
+        self.sampling = sampling
+        """For questions without a preset."""
 
     def warm(self) -> None:
         """Load the tokenizer's tables now instead of in the first request; this can be slow."""
@@ -184,17 +183,16 @@ class Chat:
         """
         prompt = self._prompt(question, self._policy_of(question))
         created = int(self._clock.now())
-        model = question.model or self.model
         completion = Completion(
             f"chatcmpl-{request_id}",
-            model,
+            question.sampling.model,
             created,
             estimate_tokens_v1,
             keep_bodies=keep_bodies,
         )
         if sources:
             sources.fit(sum(estimate_tokens_v1(one.content) for one in prompt.messages))
-        body = self._body(question, prompt, sources)
+        body = _body_of(question, prompt, sources)
         return Dialogue(question, prompt, Call(body, completion, started), sources)
 
     async def start(self, dialogue: Dialogue, on_summary: OnCall) -> ModelAnswer:
@@ -228,7 +226,7 @@ class Chat:
         while True:
             dialogue.too_long.append(refused)
             prompt, call = dialogue.prompt, dialogue.call
-            body = self._body(dialogue.question, prompt, dialogue.sources)
+            body = _body_of(dialogue.question, prompt, dialogue.sources)
             dialogue.replace_prompt(prompt, body)
             try:
                 return await self._relay.start(call)
@@ -239,7 +237,8 @@ class Chat:
 
     def _shorten(self, dialogue: Dialogue, policy: PromptPolicy) -> None:
         prompt = self._prompt(dialogue.question, policy)
-        dialogue.replace_prompt(prompt, self._body(dialogue.question, prompt, dialogue.sources))
+        body = _body_of(dialogue.question, prompt, dialogue.sources)
+        dialogue.replace_prompt(prompt, body)
 
     def _prompt(self, question: Question, policy: PromptPolicy) -> Prompt:
         memory = question.memory or (self._summaries.memory if self._summaries else None)
@@ -249,12 +248,9 @@ class Chat:
         policy = question.policy or self._policy
         return policy._replace(page=question.page) if question.page else policy
 
-    def _body(self, question: Question, prompt: Prompt, sources: Sources | None) -> bytes:
-        model = question.model or self.model
-        messages = request_messages(prompt, sources)
-        return request_body(
-            messages, model, question.temperature, question.max_tokens, question.tools
-        )
+
+def _body_of(question: Question, prompt: Prompt, sources: Sources | None) -> bytes:
+    return request_body(request_messages(prompt, sources), question.sampling, question.tools)
 
 
 def _tokens_of(message: Message) -> int:

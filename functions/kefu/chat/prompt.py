@@ -156,19 +156,33 @@ def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
     return policy._replace(trim=half)
 
 
+class Sampling(NamedTuple):
+    """Which model writes an answer, and how. `kefu.bootstrap` makes it from the settings."""
+
+    model: str
+    temperature: float = 0.5
+    max_tokens: int = 2048
+    """Tokens of the answer at most."""
+
+    def asked(self, temperature: float | None, max_tokens: int | None = None) -> Sampling:
+        """The same with the values of one request, which may ask for fewer tokens, not for more."""
+        return self._replace(
+            temperature=self.temperature if temperature is None else temperature,
+            max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
+        )
+
+
 def request_body(
     messages: Sequence[Message],
-    model: str,
-    temperature: float,
-    max_tokens: int,
+    sampling: Sampling,
     tools: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
     """The JSON body of the upstream request. It contains no other field of the client's body."""
     body = {
-        "model": model,
+        "model": sampling.model,
         "messages": [_fields_of(message) for message in _joined(messages)],
-        "temperature": temperature,
-        "max_tokens": max_tokens,
+        "temperature": sampling.temperature,
+        "max_tokens": sampling.max_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},
         **tools,

@@ -96,8 +96,6 @@ class Recording(NamedTuple):
     """Replaces secrets in a text."""
     host: str
     """Host of the upstream. Not its URL, which could contain secrets."""
-    model: str = ""
-    """The model for questions without one."""
     windows: Mapping[str, int] = MappingProxyType({})
     """Configured context windows by model, in tokens; they override the built-in table."""
     has_room: Callable[[], bool] = lambda: True
@@ -210,9 +208,8 @@ class Recording(NamedTuple):
         return {"trimmed": _trimmed(prompt), "local": self._local(question, prompt)}
 
     def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
-        model = question.model or self.model
         trim = question.policy.trim if question.policy else None
-        window = Budget.for_model(model, windows=self.windows)
+        window = Budget.for_model(question.sampling.model, windows=self.windows)
         return {
             # Counted as one text, because counting each message alone takes ten times as long.
             "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.messages])),

@@ -132,7 +132,7 @@ def _streams(
     parts: AppParts, gateway: Gateway, kept: KeptChats | None
 ) -> Iterator[tuple[str, Respond]]:
     """Yield the paths whose responses are answers."""
-    runtime, questions = parts.runtime, Questions(parts.options)
+    runtime, questions = parts.runtime, Questions(parts.options, parts.runtime.chat.sampling)
     yield "/api/chat", chat_stream(runtime, questions, gateway, kept, parts.contact)
     if kept:
         from kefu.web.routes.sessions import resumed_stream

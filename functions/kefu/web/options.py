@@ -18,8 +18,6 @@ class WebOptions(NamedTuple):
     body: BodyLimits = BodyLimits()
     max_messages: int = 200
     max_message_chars: int = 16000
-    temperature: float = 0.5
-    max_output_tokens: int = 2048
     trusted_proxy_hops: int = 0
     behind_adapter: bool = False
     """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kefu.chat.completion import Dialogue, Question
-from kefu.chat.prompt import Prompt
+from kefu.chat.prompt import (
+    Prompt,
+    Sampling,
+)
 from kefu.context import Window
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.messages import Message
@@ -25,7 +28,7 @@ class CountingReads(list[Message]):
 
 def dialogue_of(messages: CountingReads) -> Dialogue:
     call = Call(b"{}", Completion("chatcmpl-1", "m", 0, estimate_tokens_v1), 0.0)
-    return Dialogue(Question(messages, 0.5, 100), Prompt(Window(messages)), call)
+    return Dialogue(Question(messages, Sampling("m", 0.5, 100)), Prompt(Window(messages)), call)
 
 
 def test_a_dialogue_counts_the_tokens_of_its_prompt_once() -> None:

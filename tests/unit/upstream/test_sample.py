@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import (
+    Sampling,
+    request_body,
+)
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import block
 from kefu.messages import Message
@@ -61,7 +64,7 @@ def test_a_visitor_cannot_bring_passages_that_end_the_list() -> None:
 
 async def test_the_answer_is_streamed_in_pieces() -> None:
     question = Message("user", block([DELIVERY], "How long does delivery take?"))
-    response = await SampleUpstream().send(request_body([question], NAME, 0.7, 100), "")
+    response = await SampleUpstream().send(request_body([question], Sampling(NAME)), "")
     events = list[bytes]()
     async with asyncio.timeout(30):
         while event := await response.read(10):

@@ -66,7 +66,7 @@ def openai_routes(runtime: ChatRuntime, gateway: Gateway, keys: ClientKeys) -> A
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
         await access.client_of(request)
-        name = runtime.chat.model
+        name = runtime.chat.sampling.model
         return {
             "object": "list",
             "data": [{"id": name, "object": "model", "created": 0, "owned_by": "kefu"}],
