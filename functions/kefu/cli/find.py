@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from kefu.bootstrap.learnt_file import opened
+from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.knowledge.finding import PassageHit
 from kefu.terminal.clean import clean
 from kefu.terminal.flags import WrongUse, read_settings, wrong_use
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.jsonl and not options.question:
         raise WrongUse("name a question, or give questions with --jsonl.")
     with wrong_use(OSError, ValueError):
-        pages = opened(options.file or read_settings().knowledge or "site.kefu")
+        pages = open_learnt_file(options.file or read_settings().knowledge or "site.kefu")
     find = partial(pages.find, limit=8 if options.jsonl else 6)
     return _print_lines(find, sys.stdin) if options.jsonl else _print_found(find, options.question)
 

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from kefu.bootstrap.constants import CONSTANTS
+from kefu.bootstrap.constants import CONSTANTS, Constants
 from kefu.bootstrap.service import build
 from kefu.cli.admin_link import local_link
 from kefu.terminal.flags import read_settings, wrong_settings
 from kefu.web.server.guard import MAX_HEADER_BYTES
-from kefu.web.server.linger import lingering
+from kefu.web.server.linger import App, lingering
 from kefu.web.server.protocol import guarded_protocol
 
 BURST_REQUESTS = 100
@@ -42,8 +42,20 @@ def run(options: argparse.Namespace) -> int:
             "Try another port: kefu serve --port 0\n"
         )
         return 1
-    config = uvicorn.Config(
-        lingering(service.app),
+    config = _config(service.app, constants)
+    address = f"http://{_url_host(options.host)}:{sock.getsockname()[1]}/"
+    greeting = f"Kefu is ready: {address}\n"
+    if options.panel and settings.panel_token:
+        greeting += local_link(settings.panel_token, address)
+    server = _Server(config, service.close, greeting)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[sock]))
+    return 0 if server.started else 1
+
+
+def _config(app: App, constants: Constants) -> uvicorn.Config:
+    return uvicorn.Config(
+        lingering(app),
         http=guarded_protocol(constants.body_timeout, constants.write_timeout),
         ws="none",
         log_config=None,
@@ -55,14 +67,6 @@ def run(options: argparse.Namespace) -> int:
         timeout_graceful_shutdown=2,
         timeout_notify=1,
     )
-    address = f"http://{_url_host(options.host)}:{sock.getsockname()[1]}/"
-    greeting = f"Kefu is ready: {address}\n"
-    if options.panel and settings.panel_token:
-        greeting += local_link(settings.panel_token, address)
-    server = _Server(config, service.close, greeting)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(server.serve(sockets=[sock]))
-    return 0 if server.started else 1
 
 
 def _listen(host: str, port: int) -> socket.socket:
