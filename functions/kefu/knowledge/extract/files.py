@@ -94,8 +94,8 @@ def _csv(text: str, url: str) -> Page:
         raise Unreadable("a CSV file needs the columns `question` and `answer`")
     blocks = list[Block]()
     for row in rows:
-        if (asked := row.get(question)) and (told := row.get(answer)):
-            blocks += [Block(asked.strip(), 2), Block(told.strip())]
+        if (asked := row.get(question)) and (reply := row.get(answer)):
+            blocks += [Block(asked.strip(), 2), Block(reply.strip())]
     return Page(url, _name(url), blocks)
 
 
