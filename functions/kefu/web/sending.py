@@ -117,13 +117,14 @@ class AnswerResponse:
             error = GatewayTimeout("The answer took longer than it may.")
             timer = asyncio.get_running_loop().call_at(answer.deadline, answer.stop, error)
         answer.free = client.drop
-        self.runtime.running.add(answer)
+        self.runtime.running.answers.add(answer)
         try:
             yield
         finally:
-            self.runtime.running.discard(answer)
-            cut = UpstreamUnavailable("The answer was cut off.")
-            answer.end(answer.reason if isinstance(answer.reason, KefuError) else cut)
+            self.runtime.running.answers.discard(answer)
+            if not answer.has_ended:
+                cut, reason = UpstreamUnavailable("The answer was cut off."), answer.reason
+                answer.end(reason if isinstance(reason, KefuError) else cut)
             leaving.cancel()
             if timer:
                 timer.cancel()
