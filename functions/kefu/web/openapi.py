@@ -82,7 +82,7 @@ def _add_declared(path: Spec, route: APIRoute) -> None:
         if parameters:
             operation["parameters"] = parameters
         returned = route.endpoint.__annotations__["return"]
-        if returned in vars(schemas):
+        if returned in _models():
             responses["200"] = json_response(returned)
 
 
@@ -111,13 +111,17 @@ def _add_streaming(paths: Spec) -> None:
         paths["/v1/chat/completions"]["post"]["requestBody"] = _body("CompletionRequest")
 
 
-def _schemas(document: str) -> Spec:
-    """Return the schemas that a document refers to."""
+def _models() -> Spec:
+    """The types of bodies by their names. Those of `/v1` are imported with its first request."""
     from kefu.web import completion_schemas
 
-    models = {**vars(completion_schemas), **vars(schemas)}
+    return {**vars(completion_schemas), **vars(schemas)}
+
+
+def _schemas(document: str) -> Spec:
+    """Return the schemas that a document refers to."""
     described: Spec = {}
     for name in sorted(set(re.findall(_REF.format(model=r"(\w+)"), document))):
-        definition = TypeAdapter(models[name]).json_schema(ref_template=_REF)
+        definition = TypeAdapter(_models()[name]).json_schema(ref_template=_REF)
         described |= {**definition.pop("$defs", {}), name: definition}
     return described

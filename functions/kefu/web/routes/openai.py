@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
@@ -16,7 +16,9 @@ from kefu.web.openapi import errors, stream_response
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import ShownModels
+
+if TYPE_CHECKING:
+    from kefu.web.completion_schemas import ShownModels
 
 
 class _Access(NamedTuple):
