@@ -64,7 +64,7 @@ def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> API
     async def verification_pass(request: Request) -> Json:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
         address = gateway.address(request)
-        await panel.check_command(request, address)
+        await panel.check(request, address, of_bot_check=True)
         if runtime.services.bot_check is None:
             raise NotFound("This server has no bot check.")
         return {"pass": await runtime.services.bot_check.pass_for(address)}

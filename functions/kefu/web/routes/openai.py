@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.types import ASGIApp
@@ -17,8 +17,10 @@ from kefu.web.openapi import errors
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import ShownModels
 from kefu.web.sending import AnswerResponse, Respond
+
+if TYPE_CHECKING:
+    from kefu.web.completion_schemas import ShownModels
 
 
 class _Access(NamedTuple):
