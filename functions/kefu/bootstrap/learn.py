@@ -14,14 +14,14 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, Outcome, State
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     NOTHING_OWN,
     Encoded,
     Meaning,
-    Problem,
+    PageProblem,
     Run,
     Size,
     write,
@@ -106,7 +106,7 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
 class Shown(NamedTuple):
     """One page as `learn` stores it."""
 
-    own: Page
+    own: PageText
     shared: Sequence[Block]
     """Its lines that are kept once for the whole site."""
     others: int
@@ -174,10 +174,10 @@ def _pages(report: LearningReport, last: Mapping[str, Learnt]) -> list[Learnt]:
     return pages
 
 
-def _problems(report: LearningReport) -> list[Problem]:
+def _problems(report: LearningReport) -> list[PageProblem]:
     kinds = {"kept": "failed", "failed": "failed", "skipped": "skipped"}
     return [
-        Problem(one.url, kinds[one.kind], one.reason)
+        PageProblem(one.url, kinds[one.kind], one.reason)
         for one in report.outcomes
         if one.kind in kinds
     ]

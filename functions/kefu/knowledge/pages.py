@@ -20,7 +20,7 @@ class Block(NamedTuple):
     """Whether it stands outside of the main part of its page, such as in a footer."""
 
 
-class Page(NamedTuple):
+class PageText(NamedTuple):
     """The text of one page, in reading order."""
 
     url: str

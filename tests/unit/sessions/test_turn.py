@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kefu.chat.grounding import Grounder, Room
+from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.errors import SessionNotFound, StoreUnavailable, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
@@ -547,7 +547,7 @@ async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_g
 ) -> None:
     site = Site(answer(said))
     runtime = site.process.runtime
-    grounder = Grounder(Pages(), Room(100, 1000))
+    grounder = Grounder(Pages(), PassageBudget(100, 1000))
     runtime.services = runtime.services._replace(grounder=grounder)
     given = await site.ask("What does a hat cost?")
     assert (given.complete, given.text) == (True, shown)
