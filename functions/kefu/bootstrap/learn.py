@@ -108,7 +108,7 @@ class Shown(NamedTuple):
 
     own: PageText
     shared: Sequence[Block]
-    """Its lines that are kept once for the whole site."""
+    """The page's lines that are kept once for the whole site."""
     others: int
     """Pages of the last run that tell its frame from its text."""
 
@@ -158,7 +158,7 @@ def _last(path: Path) -> dict[str, Learnt]:
 
 
 def _state(one: Learnt) -> State:
-    """Nothing for a page with damaged characters, so that it is read again: earlier versions took
+    """No state for a page with damaged characters, so that it is read again: earlier versions took
     every page for UTF-8, and the server would say that it did not change.
     """
     return NO_STATE if any("\ufffd" in block.text for block in one.page.blocks) else one.state

@@ -17,7 +17,7 @@ class Block(NamedTuple):
     linked: bool = False
     """Whether all of its words are links within the site, as in a menu."""
     outside: bool = False
-    """Whether it stands outside of the main part of its page, such as in a footer."""
+    """Whether the block is outside of the main part of its page, such as in a footer."""
 
 
 class PageText(NamedTuple):

@@ -24,7 +24,7 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _SPACE = re.compile(r"\s+")
 
 _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
-"""Where scripts put the text of a page."""
+"""Elements into which scripts put the text of a page."""
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
 
 SIGN_IN_BYTES = 600
