@@ -15,6 +15,7 @@ import pytest
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
+from kefu.chat.answer import Services
 from kefu.chat.completion import Chat
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy
@@ -101,7 +102,9 @@ class Process:
             for name, one in hooks.items()
         ]
         chat = Chat(relay, policy, "m", clock, summaries)
-        self.runtime = ChatRuntime(chat, admission, RequestLog(clock), prefetch=lambda: None)
+        self.runtime = ChatRuntime(
+            Services(admission, chat, prefetch=lambda: None), RequestLog(clock)
+        )
         recording = Recording("all", redact, "h")
         persistence = PersistenceDeps(
             store, BackgroundWriter(pytest.fail), clock, recording, MessageProcessor()

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from kefu.auth.bot_check import BotCheck
-from kefu.chat.admission import Admission
 from kefu.chat.answer import Services
-from kefu.chat.completion import Chat
 from kefu.chat.conversation import Report
 from kefu.chat.stop import Stop
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
 from kefu.web.following import Progress
 from kefu.web.log import RequestLog
-
-if TYPE_CHECKING:
-    from kefu.chat.grounding import Grounder
 
 
 class Stoppable(Protocol):
@@ -73,19 +66,10 @@ class Running:
 class ChatRuntime:
     """The objects that all chat requests share, such as admission, log and running answers."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        admission: Admission,
-        log: RequestLog,
-        prefetch: Callable[[], object],
-        bot_check: BotCheck | None = None,
-        grounder: Grounder | None = None,
-    ) -> None:
-        """`prefetch` starts loading the API keys and their cooldowns, and returns at once."""
-        self.chat = chat
-        self.admission = admission
-        self.services = Services(admission, chat, prefetch, bot_check, grounder)
+    def __init__(self, services: Services, log: RequestLog) -> None:
+        self.services = services
+        self.chat = services.chat
+        self.admission = services.admission
         self.log = log
         self.running = Running()
 
