@@ -11,7 +11,7 @@ import pytest
 
 from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.s3_object import S3Object
 from kefu.stores.sqlite.knowledge.reloading import (
     FIRST_PATIENCE,
@@ -26,7 +26,7 @@ ADDRESS, PATH = "s3://pages/site.kefu", "/pages/site.kefu"
 
 
 def learnt(folder: Path, text: str) -> bytes:
-    page = Page("https://shop.example/returns", "Returns", [Block(text)], "en")
+    page = PageText("https://shop.example/returns", "Returns", [Block(text)], "en")
     write(folder / "site.kefu", Run([Learnt(page, {})], [], 1_800_000_000.0))
     return (folder / "site.kefu").read_bytes()
 

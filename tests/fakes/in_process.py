@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.answer import make_answer
+from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import Conversation, Stateless
 from kefu.chat.presets import Config, Configs
@@ -39,7 +39,7 @@ from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, 
 from kefu.stores.memory import MemoryStore
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ResumeRequest
 from kefu.web.sending import AnswerResponse
 from kefu.web.session_chat import resumed
@@ -111,7 +111,8 @@ class Process:
         ]
         chat = Chat(relay, policy, "m", clock, summaries)
         self.runtime = ChatRuntime(
-            chat, self.admission, RequestLog(clock), prefetch=lambda: None, grounder=grounder
+            Services(self.admission, chat, prefetch=lambda: None, grounder=grounder),
+            RequestLog(clock),
         )
         recording = Recording("all", redact, "h")
         persistence = PersistenceDeps(

@@ -107,7 +107,7 @@ async def _erase(
 
 
 def _confirmed() -> bool:
-    """Whether the operator says yes. Without a terminal, nobody can."""
+    """Whether the operator confirms. Without a terminal, nobody can."""
     if not sys.stdin.isatty():
         sys.stderr.write("kefu: without a terminal, confirm with --yes.\n")
         return False

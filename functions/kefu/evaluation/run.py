@@ -26,7 +26,7 @@ class AnsweredQuestion(NamedTuple):
     """None: there was no answer."""
     failures: Sequence[str]
     error: str = ""
-    """The reason for no answer."""
+    """Why there is no answer."""
 
 
 class Result(NamedTuple):

@@ -30,11 +30,11 @@ def json_response(model: str, description: str = "OK") -> Spec:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def errors(*statuses: int) -> dict[int | str, Spec]:
+def errors(*statuses: int) -> dict[int | str, Any]:
     return {str(status): json_response("ErrorBody", "An error") for status in statuses}
 
 
-def _answers(*refused: int, also_json: bool = False) -> Spec:
+def _answers(*refused: int, also_json: bool = False) -> dict[int | str, Any]:
     # `itemSchema` is the keyword of OpenAPI 3.2 for the items of a stream. FastAPI uses it too.
     event = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
     content: Spec = {"text/event-stream": {"itemSchema": event}}

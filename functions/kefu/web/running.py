@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from kefu.chat.answer import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, Completion, Json, Usage, chunk_of
+from kefu.web.log import RequestLog
 
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
@@ -50,6 +52,28 @@ class Running:
         restarting = "The server is restarting. Please try again."
         for answer in self.answers:
             answer.stop(UpstreamUnavailable(restarting, retry_after=1))
+
+
+class ChatRuntime:
+    """The objects that all chat requests share, such as admission, log and running answers."""
+
+    def __init__(self, services: Services, log: RequestLog) -> None:
+        self.services = services
+        self.chat = services.chat
+        self.admission = services.admission
+        self.log = log
+        self.running = Running()
+
+    def close(self) -> bool:
+        """Refuse new requests, and end the answers in progress with an error event.
+
+        Returns False if it was already closed.
+        """
+        if self.admission.closed:
+            return False
+        self.admission.closed = True
+        self.running.drain()
+        return True
 
 
 def _session_of(answer: Answer) -> str | None:

@@ -18,8 +18,7 @@ from kefu.web.encoding import encoded, encoded_sources
 from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
 from kefu.web.request_record import Record, record_of
-from kefu.web.running import follow
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime, follow
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name

@@ -17,7 +17,7 @@ from kefu.sessions.message import KeptConversation
 from kefu.sessions.model import Session, StoredMessage
 from kefu.sessions.service import IncomingMessage, SessionService
 from kefu.web.caller import Gateway, answer_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MessageRequest, ResumeRequest
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse, following
 

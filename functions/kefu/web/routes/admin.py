@@ -23,7 +23,7 @@ from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.json_response import JsonRoute
 from kefu.web.long_response import LongResponse
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -16,7 +16,7 @@ from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 from kefu.web.sending import AnswerResponse, Respond
 

@@ -16,7 +16,7 @@ from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.sending import AnswerResponse, Respond
 
 if TYPE_CHECKING:
