@@ -25,12 +25,11 @@ async def chat() -> Site:
 @in_virtual_time
 async def test_h4_a_change_is_saved_and_a_repeated_one_changes_nothing(state: State) -> None:
     site = await chat()
-    for _ in range(2):
-        found = await change_state(site.store, site.session, change(state))
-        assert (found.state, found.operator) == (state, "Ingrid")
+    found = [await change_state(site.store, site.session, change(state)) for _ in range(2)]
+    assert [(one.state, one.operator) for one in found] == [(state, "Ingrid")] * 2
     session = await site.store.session(site.session)
     assert session
-    assert session.attendance == found
+    assert [session.attendance] * 2 == found
 
 
 @in_virtual_time
