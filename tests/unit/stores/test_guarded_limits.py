@@ -263,13 +263,17 @@ class AwayStore(SlowStore):
             raise StoreUnavailable("away")
 
 
+def is_suspended(site: Site) -> bool:
+    return site.limits.circuit.open
+
+
 async def open_circuit(site: Site, calls: int = IN_A_ROW) -> None:
     """Three failed calls, one after the other."""
     for _ in range(calls):
-        assert not site.limits.circuit.open
+        assert not is_suspended(site)
         await site.limits.take("visitor", RATE)
         await asyncio.sleep(0.5)
-    assert site.limits.circuit.open
+    assert is_suspended(site)
     site.degraded.clear()
 
 
@@ -285,9 +289,9 @@ async def test_d8_a_store_that_is_back_is_asked_again_after_three_seconds() -> N
     store.is_away = False
     asked = store.asked
     await asyncio.sleep(2.4)
-    assert site.limits.circuit.open
+    assert is_suspended(site)
     await asyncio.sleep(0.2)
-    assert not site.limits.circuit.open
+    assert not is_suspended(site)
     assert (site.degraded, await site.used()) == ([], 100 + 300 - 50)
     await site.limits.take("visitor", RATE)
     assert store.asked > asked
@@ -305,14 +309,14 @@ async def test_d8_a_store_is_probed_each_three_seconds_until_it_answers_in_time(
     site.degraded.clear()
     await asyncio.sleep(6.6)
     assert site.degraded == ["still slow"] * 2
-    assert site.limits.circuit.open
+    assert is_suspended(site)
     store.seconds = 1000.0
     site.degraded.clear()
     await asyncio.sleep(15)
     assert site.degraded == ["still unavailable: no answer in 10 s"]
     store.seconds = 0.1
     await asyncio.sleep(1)
-    assert not site.limits.circuit.open
+    assert not is_suspended(site)
     await site.limits.aclose()
 
 
@@ -324,7 +328,7 @@ async def test_d8_failures_between_which_the_store_answers_open_nothing() -> Non
             store.is_away = is_away
             await site.limits.take("visitor", RATE)
             await asyncio.sleep(0.5)
-        assert not site.limits.circuit.open
+        assert not is_suspended(site)
     assert site.degraded == ["taking from a rate limit: away"] * 10
     await site.limits.aclose()
 
