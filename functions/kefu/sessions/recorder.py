@@ -69,9 +69,9 @@ class TurnRecorder:
         self._received_at = received_at
         self._begin_after = after
         self._after: list[asyncio.Task[None]] = []
-        self._saving: list[asyncio.Future[None]] = []
-        self._auxiliary_calls: list[asyncio.Future[None]] = []
-        self._trim_states: list[asyncio.Future[None]] = []
+        self._saving: list[asyncio.Task[None]] = []
+        self._auxiliary_calls: list[asyncio.Task[None]] = []
+        self._trim_states: list[asyncio.Task[None]] = []
 
     @contextmanager
     def holding(self, lost: Callable[[], None]) -> Iterator[None]:
@@ -126,7 +126,7 @@ class TurnRecorder:
         await self._persistence.writer.wait([*self._writes, *self._after], seconds)
 
     @property
-    def _writes(self) -> list[asyncio.Future[None]]:
+    def _writes(self) -> list[asyncio.Task[None]]:
         return [*self._saving, *self._auxiliary_calls, *self._trim_states]
 
     async def end_with(self, reply: str) -> None:
