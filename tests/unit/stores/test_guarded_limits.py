@@ -320,7 +320,6 @@ class AwayStore(SlowStore):
 
     async def settle(self, budget: str, difference: int) -> None:
         self._check()
-        await asyncio.sleep(self.seconds)
         await super().settle(budget, difference)
 
     def _check(self) -> None:
