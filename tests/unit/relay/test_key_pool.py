@@ -1,7 +1,15 @@
 import pytest
 
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
-from kefu.relay.key_pool import Cooldown, Cooldowns, KeyPool, Reason, exhausted, fingerprint
+from kefu.relay.key_pool import (
+    Cooldown,
+    Cooldowns,
+    KeyPool,
+    Reason,
+    exhausted,
+    fingerprint,
+    keys_in,
+)
 
 NOW = 1_800_000_000.0
 
@@ -133,3 +141,46 @@ def test_fingerprint_is_twelve_hex_digits_and_hides_the_key() -> None:
     assert len(fingerprint("sk-secret")) == 12
     assert int(fingerprint("sk-secret"), 16) >= 0
     assert "sk-secret" not in repr(KeyPool(["sk-secret"]).keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("sk-a", ("sk-a",)),
+        (" sk-a ,\tsk-b\n", ("sk-a", "sk-b")),
+        ("sk-a,,sk-b,", ("sk-a", "sk-b")),
+        ("sk-b,sk-a,sk-b", ("sk-b", "sk-a")),
+        ("", ()),
+        (" , ", ()),
+    ],
+)
+def test_a_list_of_keys_is_read_in_its_order_without_duplicates(
+    text: str, keys: tuple[str, ...]
+) -> None:
+    assert keys_in(text) == keys
+
+
+@pytest.mark.parametrize("text", ["sk-你", "sk-a\x00", "sk-a,sk\x7f", "a\nb"])
+def test_a_character_that_no_key_has_is_refused_without_the_key(text: str) -> None:
+    with pytest.raises(ValueError, match="holds a character that no API key has"):
+        keys_in(text)
+
+
+def test_all_keys_are_refused_until_one_answers() -> None:
+    pool = KeyPool(["a", "b"])
+    first, second = (key.fingerprint for key in pool.keys)
+    assert not pool.all_refused
+    pool.count_outcome(first, "http_401")
+    assert not pool.all_refused
+    pool.count_outcome(second, "http_500")
+    assert not pool.all_refused
+    for outcome in ("http_402", "http_403"):
+        pool.count_outcome(second, outcome)
+        assert pool.all_refused
+        pool.count_outcome(second, "http_429")
+        assert pool.all_refused, "no answer"
+        pool.count_outcome(second, "ok")
+        assert not pool.all_refused
+    assert pool.outcomes[first] == {"http_401": 1}
+    pool.replace([])
+    assert not pool.all_refused
