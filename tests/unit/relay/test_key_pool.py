@@ -113,10 +113,10 @@ def test_r1_key_whose_answer_broke_off_is_good_after_a_whole_one() -> None:
     pool = KeyPool(["a", "b"])
     pool.mark_failing(pool.keys[0], NOW, cuts=True)
     pool.mark_answering(pool.keys[0])
-    assert pool.is_failing(pool.keys[0])
+    assert pool.failing
     assert pool.to_try_again({}, NOW + 3600) is None
     pool.mark_answering(pool.keys[0], whole=True)
-    assert not pool.is_failing(pool.keys[0])
+    assert not pool.failing
 
 
 def test_replaced_keys_keep_their_place_in_the_order_of_use() -> None:
