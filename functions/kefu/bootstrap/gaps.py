@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any, cast
 
 from kefu.bootstrap.clock import SystemClock
-from kefu.bootstrap.learnt_file import opened
+from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.bootstrap.stores import open_chats
 from kefu.knowledge.gaps import Gaps, VisitorQuestion, gaps
 from kefu.sessions.model import CallRecord, Session, StoredMessage
@@ -26,7 +26,7 @@ async def collected(settings: Settings) -> Gaps:
     """Raises OSError and ValueError for a file that cannot be read, and StoreUnavailable."""
     clock = SystemClock()
     asked, cited, chats = list[VisitorQuestion](), set[str](), 0
-    with closing(opened(settings.knowledge)) as pages:
+    with closing(open_learnt_file(settings.knowledge)) as pages:
         async with open_chats(settings, clock) as store:
             async for session in _newest(store, clock.now()):
                 chats += 1

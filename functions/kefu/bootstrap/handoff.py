@@ -45,7 +45,7 @@ class DeliveryRunner:
             self._watching = asyncio.create_task(self._watch())
 
     def prefetch(self) -> None:
-        """In Lambda: deliver while an answer is sent, if the last look is some time ago."""
+        """In Lambda: deliver during an answer, if the last look is `POLL_SECONDS_ON_AWS` ago."""
         if self._on_aws and self._clock.monotonic() - self._looked_at > POLL_SECONDS_ON_AWS:
             self._begin()
 

@@ -103,8 +103,8 @@ def _check_chats(settings: Settings, *, or_requests: bool) -> None:
 def limit_of(store: str, megabytes: int | None = None) -> int:
     """Bytes that the store of this address may take; 0: no limit.
 
-    `megabytes`: the constant, if it is set. A file may take a tenth of its disk, and a gigabyte in
-    any case: anonymous visitors must not fill it.
+    `megabytes`: the constant `store_max_mb`; None: not set. A file may take a tenth of its disk,
+    and a gigabyte in any case: anonymous visitors must not fill it.
     """
     if megabytes is not None:
         return megabytes * _MEGABYTE

@@ -69,7 +69,7 @@ async def make_answer(
         known = await conversation.save_question()
         answer.is_saved = True
         if known:
-            for event in known_events(known, services, answer.request_id, answer.lists_sources):
+            for event in known_events(known, answer, services):
                 yield event
             return
         async with conversation.answering(answer):
@@ -78,7 +78,8 @@ async def make_answer(
             grounding = None
             if grounder:
                 note = conversation.note_summary
-                grounding = await grounder.ground(question, note, lists=answer.lists_sources)
+                lists = answer.source_format == "text"
+                grounding = await grounder.ground(question, note, lists=lists)
             if conversation.is_stored or grounding:
                 answer.output = _output(conversation, grounding)
             dialogue = answer.dialogue = chat.prepare(
@@ -102,16 +103,14 @@ async def make_answer(
             await conversation.written(answer.deadline)
 
 
-def known_events(
-    known: KnownAnswer, services: Services, request_id: str, lists_sources: bool
-) -> Iterator[AnswerEvent]:
+def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iterator[AnswerEvent]:
     """The events of an answer that was made before."""
     text, cited = parted(known.text)
     grounder = services.grounder
     if cited or grounder:
         yield SourcesFound(cited, grounder.links if grounder else ())
-    shown = known.text if lists_sources else text
-    id = f"chatcmpl-{request_id}"
+    shown = known.text if answer.source_format == "text" else text
+    id = f"chatcmpl-{answer.request_id}"
     yield replayed(shown, id, services.chat.sampling.model, int(known.created_at))
     if cited or grounder:
         yield SourcesUsed([one.number for one in cited], answered=True)

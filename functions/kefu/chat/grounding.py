@@ -33,7 +33,7 @@ NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
 """For a model that says only that it cannot answer."""
 
 
-class Room(NamedTuple):
+class PassageBudget(NamedTuple):
     """How many tokens the passages of a request may take."""
 
     passages: int
@@ -48,7 +48,7 @@ class Grounder:
     def __init__(
         self,
         knowledge: Knowledge,
-        room: Room,
+        room: PassageBudget,
         words: SearchWords | None = None,
         links: Sequence[str] = (),
     ) -> None:
@@ -93,7 +93,7 @@ class Grounding:
         self,
         found: Sequence[PassageHit],
         question: str,
-        room: Room,
+        room: PassageBudget,
         words: str = "",
         links: Sequence[str] = (),
         *,

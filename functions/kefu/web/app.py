@@ -35,7 +35,7 @@ from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.routes.chat import chat_routes, chat_stream
 from kefu.web.routes.site import site_routes
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import Health, Problem
 from kefu.web.sending import Respond, StreamingRoute
 

@@ -333,20 +333,6 @@ class ShownSessions(TypedDict):
     """The `cursor` parameter for the next page. None: there are no older chats."""
 
 
-class ShownModel(TypedDict):
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-
-
-class ShownModels(TypedDict):
-    """As OpenAI's list of models."""
-
-    object: Literal["list"]
-    data: list[ShownModel]
-
-
 FormField = Literal["name", "email", "message"]
 
 

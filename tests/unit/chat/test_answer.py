@@ -14,7 +14,7 @@ from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import Conversation, KnownAnswer, Stateless
-from kefu.chat.grounding import Grounder, Room
+from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
 from kefu.chat.output_filter import Filter
 from kefu.chat.prompt import (
@@ -289,7 +289,9 @@ async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages()
     """Its status is then that of the error: no chunk before it has sent the headers."""
     clock = HandClock()
     process = Process(ChatsInMemory(clock.now), Spoken(""), clock)
-    services = process.runtime.services._replace(grounder=Grounder(Nothing(), Room(100, 1000)))
+    services = process.runtime.services._replace(
+        grounder=Grounder(Nothing(), PassageBudget(100, 1000))
+    )
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.knowledge.frame import parted
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.passages import MAX_BLOCK_BYTES, passages
 
 LONG = "A sentence that says something of use to a visitor. " * 6
 
 
-def page(*blocks: Block, title: str = "Help") -> Page:
-    return Page("https://example.com/help", title, blocks)
+def page(*blocks: Block, title: str = "Help") -> PageText:
+    return PageText("https://example.com/help", title, blocks)
 
 
 def test_a_passage_has_the_headings_above_it_and_a_link_to_the_nearest() -> None:
@@ -64,7 +64,7 @@ def test_all_text_of_a_page_is_in_its_passages() -> None:
     assert max(len(one.text) for one in cut) <= MAX_BLOCK_BYTES
 
 
-def site(count: int) -> list[Page]:
+def site(count: int) -> list[PageText]:
     return [
         page(
             Block("Menu"),

@@ -141,6 +141,16 @@ def test_no_text_raises_anything_else(data: str) -> None:
         ("boom", 503),
         ({"code": 200}, 503),
         ({"code": 10**30}, 503),
+        ({"code": 400}, 400),
+        ({"code": 599}, 599),
+        ({"code": 399}, 503),
+        ({"code": 600}, 503),
+        ({"status_code": "418"}, 418),
+        ({"code": "too_many_requests"}, 429),
+        ({"code": "model_overloaded", "type": "server_error"}, 503),
+        ({"code": "invalid_api_key"}, 401),
+        ({"type": "permission_error"}, 403),
+        ({"type": "invalid_request_error"}, 400),
     ],
 )
 def test_in_band_error_stands_for_a_status(error: object, status: int) -> None:

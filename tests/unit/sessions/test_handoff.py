@@ -117,6 +117,7 @@ async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signatur
         "session_id": ONE,
     }
     assert "name" not in content
+    assert content["consent"] == {"text": "I agree.", "accepted_at": here.clock.hand.now}
     assert [(one["role"], one["content"]) for one in content["transcript"]] == [
         ("user", "Do you ship to Norway?"),
         ("assistant", "Yes."),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kefu.chat.admission import Allowance
-from kefu.chat.grounding import Grounder, Room
+from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
 from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
@@ -592,7 +592,7 @@ class Pages:
 async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_gap(
     said: str, shown: str, unanswered: int
 ) -> None:
-    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
+    site = Site(answer(said), grounder=Grounder(Pages(), PassageBudget(100, 1000)))
     given = await site.ask("What does a hat cost?")
     assert (given.complete, given.text) == (True, shown)
     [_, message] = await site.messages()
@@ -611,7 +611,7 @@ async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_g
 @in_virtual_time
 async def test_h6_a_grounded_answer_without_text_is_refused_with_a_status(said: str) -> None:
     """The sources, which are found before, must not send the headers."""
-    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
+    site = Site(answer(said), grounder=Grounder(Pages(), PassageBudget(100, 1000)))
     given = await site.ask("What does a hat cost?")
     assert facts(given)[:2] == (503, "upstream_service_unavailable")
     assert await site.stored() == [("What does a hat cost?", "failed")]

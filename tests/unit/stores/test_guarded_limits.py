@@ -55,8 +55,8 @@ class SlowStore(MemoryStore):
 
 
 class Site:
-    def __init__(self) -> None:
-        self.store = SlowStore()
+    def __init__(self, store: SlowStore | None = None) -> None:
+        self.store = store or SlowStore()
         self.degraded: list[str] = []
         local = MemoryStore(CLOCK.now)
         self.limits = GuardedLimits(self.store, local, on_degraded=self.degraded.append)
@@ -307,3 +307,111 @@ async def test_a_busy_event_loop_is_not_taken_for_a_slow_store() -> None:
     time.sleep(0.3)  # noqa: ASYNC251 - the event loop is held up
     assert await waiting == "answer"
     assert degraded == []
+
+
+class AwayStore(SlowStore):
+    """A store whose settling is slow or away, too: it is also the probe of a closed circuit."""
+
+    is_away = False
+
+    async def take(self, bucket: str, rate: Rate) -> float:
+        self._check()
+        return await super().take(bucket, rate)
+
+    async def settle(self, budget: str, difference: int) -> None:
+        self._check()
+        await super().settle(budget, difference)
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable("away")
+
+
+def is_suspended(site: Site) -> bool:
+    return site.limits.circuit.open
+
+
+async def open_circuit(site: Site, calls: int = IN_A_ROW) -> None:
+    """Three failed calls, one after the other."""
+    for _ in range(calls):
+        assert not is_suspended(site)
+        await site.limits.take("visitor", RATE)
+        await asyncio.sleep(0.5)
+    assert is_suspended(site)
+    site.degraded.clear()
+
+
+@in_virtual_time
+async def test_d8_a_store_that_is_back_is_asked_again_after_three_seconds() -> None:
+    """What was used meanwhile is added to it then."""
+    site = Site(store := AwayStore())
+    assert await site.reserve(100)
+    store.is_away = True
+    await open_circuit(site)
+    assert await site.reserve(300)
+    await site.limits.settle("today", -50)
+    store.is_away = False
+    asked = store.asked
+    await asyncio.sleep(2.4)
+    assert is_suspended(site)
+    await asyncio.sleep(0.2)
+    assert not is_suspended(site)
+    assert (site.degraded, await site.used()) == ([], 100 + 300 - 50)
+    await site.limits.take("visitor", RATE)
+    assert store.asked > asked
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_d8_a_store_is_probed_each_three_seconds_until_it_answers_in_time() -> None:
+    site = Site(store := AwayStore())
+    store.is_away = True
+    await open_circuit(site)
+    await asyncio.sleep(5.9)
+    assert site.degraded == ["still unavailable: away"] * 2
+    store.is_away, store.seconds = False, 0.3
+    site.degraded.clear()
+    await asyncio.sleep(6.6)
+    assert site.degraded == ["still slow"] * 2
+    assert is_suspended(site)
+    store.seconds = 1000.0
+    site.degraded.clear()
+    await asyncio.sleep(15)
+    assert site.degraded == ["still unavailable: no answer in 10 s"]
+    store.seconds = 0.1
+    await asyncio.sleep(1)
+    assert not is_suspended(site)
+    await site.limits.aclose()
+
+
+@in_virtual_time
+async def test_d8_failures_between_which_the_store_answers_open_nothing() -> None:
+    site = Site(store := AwayStore())
+    for _ in range(5):
+        for is_away in (True, True, False):
+            store.is_away = is_away
+            await site.limits.take("visitor", RATE)
+            await asyncio.sleep(0.5)
+        assert not is_suspended(site)
+    assert site.degraded == ["taking from a rate limit: away"] * 10
+    await site.limits.aclose()
+
+
+@pytest.mark.parametrize(("difference", "counted"), [(500, 500), (-300, 0)])
+@in_virtual_time
+async def test_d8_use_that_could_not_be_settled_is_added_after_the_outage_and_a_refund_is_not(
+    difference: int, counted: int
+) -> None:
+    """The store may have made the change. A refund that is made twice would exceed the budget."""
+    site = Site(store := AwayStore())
+    assert await site.reserve(1000)
+    store.is_away = True
+    await site.limits.settle("today", difference)
+    assert site.degraded == ["settling a budget: away"]
+    await open_circuit(site, IN_A_ROW - 1)
+    store.is_away = False
+    await asyncio.sleep(3.1)
+    assert await site.used() == 1000 + counted
+    await asyncio.sleep(10)
+    assert await site.used() == 1000 + counted
+    await site.limits.aclose()

@@ -87,19 +87,14 @@ class Panel:
     pages: PanelPages | None = None
     """None without learnt pages."""
 
-    async def check(self, request: Request, address: str) -> None:
-        """Check the bearer token of a request.
+    async def check(self, request: Request, address: str, *, of_bot_check: bool = False) -> None:
+        """Check the bearer token of a request, or of a command about the bot check.
 
         Raises Unauthorized for a wrong token, and RateLimited after too many from one address.
         """
         await self.ready()
-        if not self.tokens.admits(bearer_of(request), self.clock.now()):
-            await self._failed(address)
-
-    async def check_command(self, request: Request, address: str) -> None:
-        """As `check`, for a request of a command about the bot check."""
-        await self.ready()
-        if not self.tokens.admits_check(bearer_of(request), self.clock.now()):
+        admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
+        if not admits(bearer_of(request), self.clock.now()):
             await self._failed(address)
 
     def stored_chats(self) -> Sessions:

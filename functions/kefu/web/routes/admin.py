@@ -23,7 +23,7 @@ from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.json_response import JsonRoute
 from kefu.web.long_response import LongResponse
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -64,7 +64,7 @@ def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> API
     async def verification_pass(request: Request) -> Json:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
         address = gateway.address(request)
-        await panel.check_command(request, address)
+        await panel.check(request, address, of_bot_check=True)
         if runtime.services.bot_check is None:
             raise NotFound("This server has no bot check.")
         return {"pass": await runtime.services.bot_check.pass_for(address)}

@@ -11,7 +11,7 @@ from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import DoneBody
 
 MAX_ROWS = 100

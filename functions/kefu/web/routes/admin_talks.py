@@ -14,7 +14,7 @@ from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
 from kefu.web.routes.sessions import AFTER
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import LineBody, StateBody
 
 NEWEST_MESSAGES = 100

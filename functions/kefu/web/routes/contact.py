@@ -17,7 +17,7 @@ from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits
 from kefu.web.request_record import record_of
 from kefu.web.routes.sessions import owned_session, session_router
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ContactBody, FormField, ShownForm
 from kefu.web.sending import PASS_HEADER
 from kefu.web.session_chat import KeptChats
