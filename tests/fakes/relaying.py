@@ -13,6 +13,7 @@ from kefu.relay.attempt import ModelProvider
 from kefu.relay.call import Call
 from kefu.relay.chunks import Completion
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
+from kefu.relay.parameters import Parameters
 from kefu.relay.relay import ModelAnswer, Relay
 from kefu.relay.time_limits import NORMAL, RelayOptions, TimeLimits
 from kefu.stores.memory import MemoryStore
@@ -85,13 +86,15 @@ class Rig:
         self.second = InProcessUpstream(second or {})
         self.second_pool = KeyPool(list(second or {}))
         self.store = store(CLOCK.now)
+        self.parameters = Parameters(model)
+        """Of the second upstream."""
         self.relay = Relay(
             self.upstream,
             self.pool,
             self.store,
             CLOCK,
             RelayOptions(limits, **options),
-            fallback=ModelProvider(self.second, self.second_pool, "fallback", model)
+            fallback=ModelProvider(self.second, self.second_pool, "fallback", self.parameters)
             if second
             else None,
         )

@@ -12,6 +12,7 @@ from kefu.bootstrap.upstream import StartableUpstream
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import CooldownStore, KeyPool
+from kefu.relay.parameters import Parameters
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
 from kefu.upstream.client import HttpUpstream
@@ -33,7 +34,7 @@ def build_relays(base: Base) -> Relays:
     fallback = None
     if settings.fallback_url:
         pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
-        fallback = ModelProvider(upstream, pool, "fallback", settings.fallback_model)
+        fallback = ModelProvider(upstream, pool, "fallback", Parameters(settings.fallback_model))
         pools.append(pool)
         upstreams.append(upstream)
         place, what = settings.fallback_keys_place, "the fallback's API keys"

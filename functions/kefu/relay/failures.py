@@ -27,6 +27,7 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
+from kefu.relay.parameters import REFUSES
 
 SILENT = "The AI service did not answer in time."
 UNAVAILABLE = "The AI service is unavailable. Please try again later."
@@ -38,6 +39,14 @@ _REQUEST_AT_FAULT = frozenset({400, 405, 406, 413, 414, 415, 422})
 _KEY_INVALID = frozenset({401, 402, 403})
 _WRONG_BODY = frozenset({"not_sse", "malformed", "empty"})
 _TIMED_OUT = frozenset({"silent", "no_event"})
+_OPERATORS_MISTAKES: Final = {
+    "http_401": "the upstream refuses an API key",
+    "http_402": "the upstream wants a payment for an API key",
+    "http_403": "the upstream refuses an API key",
+    "http_404": "the upstream does not know this model, or its URL is wrong",
+    "certificate": "the upstream's certificate is not trusted",
+}
+"""By outcome."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NO_BODY: Mapping[str, object] = MappingProxyType({})
 
@@ -107,19 +116,16 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
     return Reaction(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
 
 
-def operator_error(outcome: str) -> str:
-    """The mistake in the settings, for an outcome that only the operator can mend; else empty."""
-    if outcome in ("http_401", "http_403"):
-        return "the upstream refuses an API key"
-    if outcome == "http_402":
-        return "the upstream wants a payment for an API key"
-    if outcome == "http_404":
-        return "the upstream does not know this model, or its URL is wrong"
-    if outcome == "certificate":
-        return "the upstream's certificate is not trusted"
+def operator_error(outcome: str, said: str = "") -> str:
+    """The mistake in the settings, for an outcome that only the operator can mend; else empty.
+
+    `said` is the text of the refusal.
+    """
+    if outcome in ("http_400", "http_422") and REFUSES.search(said):
+        return "the upstream refuses a parameter of the request"
     if outcome.startswith("http_3"):
         return "the upstream redirects to another URL, which is not followed"
-    return ""
+    return _OPERATORS_MISTAKES.get(outcome, "")
 
 
 def silence(seconds: Sequence[float]) -> str:

@@ -13,6 +13,7 @@ from kefu.relay.chunks import Chunk, InBandError
 from kefu.relay.failures import SILENT
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.key_search import NEVER, KeySearch, Parts
+from kefu.relay.parameters import Parameters
 from kefu.relay.time_limits import RelayOptions
 
 THINKING = 0.25
@@ -33,7 +34,7 @@ class Relay:
         fallback: ModelProvider | None = None,
     ) -> None:
         """`fallback` is a second upstream, asked when no key of the first is left."""
-        first = ModelProvider(upstream, pool, "primary" if fallback else "")
+        first = ModelProvider(upstream, pool, "primary" if fallback else "", Parameters())
         providers = (first, fallback) if fallback else (first,)
         self._parts = Parts(providers, cooldowns, clock, options or RelayOptions())
 

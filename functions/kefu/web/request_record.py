@@ -68,11 +68,13 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        mistakes = {text for one in call.attempts if (text := operator_error(one.outcome))}
+        has_failed = self.code != "ok"  # a refused parameter is a mistake only then
+        mistakes = {operator_error(one.outcome, has_failed * one.said) for one in call.attempts}
         optional: dict[str, object] = {
             "upstream": call.answered_by,
             "all_keys_cooling": call.all_keys_cooling,
-            "misconfigured": sorted(mistakes),
+            "adapted": call.adapted,
+            "misconfigured": sorted(mistakes - {""}),
             "hint": self._hint(dialogue),
             "trimmed_because": prompt.window.dropped and prompt.window.reasons,
             "over_budget": prompt.window.over_budget,

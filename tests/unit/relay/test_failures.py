@@ -70,7 +70,13 @@ def test_redirect_or_404_is_the_operators_mistake_and_waiting_does_not_help(stat
 
 @pytest.mark.parametrize("outcome", ["ok", "http_429", "silent", "http_500", "http_400"])
 def test_other_outcomes_are_no_mistake_of_the_operator(outcome: str) -> None:
-    assert operator_error(outcome) == ""
+    assert operator_error(outcome, "Too many requests") == ""
+
+
+def test_d4_refused_parameter_is_a_mistake_of_the_operator() -> None:
+    said = '{"error": {"message": "Unsupported parameter: reasoning_effort"}}'
+    assert "parameter" in operator_error("http_400", said)
+    assert operator_error("http_429", said) == ""
 
 
 @pytest.mark.parametrize("outcome", ["silent", "no_event", "unreachable", "reset", "no_text"])
