@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.options import time_limits
-from kefu.bootstrap.upstream import StartableUpstream
+from kefu.bootstrap.upstream import StartableUpstream, stored_values, upstream_at
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.parameters import Parameters
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
-from kefu.upstream.client import HttpUpstream
+from kefu.settings import Settings
 
 
 class Relays(NamedTuple):
@@ -31,14 +31,17 @@ def build_relays(base: Base) -> Relays:
     pools = [KeyPool(settings.keys if model.kind == "remote" else ("local",))]
     upstreams = [model.upstream]
     waits = [base.secret(settings.keys_place, "the API keys", pools[0].replace)]
+    waits += [base.secret(*one) for one in stored_values(settings.endpoint, model.upstream)]
     fallback = None
     if settings.fallback_url:
-        pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
-        fallback = ModelProvider(upstream, pool, "fallback", Parameters(settings.fallback_model))
+        endpoint = settings.fallback_endpoint
+        pool, upstream = KeyPool(settings.fallback_keys), upstream_at(endpoint)
+        fallback = ModelProvider(upstream, pool, "fallback", _fallback_parameters(settings))
         pools.append(pool)
         upstreams.append(upstream)
         place, what = settings.fallback_keys_place, "the fallback's API keys"
         waits.append(base.secret(place, what, pool.replace))
+        waits += [base.secret(*one) for one in stored_values(endpoint, upstream)]
     base.connections.extend(upstreams)
 
     async def keys_ready() -> None:
@@ -58,3 +61,10 @@ def build_relays(base: Base) -> Relays:
     answers = relay_with(cooldowns, base.constants.max_retries)
     # A summary is tried once: the next request that needs it tries again.
     return Relays(answers, relay_with(OwnCooldowns(cooldowns), 0), pools, upstreams)
+
+
+def _fallback_parameters(settings: Settings) -> Parameters:
+    firsts = {name for one in settings.presets.values() for name in one.parameters or ()}
+    return Parameters(
+        settings.fallback_model, settings.fallback_parameters, firsts | settings.parameters.keys()
+    )

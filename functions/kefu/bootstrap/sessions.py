@@ -8,6 +8,7 @@ from typing import TypeVar
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
+from kefu.bootstrap.upstream import sampling_of
 from kefu.chat.presets import DEFAULT, Config, Configs
 from kefu.sessions.background import BackgroundWriter
 from kefu.sessions.call_log import Recording
@@ -66,11 +67,10 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
     model = own(preset.model, base.model.name)
     prompt = own(preset.system_prompt, settings.system_prompt)
     ours = settings.model_copy(update={"system_prompt": prompt})
+    values = settings.model_copy(update=preset.model_dump(exclude_unset=True))
     return Config(
         name,
-        base.model.sampling._replace(model=model).asked(
-            preset.temperature, preset.max_output_tokens
-        ),
+        sampling_of(values, model),
         # A message for the operator may be noted twice here. It is logged once.
         prompt_policy(ours, model, base.notices.append, base.constants),
     )

@@ -63,6 +63,16 @@ def setting(
     )
 
 
+def table(key: str, description: str, example: object) -> Any:
+    """Declare a table of kefu.toml whose names are the provider's. It has no variable."""
+    return Field(
+        {},
+        validation_alias=AliasPath(*key.split(".")),
+        description=description,
+        examples=[example],
+    )
+
+
 def split(value: object) -> object:
     """Split a comma-separated text, as environment variables have it."""
     if isinstance(value, str):

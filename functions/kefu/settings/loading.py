@@ -25,7 +25,6 @@ from kefu.settings.sessions import Preset
 VARIABLES = {field.alias: field for field in Settings.model_fields.values() if field.alias}
 """Variable -> its field. `hooks` and `presets` have none: they are tables of the file."""
 
-
 _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 """Variables of Kefu that are not settings: of `sam build` and of the pre-traffic hook."""
 
@@ -33,10 +32,18 @@ _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 def key_of(field: FieldInfo) -> Keys:
     """The key of a setting in kefu.toml; () if it has none."""
     choices = field.validation_alias
+    if isinstance(choices, AliasPath):
+        return tuple(map(str, choices.path))
     if not isinstance(choices, AliasChoices):
         return ()
     (path,) = (one for one in choices.choices if isinstance(one, AliasPath))
     return tuple(map(str, path.path))
+
+
+TABLES = [
+    key_of(field) for field in Settings.model_fields.values() if not field.alias and key_of(field)
+]
+"""The tables of the file whose names are the provider's."""
 
 
 def config_path() -> Path:
@@ -87,9 +94,23 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
     if file:
         values = {**_values(file), **given, "KEFU_CONFIG": str(file.path)}
     try:
-        return Settings.model_validate(values)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError("\n".join(_lines(error, file))) from None
+    try:
+        named = {name: _secret_of(name) for name in settings.named_variables}
+    except ValueError as error:
+        raise ConfigurationError(f"{file.path}: {error}" if file else str(error)) from None
+    return settings.model_copy(update={"variables": named})
+
+
+def _secret_of(name: str) -> SecretStr:
+    """The value of a variable that a header or a URL names as `env:NAME`. Raises ValueError."""
+    text = os.environ.get(name, "").strip()
+    if not text or not text.isascii() or not text.isprintable():
+        problem = "holds a character that no header has" if text else "is not set"
+        raise ValueError(f"[model] names the environment variable {name}, which {problem}")
+    return SecretStr(text)
 
 
 def _values(file: ConfigFile) -> dict[str, object]:
@@ -104,6 +125,7 @@ def _values(file: ConfigFile) -> dict[str, object]:
             secrets={key: name for key, (name, _) in named.items() if _is_secret(name)},
             switches=[key for key, (_, field) in named.items() if _is_switch(field)],
             preset=tuple(Preset.model_fields),
+            free=TABLES,
         ),
     )
     return cast(dict[str, object], _with_texts(file, file.tables, ()))

@@ -10,7 +10,7 @@ from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits,
 from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.operator import operator_of
-from kefu.bootstrap.upstream import ChosenModel, choose_model
+from kefu.bootstrap.upstream import ChosenModel, choose_model, sampling_of
 from kefu.chat.prompt import Sampling
 from kefu.context import message_counter
 from kefu.context.tokens import counter as counter_of
@@ -46,7 +46,7 @@ def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
         known = ", ".join(settings.presets) or "none"
         where = settings.config_file or "kefu.toml, which does not exist here"
         raise WrongUse(f"there is no preset {flags.preset} in {where}; presets there: {known}")
-    values = preset.model_dump(exclude_none=True)
+    values = preset.model_dump(exclude_unset=True)
     for name in ("model", "system_prompt"):
         if name in values and (flags.model if name == "model" else flags.system) is not None:
             del values[name]
@@ -59,7 +59,7 @@ def model_of(
     """The model of the settings, or the server of `--server`."""
     if flags.server:
         server = KefuServer(flags.server, visitor_of(flags, settings))
-        sampling = Sampling(flags.server, settings.temperature, settings.max_output_tokens)
+        sampling = sampling_of(settings, flags.server)._replace(parameters={})
         return ChosenModel(server, "remote", sampling, "")
     return choose_model(settings, on_progress)
 
