@@ -28,14 +28,15 @@ class Relays(NamedTuple):
 
 def build_relays(base: Base) -> Relays:
     settings, model = base.settings, base.model
-    pools = [KeyPool(settings.keys if model.kind == "remote" else ("local",))]
+    keys = settings.keys if model.kind == "remote" else ("local",)
+    pools = [KeyPool(keys, settings.endpoint.url)]
     upstreams = [model.upstream]
     waits = [base.secret(settings.keys_place, "the API keys", pools[0].replace)]
     waits += [base.secret(*one) for one in stored_values(settings.endpoint, model.upstream)]
     fallback = None
     if settings.fallback_url:
         endpoint = settings.fallback_endpoint
-        pool, upstream = KeyPool(settings.fallback_keys), upstream_at(endpoint)
+        pool, upstream = KeyPool(settings.fallback_keys, endpoint.url), upstream_at(endpoint)
         fallback = ModelProvider(upstream, pool, "fallback", _fallback_parameters(settings))
         pools.append(pool)
         upstreams.append(upstream)

@@ -17,7 +17,7 @@ _REFUSABLE: Final = (LIMIT, "temperature", "stream_options")
 
 REFUSES: Final = re.compile(
     r"unsupported|not support|deprecated|not permitted|not allowed|extra (inputs|fields)"
-    r"|extraneous|un(known|recognized|expected)|unsupported_(parameter|value)",
+    r"|extraneous|only \S+ is allowed|un(known|recognized|expected)|unsupported_(parameter|value)",
     re.IGNORECASE,
 )
 """Words of an error about a parameter that the model does not take, rather than its value."""

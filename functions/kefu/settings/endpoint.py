@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import parse_qsl, quote_plus, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
@@ -14,6 +14,9 @@ SECRET_NAME: Final = re.compile(
     r"key|token|secret|password|authorization|credential|^(code|sig)$", re.IGNORECASE
 )
 """The name of a header or of a query's value that is a secret."""
+
+_UNQUOTED: Final = "/?:@!$'()*,;"
+"""Characters that the HTTP client does not encode in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def endpoint_of(
             if variable := named_variable(value):
                 text = variables[variable].get_secret_value()
             if variable or SECRET_NAME.search(name):
-                secrets.extend((text, quote_plus(text), *text.split()))
+                encoded = (quote_plus(text), quote(text, safe=_UNQUOTED))
+                secrets.extend((text, *encoded, *text.split()))
             yield name, text
 
     query, given = dict(known(query_of(url))), dict(known(headers))

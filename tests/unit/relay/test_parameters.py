@@ -26,6 +26,7 @@ def refuses(param: str, message: str = "", code: str = "unsupported_parameter") 
 
 
 LIMIT, TEMPERATURE = refuses("max_tokens"), refuses("temperature", code="unsupported_value")
+ONLY_ONE = "invalid temperature: only 1 is allowed for this model"
 IN_BAND = up.STREAM.then(up.in_band(message="`temperature` is deprecated.", code=400))
 
 
@@ -50,6 +51,7 @@ def bodies(rig: Rig) -> list[Any]:
             "temperature",
         ),
         (up.refusal(400, {"message": "Unknown field temperature"}), PLAIN, "temperature"),
+        (up.refusal(400, {"error": {"message": ONLY_ONE}}), PLAIN, "temperature"),
         (up.refusal(400, {"error": "unexpected parameter: temperature"}), PLAIN, "temperature"),
     ],
 )

@@ -63,17 +63,21 @@ def _model(settings: Settings) -> Iterator[Finding]:
     patience = time_limits(settings).first_byte
     short = sampling_of(settings, settings.model)._replace(max_tokens=1)
     first = CheckedProvider(settings.endpoint, short, "LONGCAT_API_KEYS", "model", patience)
-    yield from _provider(first, settings.keys, settings.keys_place)
+    yield from _provider(first, settings.keys, settings.keys_place, settings.secrets)
     if settings.fallback_url:
         other = short._replace(
             model=settings.fallback_model or settings.model, parameters=settings.fallback_parameters
         )
         keys, table = "KEFU_FALLBACK_API_KEYS", "model.fallback"
         second = CheckedProvider(settings.fallback_endpoint, other, keys, table, patience)
-        yield from _provider(second, settings.fallback_keys, settings.fallback_keys_place)
+        yield from _provider(
+            second, settings.fallback_keys, settings.fallback_keys_place, settings.secrets
+        )
 
 
-def _provider(provider: CheckedProvider, keys: Sequence[str], place: str) -> Iterator[Finding]:
+def _provider(
+    provider: CheckedProvider, keys: Sequence[str], place: str, secrets: Sequence[str]
+) -> Iterator[Finding]:
     if place:
         keys, findings = read_keys(place, text_at)
         yield from findings
@@ -86,8 +90,8 @@ def _provider(provider: CheckedProvider, keys: Sequence[str], place: str) -> Ite
     headers, more = _read(endpoint.headers)
     yield from (findings := [*unread, *more])
     if not findings:
-        secrets = (*endpoint.secrets, *query.values(), *headers.values())
-        endpoint = Endpoint(endpoint.url, query, headers, secrets)
+        hidden = (*secrets, *query.values(), *headers.values())
+        endpoint = Endpoint(endpoint.url, query, headers, hidden)
         yield from check_keys(provider._replace(endpoint=endpoint), keys)
 
 
