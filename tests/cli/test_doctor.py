@@ -108,7 +108,7 @@ def test_no_key_no_model_and_no_store_are_named(
     ran = kefu("doctor")
     assert ran.code == 1
     assert "No API key is set" in ran.out
-    assert "export LONGCAT_API_KEYS=" in ran.out
+    assert "export KEFU_API_KEYS=" in ran.out
     assert "x The store fails: " in ran.out
     assert f"ls -ld {right.parent}/file" in ran.out
     assert "2 problems." in ran.out

@@ -52,7 +52,7 @@ def test_keys_that_cannot_be_read_are_reported_at_once(
     aws.error = "AccessDeniedException"
     ran = kefu("chat", "--once", "x")
     assert (ran.code, ran.out) == (2, "")
-    said = "kefu: LONGCAT_API_KEYS leads to no key: reading the API keys: AccessDeniedException\n"
+    said = "kefu: KEFU_API_KEYS leads to no key: reading the API keys: AccessDeniedException\n"
     assert ran.err == said
     assert upstream.journal == []
 

@@ -34,7 +34,7 @@ def test_c13_without_keys_ready_is_503_and_says_why_while_health_is_200() -> Non
         assert answer.json() == {
             "ready": False,
             "problems": [
-                {"code": "no_api_key", "message": "No API key is set: set LONGCAT_API_KEYS."}
+                {"code": "no_api_key", "message": "No API key is set: set KEFU_API_KEYS."}
             ],
         }
         assert httpx.get(f"{service.url}/health").status_code == 200

@@ -89,7 +89,7 @@ def choose_model(settings: Settings, say: Callable[[str], None] = say) -> Chosen
     sampling = sampling_of(settings, settings.model)
     if not settings.without_model:
         endpoint = settings.endpoint
-        notice = "No API key is set: set LONGCAT_API_KEYS."
+        notice = "No API key is set: set KEFU_API_KEYS."
         if settings.keys_place:
             notice = f"No API key could be read from {settings.keys_place}."
         host = urlsplit(endpoint.url).hostname or ""

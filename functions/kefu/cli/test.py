@@ -88,7 +88,7 @@ class _Run:
             return
         settings = self._settings
         if settings.without_model:
-            raise WrongUse("`judge` needs a model: set LONGCAT_API_KEYS or KEFU_UPSTREAM_URL.")
+            raise WrongUse("`judge` needs a model: set KEFU_API_KEYS or KEFU_UPSTREAM_URL.")
         chosen = choose_model(settings)
         name = self._options.judge_model or chosen.name
         sampling = chosen.sampling._replace(model=name, max_tokens=500).asked(0.0)

@@ -71,13 +71,14 @@ def _section(fields: list[FieldInfo]) -> str:
             text = f"Not here, only in the environment: {field.alias}. {field.description}"
         lines += [f"# {line}" for line in textwrap.wrap(text, 96)]
         if not secret:
-            value = _toml(value_of(field))
+            value = toml_of(value_of(field))
             lines.append(f"#{key_of(field)[-1]} = {value}")
         lines.append("")
     return "\n".join(lines)
 
 
-def _toml(value: object) -> str:
+def toml_of(value: object) -> str:
+    """The value of a setting in TOML, on one line."""
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
+    return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"

@@ -104,7 +104,7 @@ def _likely(keys: Keys, known: KnownKeys) -> str:
     """The variable of a secret in the same table, else of the API keys."""
     here = [name for secret, name in known.secrets.items() if secret[:-1] == keys[:-1]]
     above = [name for secret, name in known.secrets.items() if secret[0] == keys[0]]
-    return [*here, *above, "LONGCAT_API_KEYS"][0]
+    return [*here, *above, "KEFU_API_KEYS"][0]
 
 
 def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:

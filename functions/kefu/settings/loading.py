@@ -20,6 +20,7 @@ from kefu.settings.file import (
     name_of,
     referenced_text,
 )
+from kefu.settings.model import OLD_KEYS
 from kefu.settings.sessions import Preset
 
 VARIABLES = {field.alias: field for field in Settings.model_fields.values() if field.alias}
@@ -40,6 +41,9 @@ def key_of(field: FieldInfo) -> Keys:
     return tuple(map(str, path.path))
 
 
+NAMES = {*VARIABLES, OLD_KEYS}
+"""All variables that are read."""
+
 TABLES = [
     key_of(field) for field in Settings.model_fields.values() if not field.alias and key_of(field)
 ]
@@ -54,7 +58,7 @@ def config_path() -> Path:
 def unknown_variables() -> Iterator[tuple[str, str]]:
     """Environment variables that look like settings and are not, each with a message."""
     names = {name for name in os.environ if name.startswith(("KEFU_", "LONGCAT_"))}
-    for name in sorted(names - {*VARIABLES, *_OTHERS}):
+    for name in sorted(names - {*NAMES, *_OTHERS}):
         import difflib  # here: only for a message
 
         near = difflib.get_close_matches(name, VARIABLES, 1, 0.7)
@@ -77,18 +81,7 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
     `overrides`: values by environment variable, such as those of flags. They win over file and
     environment. Raises ConfigurationError with a message for the person who starts Kefu.
     """
-    given = {
-        # An empty variable counts as unset, as it does in a shell script.
-        **{name: text for name, text in os.environ.items() if text and name in VARIABLES},
-        **(overrides or {}),
-    }
-    try:
-        prompt = given.get("KEFU_SYSTEM_PROMPT", "")
-        given["KEFU_SYSTEM_PROMPT"] = referenced_text(prompt, Path())
-    except ValueError as error:
-        raise ConfigurationError(f"KEFU_SYSTEM_PROMPT: {error}") from None
-    if not prompt:
-        del given["KEFU_SYSTEM_PROMPT"]
+    given = _given(overrides or {})
     file = find(given.pop("KEFU_CONFIG", ""))
     values: dict[str, object] = dict(given)
     if file:
@@ -102,6 +95,25 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
     except ValueError as error:
         raise ConfigurationError(f"{file.path}: {error}" if file else str(error)) from None
     return settings.model_copy(update={"variables": named})
+
+
+def _given(overrides: Mapping[str, str]) -> dict[str, str]:
+    """The values of the environment variables, with the text of the file that the prompt names."""
+    # An empty variable counts as unset, as it does in a shell script.
+    given = {name: text for name, text in os.environ.items() if text and name in NAMES}
+    given |= overrides
+    if {"KEFU_API_KEYS", OLD_KEYS} <= given.keys():
+        raise ConfigurationError(
+            f"{OLD_KEYS}: KEFU_API_KEYS is set, too, and has the same meaning: remove one of them"
+        )
+    try:
+        prompt = given.get("KEFU_SYSTEM_PROMPT", "")
+        given["KEFU_SYSTEM_PROMPT"] = referenced_text(prompt, Path())
+    except ValueError as error:
+        raise ConfigurationError(f"KEFU_SYSTEM_PROMPT: {error}") from None
+    if not prompt:
+        del given["KEFU_SYSTEM_PROMPT"]
+    return given
 
 
 def _secret_of(name: str) -> SecretStr:
@@ -157,7 +169,7 @@ def _lines(error: ValidationError, file: ConfigFile | None) -> Iterator[str]:
         says = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if not keys:
             yield f"{file.path}: {says}" if file else says
-        elif keys[0] in VARIABLES and keys[0].isupper():
+        elif keys[0] in NAMES and keys[0].isupper():
             yield f"{keys[0]}: {says}"
         else:
             assert file is not None

@@ -51,6 +51,9 @@ _OWN_HEADERS = re.compile(
 )
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
+OLD_KEYS = "LONGCAT_API_KEYS"
+"""The name of the variable `KEFU_API_KEYS` in the specification."""
+
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
 
@@ -130,9 +133,10 @@ class ModelSettings(Section):
     api_keys: ApiKeys = setting(
         SecretStr(""),
         "model.api_keys",
-        "LONGCAT_API_KEYS",
+        "KEFU_API_KEYS",
         "API keys of the model, comma separated; tried in turn. Or their place in AWS: `ssm:/NAME` "
-        "or `secretsmanager:NAME-OR-ARN`; the template sets it.",
+        "or `secretsmanager:NAME-OR-ARN`; the template sets it. Also read from `LONGCAT_API_KEYS`.",
+        also=OLD_KEYS,
     )
     patience: Literal["normal", "slow"] = setting(
         "normal",
@@ -160,7 +164,7 @@ class ModelSettings(Section):
         SecretStr(""),
         "model.fallback.api_keys",
         "KEFU_FALLBACK_API_KEYS",
-        "API keys of the second API, or their place, as in `LONGCAT_API_KEYS`.",
+        "API keys of the second API, or their place, as in `KEFU_API_KEYS`.",
     )
     temperature: Temperature = setting(
         0.5,

@@ -73,7 +73,7 @@ class OpenModel:
         stored = [*stored_values(settings.endpoint, chosen.upstream)] if keys else []
         if keys and settings.keys_place:
             place = settings.keys_place
-            stored.append(StoredValue(place, "LONGCAT_API_KEYS", self.pool.replace))
+            stored.append(StoredValue(place, "KEFU_API_KEYS", self.pool.replace))
         self._stored = [KeysByReference(one, clock.now) for one in stored]
         # The long limits: no widget's timers run here, so a slow model may take its time.
         limits = time_limits(settings.model_copy(update={"patience": "slow"}))

@@ -68,7 +68,7 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        has_failed = self.code != "ok"  # a refused parameter is a mistake only then
+        has_failed = bool(self.code)  # a refused parameter is a mistake only then
         mistakes = {operator_error(one.outcome, has_failed * one.said) for one in call.attempts}
         optional: dict[str, object] = {
             "upstream": call.answered_by,

@@ -244,14 +244,14 @@ def test_a_file_that_is_not_utf_8_is_refused(folder: Path) -> None:
 
 
 NAMED_SECRETS = {
-    "[model]\napi_keys = 'x'": "LONGCAT_API_KEYS",
-    "[model]\napi_key = 'x'": "LONGCAT_API_KEYS",
+    "[model]\napi_keys = 'x'": "KEFU_API_KEYS",
+    "[model]\napi_key = 'x'": "KEFU_API_KEYS",
     "[admin]\ntoken = 'x'": "ADMIN_TOKEN",
     "[admin]\npassword = 'x'": "ADMIN_TOKEN",
     "[bot_check]\nsecret = 'x'": "KEFU_BOT_CHECK_SECRET",
     "[identity]\nsecret = 'x'": "KEFU_IDENTITY_SECRETS",
     "[sessions]\nsecrets = 'x'": "KEFU_SESSION_SECRETS",
-    "openai_key = 'x'": "LONGCAT_API_KEYS",
+    "openai_key = 'x'": "KEFU_API_KEYS",
 }
 
 

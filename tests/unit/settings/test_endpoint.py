@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kefu.bootstrap.upstream import sampling_of
-from kefu.settings import Settings, load
+from kefu.settings import ConfigurationError, Settings, load, unknown_variables
 
 FILE = """\
 [model]
@@ -86,3 +86,18 @@ def test_d4_no_temperature_is_sent_whatever_a_request_asks_for(settings: Setting
     assert sampling.asked(0.3).temperature is None
     warm = settings.model_copy(update=settings.presets["warm"].model_dump(exclude_unset=True))
     assert sampling_of(warm, "m").asked(0.3).temperature == 0.3
+
+
+def test_d8_keys_have_two_names_and_both_are_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`LONGCAT_API_KEYS` is the specification's name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LONGCAT_API_KEYS", "key-one")
+    assert load().keys == ("key-one",)
+    monkeypatch.setenv("KEFU_API_KEYS", "key-two")
+    with pytest.raises(ConfigurationError, match=r"^LONGCAT_API_KEYS: KEFU_API_KEYS is set, too"):
+        load()
+    monkeypatch.setenv("LONGCAT_API_KEYS", "")
+    assert load().keys == ("key-two",)
+    assert list(unknown_variables()) == []

@@ -40,7 +40,7 @@ def answered(question: str, *found: PassageHit) -> str:
 def test_the_part_with_most_words_of_the_question_is_quoted_with_its_number() -> None:
     told = answered("How long does delivery take?", ZH, DELIVERY)
     assert told.startswith("> Delivery within Norway takes three to five working days. [2]\n\n")
-    assert "LONGCAT_API_KEYS" in told
+    assert "KEFU_API_KEYS" in told
     assert answered("What does it cost?", DELIVERY).startswith("> It costs 79 kroner. [1]")
     assert answered("怎么退款？", DELIVERY, ZH).startswith("> 我们收到退货后五个工作日内退款")
     assert "示例模式" in answered("怎么退款？", ZH)
@@ -52,7 +52,7 @@ def test_a_question_of_which_the_pages_say_nothing_is_marked_as_such() -> None:
 
 
 def test_without_learnt_pages_the_answer_says_what_to_set() -> None:
-    assert "LONGCAT_API_KEYS" in answer_to("Hello")
+    assert "KEFU_API_KEYS" in answer_to("Hello")
     assert "示例模式" in answer_to("你好")
 
 

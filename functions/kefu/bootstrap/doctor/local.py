@@ -57,12 +57,12 @@ def _model(settings: Settings) -> Iterator[Finding]:
         if choose_model(settings, lambda _: None).kind == "sample":
             yield Finding(
                 "There is no API key: visitors get quotations of the learnt pages (sample mode).",
-                "export LONGCAT_API_KEYS=...",
+                "export KEFU_API_KEYS=...",
             )
         return
     patience = time_limits(settings).first_byte
     short = sampling_of(settings, settings.model)._replace(max_tokens=1)
-    first = CheckedProvider(settings.endpoint, short, "LONGCAT_API_KEYS", "model", patience)
+    first = CheckedProvider(settings.endpoint, short, "KEFU_API_KEYS", "model", patience)
     yield from _provider(first, settings.keys, settings.keys_place, settings.secrets)
     if settings.fallback_url:
         other = short._replace(

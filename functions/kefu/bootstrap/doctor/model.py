@@ -30,10 +30,6 @@ class CheckedProvider(NamedTuple):
     """Seconds for which a chat waits for the headers of an answer."""
 
 
-_OUT_OF_TOKENS = "output limit was reached"
-"""A model that thinks says this for an answer of one token, and is well."""
-
-
 def check_keys(provider: CheckedProvider, keys: Sequence[str]) -> Iterator[Finding]:
     for key in keys:
         finding = _check(provider, key)
@@ -77,8 +73,6 @@ def _asked(provider: CheckedProvider, key: str, question: bytes) -> ProbeRespons
 def _finding(provider: CheckedProvider, key: str, answer: ProbeResponse) -> Finding | None:
     url, model = provider.endpoint.url.rstrip("/"), provider.sampling.model
     error_text = _error_text(answer, Secrets([key, *provider.endpoint.secrets]))
-    if _OUT_OF_TOKENS in error_text:
-        return _late(provider, answer.headers_after)
     name = f"the API key {fingerprint(key)}" if key else "a request without an API key"
     match answer.status:
         case 200:
