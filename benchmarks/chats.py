@@ -19,9 +19,9 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, body, call, response

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.connection import set_up
 from kefu.stores.sqlite.store import SqliteStore

@@ -9,9 +9,9 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import HandClock

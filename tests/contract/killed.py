@@ -17,8 +17,8 @@ import time
 from functools import partial
 from typing import Any
 
-from kefu.sessions.model import Retention
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.overview import Wanted
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import settled
 

@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from kefu.sessions.model import NewMessage, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line, State
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import BEFORE, Attendance, Line, State
+from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, chat_at, turn
 from tests.contract.engines import HandClock
 

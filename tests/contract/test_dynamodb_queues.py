@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import Attendance
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Overview, Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import CONVERTED
 from kefu.stores.dynamodb.sessions import AT_ONCE, DynamoSessions

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.view import ChatExport, row
 from tests.contract.killed import LONGEST

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable
 from tests.fakes.chats_in_memory import ChatsInMemory

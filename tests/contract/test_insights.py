@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kefu.knowledge import terms
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import (
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import (
     LEASE,
     NewMessage,
     Rating,
@@ -20,8 +20,8 @@ from kefu.sessions.model import (
     SessionId,
     TurnOutcome,
 )
-from kefu.sessions.overview import Day, Overview, Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.overview import Day, Overview, Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, TWO

@@ -14,10 +14,10 @@ import pytest
 
 from benchmarks.queues import BEFORE, FILTERS, seed
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Overview, Page, Wanted
-from kefu.sessions.people import Attendance, State
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, State
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Overview, Page, Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.guarded.circuit import IN_A_ROW
 from kefu.stores.guarded.sessions import GuardedSessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, migrate

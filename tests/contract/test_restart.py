@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Retention
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, ask, new
 from tests.contract.engines import HandClock

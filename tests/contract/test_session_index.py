@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, SessionId, TurnOutcome
-from kefu.sessions.overview import Day, Overview, Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Day, Overview, Wanted
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, body, call, chat_at, new, response, turn
 from tests.contract.engines import HandClock
 

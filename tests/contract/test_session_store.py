@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import LEASE, BeginResult, NewMessage, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions, SessionStore
+from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, TurnOutcome
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions, SessionStore
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, response, turn
 from tests.contract.engines import HandClock
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, SessionId
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.chats import DAY, new
 from tests.contract.engines import HandClock, every_item, new_table

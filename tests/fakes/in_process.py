@@ -26,16 +26,16 @@ from kefu.relay.attempt import Upstream
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording
-from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import SessionId
-from kefu.sessions.ports import Sessions
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record

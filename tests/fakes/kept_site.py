@@ -9,8 +9,8 @@ from typing import Any
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.hooks import EndedTurn, Hook
-from kefu.sessions.model import CallRecord, Retention, Session, SessionId, StoredMessage
-from kefu.sessions.overview import Day, Wanted
+from kefu.sessions.store.model import CallRecord, Retention, Session, SessionId, StoredMessage
+from kefu.sessions.store.overview import Day, Wanted
 from kefu.stores.turns import date_of
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Connection, Process

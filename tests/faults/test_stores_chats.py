@@ -14,9 +14,16 @@ from pathlib import Path
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import BeginResult, NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import (
+    BeginResult,
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    TurnOutcome,
+)
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import BATCH_PAUSE, BATCH_TRIES
 from kefu.stores.guarded.circuit import IN_A_ROW

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import Wanted
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.asking import client, conversation

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention
-from kefu.sessions.overview import Wanted
-from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN
+from kefu.sessions.store.model import LEASE, Retention
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.turn.recorder import RENEW_AFTER, RENEW_AGAIN
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.virtual_time import VirtualClock, run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.overview import Wanted
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of

@@ -11,9 +11,9 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.bootstrap.stores import open_chats
 from kefu.knowledge.gaps import Gaps, VisitorQuestion, gaps
-from kefu.sessions.model import CallRecord, Session, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import CallRecord, Session, StoredMessage
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions
 from kefu.settings import Settings
 
 MAX_CHATS = 2000

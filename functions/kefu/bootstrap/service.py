@@ -32,7 +32,7 @@ from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import DeliveryRunner
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.admin.panel import Panel
 

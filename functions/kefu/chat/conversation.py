@@ -1,6 +1,6 @@
 """The port of `kefu.chat.answer` to the conversation of a request; and one that stores nothing.
 
-`kefu.sessions.message` implements the port for a message of a stored chat.
+`kefu.sessions.turn.message` implements the port for a message of a stored chat.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from kefu.bootstrap.erase import chats_of, erase, requests_from
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
 from kefu.terminal.flags import WrongUse, read_settings, wrong_use

@@ -13,9 +13,9 @@ from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
 from kefu.knowledge.sources import named, parted
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import Session, StoredMessage
-from kefu.sessions.service import IncomingMessage, SessionService
+from kefu.sessions.store.model import Session, StoredMessage
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage, SessionService
 from kefu.web.caller import Gateway, answer_of
 from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MessageRequest, ResumeRequest

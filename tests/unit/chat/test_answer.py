@@ -33,9 +33,9 @@ from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import SessionId
-from kefu.sessions.service import IncomingMessage
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage
 from kefu.stores.memory import MemoryStore
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left

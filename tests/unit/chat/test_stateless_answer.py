@@ -8,8 +8,8 @@ import json
 import pytest
 
 from kefu.chat.admission import Allowance
-from kefu.sessions.model import Retention
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.overview import Wanted
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Connection, Process

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kefu.errors import InvalidRequest, SessionNotFound, WrongState
-from kefu.sessions.people import Attendance, Line, State
-from kefu.sessions.take_over import change_state, say
+from kefu.sessions.people.take_over import change_state, say
+from kefu.sessions.store.attendance import Attendance, Line, State
 from tests.fakes.kept_site import Site
 from tests.fakes.relaying import CLOCK, in_virtual_time
 

@@ -19,10 +19,10 @@ from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
-from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.hooks import Hook, Visit
-from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
+from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import (

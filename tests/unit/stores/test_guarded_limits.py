@@ -13,7 +13,7 @@ from kefu.chat.admission import Admission, Allowance
 from kefu.chat.limits import Granted, Rate
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldowns
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits

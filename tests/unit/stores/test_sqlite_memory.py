@@ -8,8 +8,8 @@ import pytest
 
 from kefu.chat.limits import Rate
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Wanted
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.file import TIDY_AFTER
 from kefu.stores.sqlite.memory import SqliteMemory

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kefu.sessions.model import CallRecord, SessionId
+from kefu.sessions.store.model import CallRecord, SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.attendance import DynamoAttendance
 from kefu.stores.dynamodb.table import Row, value_of

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.overview import Wanted
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, Table, value_of
 from kefu.stores.turns import ERRORS, bucket_of

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import Retention, SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
+from kefu.sessions.store.model import Retention, SessionId
+from kefu.sessions.store.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DynamoCalls
 from kefu.stores.dynamodb.days import days_between

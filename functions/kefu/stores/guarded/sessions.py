@@ -1,7 +1,8 @@
 """Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
-time limit. The calls after it run in the background, and `kefu.sessions.background` retries them.
+time limit. The calls after it run in the background, and `kefu.sessions.turn.background` retries
+them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
 
 P = ParamSpec("P")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from kefu.sessions.overview import Overview, Wanted
+from kefu.sessions.store.overview import Overview, Wanted
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.rows import SESSION_LENGTH, session_columns, session_in
 from kefu.stores.turns import bucket_of, seen

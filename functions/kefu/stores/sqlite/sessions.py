@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
-from kefu.sessions.model import CallRecord, Retention, SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
+from kefu.sessions.store.model import CallRecord, Retention, SessionId
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, UserSessions, Wanted
 from kefu.stores.folded_calls import Known, known
 from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words

@@ -8,7 +8,7 @@ from functools import wraps
 from sqlite3 import Connection
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,

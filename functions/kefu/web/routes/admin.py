@@ -12,9 +12,9 @@ from typing import Any, get_args
 from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.people import State
+from kefu.sessions.store.attendance import State
+from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
+from kefu.sessions.store.overview import Wanted
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session

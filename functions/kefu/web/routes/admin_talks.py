@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import SessionNotFound
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.take_over import change_state, say
+from kefu.sessions.people.take_over import change_state, say
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody

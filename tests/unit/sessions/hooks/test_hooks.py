@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kefu.context import CALIBRATED
 from kefu.messages import Message
 from kefu.sessions.hooks import HOOKS, BadOptions, Filter, Hook, HookConfig, Reply, Visit
-from kefu.sessions.model import Session, SessionId
+from kefu.sessions.store.model import Session, SessionId
 
 NOON = 1_800_000_000.0
 """2027-01-15, 08:00 UTC, a Friday."""

@@ -17,7 +17,7 @@ from kefu.messages import Message
 from kefu.sessions.hooks import Filter, Hooks, Reply, Visit, loaded
 from kefu.sessions.hooks import steps as steps_module
 from kefu.sessions.hooks.calls import THREADS
-from kefu.sessions.model import Session, SessionId
+from kefu.sessions.store.model import Session, SessionId
 
 HISTORY = (Message("user", "a"), Message("assistant", "b"))
 VISIT = Visit(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)

@@ -16,14 +16,14 @@ from kefu.auth.signing import key_for, sign
 from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
 from kefu.relay.call import Clock
-from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.contact_delivery import Delivery, LimitReached, Recipient
-from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Session, SessionId, StoredMessage
-from kefu.sessions.people import Attendance
-from kefu.sessions.ports import Sessions
-from kefu.sessions.service import in_time
+from kefu.sessions.people.delivery import Delivery, LimitReached, Recipient
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.contacts import ContactRequest, FilledForm
+from kefu.sessions.store.model import Session, SessionId, StoredMessage
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.service import in_time
 
 LEASE = 30.0
 """Seconds after which a delivery without a result counts as failed."""

@@ -21,14 +21,14 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.messages import Message
-from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.history import rated_turn
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Rating, Session, SessionId, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions, SessionStore
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.model import Rating, Session, SessionId, StoredMessage
+from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.ports import Sessions, SessionStore
+from kefu.sessions.turn.history import rated_turn
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
 
 T = TypeVar("T")
 

@@ -17,14 +17,14 @@ from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
-from kefu.sessions.chat_memory import ChatMemory
-from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
 from kefu.sessions.hooks.hook import EndedTurn, Visit
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
-from kefu.sessions.message_processor import default_prompt
-from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
-from kefu.sessions.recorder import TurnRecorder
-from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
+from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
+from kefu.sessions.turn.chat_memory import ChatMemory
+from kefu.sessions.turn.history import alternating, from_stable_start, latest_exchanges
+from kefu.sessions.turn.message_processor import default_prompt
+from kefu.sessions.turn.recorder import TurnRecorder
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, in_time
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""

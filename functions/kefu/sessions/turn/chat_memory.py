@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from kefu.context import ToSummarize, TrimState
 from kefu.context.wire.marks import mark
 from kefu.messages import Message
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 
 
 class ChatMemory:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kefu.sessions.model import Rating, Session, SessionId, Status
-from kefu.sessions.people import State
+from kefu.sessions.store.attendance import State
+from kefu.sessions.store.model import Rating, Session, SessionId, Status
 
 
 class Wanted(NamedTuple):

@@ -22,11 +22,11 @@ from kefu.knowledge.sources import joined, listed
 from kefu.relay.call import Clock
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import LEASE, BeginResult, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording, TurnRecord
+from kefu.sessions.turn.message_processor import MessageProcessor
 
 RENEW_AFTER = LEASE / 2
 """Seconds. A short answer needs no renewal, and there is time to retry a failed one."""

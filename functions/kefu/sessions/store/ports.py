@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kefu.sessions.contacts import ContactStore
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import AttendanceStore
+from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.model import (
     BeginResult,
     CallRecord,
     NewMessage,
@@ -16,8 +17,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
-from kefu.sessions.people import AttendanceStore
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, UserSessions, Wanted
 
 
 class SessionStore(Protocol):
