@@ -285,6 +285,9 @@ async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
     assert (meta["request_id"], meta["config_id"]) == ("request", "default")
     assert meta["history"] == {"read": 2, "told": 2}
     assert meta["page"]["title"] == "Hats"
+    assert meta["timings"] == {"started": CLOCK.now(), "first_event_ms": 0.0, "chunk_count": 3}
+    [attempt] = meta["attempts"]
+    assert (attempt["outcome"], attempt["at"], attempt["ms"]) == ("ok", 0.0, 0.0)
     assert (call.prompt_tokens, call.completion_tokens, call.attempt) == (20, 5, 1)
     said = json.loads(call.request or b"")["messages"]
     assert [one["content"] for one in said if one["role"] != "system"] == [
