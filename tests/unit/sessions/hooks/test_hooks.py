@@ -142,6 +142,13 @@ async def test_p24_after_a_clear_the_prompt_has_no_earlier_messages() -> None:
     assert list(await made("commands").history(talk("a", "b", "/clear", "done"), VISIT)) == []
 
 
+async def test_p24_commands_in_the_history_are_known_in_any_case() -> None:
+    history = talk("a", "b", "/Clear", "done", "/HELP", "lines", "c", "d")
+    assert list(await made("commands").history(history, VISIT)) == talk("c", "d")
+    history = talk("/help", "lines", "a", "b")
+    assert list(await made("commands").history(history, VISIT)) == talk("a", "b")
+
+
 async def test_p24_the_answers_may_be_the_sites_own() -> None:
     assert await made("commands", help="Ask us.").user_message("/help", VISIT) == "Ask us."
 
