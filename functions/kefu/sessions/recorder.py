@@ -78,9 +78,9 @@ class TurnRecorder:
         self._output = OutputFilter(filters)
         self._begin_after = after
         self._after: list[asyncio.Task[None]] = []
-        self._saving: list[asyncio.Future[None]] = []
-        self._auxiliary_calls: list[asyncio.Future[None]] = []
-        self._trim_states: list[asyncio.Future[None]] = []
+        self._saving: list[asyncio.Task[None]] = []
+        self._auxiliary_calls: list[asyncio.Task[None]] = []
+        self._trim_states: list[asyncio.Task[None]] = []
 
     def text(self) -> str:
         """The filtered text of the answer so far."""
@@ -146,7 +146,7 @@ class TurnRecorder:
         await self._persistence.writer.wait([*self._writes, *self._after], seconds)
 
     @property
-    def _writes(self) -> list[asyncio.Future[None]]:
+    def _writes(self) -> list[asyncio.Task[None]]:
         return [*self._saving, *self._auxiliary_calls, *self._trim_states]
 
     async def end_with(self, reply: str) -> None:

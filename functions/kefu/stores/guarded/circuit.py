@@ -7,12 +7,11 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.background import started, within
 
 T = TypeVar("T")
 
@@ -33,7 +32,7 @@ class Circuit:
 
     def __init__(
         self,
-        probe: Callable[[], Coroutine[Any, Any, object]],
+        probe: Callable[[], Awaitable[object]],
         *,
         timeout: float,
         on_degraded: Callable[[str], None],
@@ -51,17 +50,27 @@ class Circuit:
         self._recovery: asyncio.Task[None] | None = None
         self._failures = 0
         self._failed_at = float("-inf")
-        self._tasks: set[asyncio.Future[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def open(self) -> bool:
         return self._recovery is not None
 
-    async def call(self, what: str, call: Coroutine[Any, Any, T], limit: float | None = None) -> T:
-        """Like `wait`, for a call that is cancelled when it is late."""
+    async def call(self, what: str, call: Awaitable[T], limit: float | None = None) -> T:
+        """Return the result of a call, which is cancelled after `limit` seconds.
+
+        Like `wait`, but without a task: most calls of a local store need none.
+        """
+        loop = asyncio.get_running_loop()
         limit = self.timeout if limit is None else limit
         with self._judging(what, limit):
-            return await within(limit, call)
+            async with asyncio.timeout(None) as waiting:
+                # `reschedule`, because a result that has arrived meanwhile comes first.
+                end = loop.call_later(limit, waiting.reschedule, loop.time())
+                try:
+                    return await call
+                finally:
+                    end.cancel()
 
     async def wait(self, what: str, call: asyncio.Future[T], limit: float | None = None) -> T:
         """Return the result of a call that ends within `limit` seconds, by default `timeout`.
@@ -72,54 +81,52 @@ class Circuit:
         """
         limit = self.timeout if limit is None else limit
         with self._judging(what, limit):
-            if not call.done():
-                await asyncio.wait({call}, timeout=limit)
+            await asyncio.wait({call}, timeout=limit)
             if not call.done():
                 raise TimeoutError
             return call.result()
 
-    async def wait_for(self, what: str, task: asyncio.Future[None]) -> None:
+    async def wait_for(self, what: str, task: asyncio.Task[None]) -> None:
         """Wait for a background task, at most `timeout`. A late one counts as failed."""
-        if task.done():
-            return
-        began = asyncio.get_running_loop().time()
+        started = asyncio.get_running_loop().time()
         await asyncio.wait({task}, timeout=self.timeout)
         if not task.done():
-            self.failed(what, TimeoutError(), began)
+            self.failed(what, TimeoutError(), started)
 
-    async def succeeds(self, what: str, call: Coroutine[Any, Any, object]) -> bool:
+    async def succeeds(self, what: str, call: Awaitable[object]) -> bool:
         """Whether a call that no chat waits for succeeds within `PATIENCE`. Raises no error."""
-        began = asyncio.get_running_loop().time()
+        started = asyncio.get_running_loop().time()
         try:
-            await within(PATIENCE, call)
+            async with asyncio.timeout(PATIENCE):
+                await call
         except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
-            self.failed(what, error, began, PATIENCE)
+            self.failed(what, error, started, PATIENCE)
             return False
-        self.answered(began)
+        self.answered(started)
         return True
 
     @contextmanager
     def _judging(self, what: str, limit: float) -> Iterator[None]:
         """Count the call inside this context. Raises StoreUnavailable for one that is late."""
-        began = asyncio.get_running_loop().time()
+        started = asyncio.get_running_loop().time()
         try:
             yield
         except (StoreUnavailable, TimeoutError) as error:
-            self.failed(what, error, began, limit)
+            self.failed(what, error, started, limit)
             raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
         except Exception:
-            self.answered(began)
+            self.answered(started)
             raise
-        self.answered(began)
+        self.answered(started)
 
-    def answered(self, began: float) -> None:
-        """Count a successful call. `began` is a time of the event loop."""
+    def answered(self, started: float) -> None:
+        """Count a successful call. `started` is a time of the event loop."""
         self.is_new = False
-        if asyncio.get_running_loop().time() - began <= self.timeout:
+        if asyncio.get_running_loop().time() - started <= self.timeout:
             self._failures = 0
 
     def failed(
-        self, what: str, error: BaseException, began: float, limit: float | None = None
+        self, what: str, error: BaseException, started: float, limit: float | None = None
     ) -> None:
         """Count and report a failed call; the third in a row opens the circuit.
 
@@ -129,7 +136,7 @@ class Circuit:
         if self.open:
             return
         self._on_degraded(f"{what}: {_description(error, limit or self.timeout)}")
-        if began < self._failed_at:
+        if started < self._failed_at:
             return
         self._failed_at = asyncio.get_running_loop().time()
         self._failures += 1
@@ -137,12 +144,11 @@ class Circuit:
             self._failures = 0
             self._recovery = asyncio.create_task(self._recover())
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+    def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Start work that may outlive the request that started it. It must not raise."""
-        task = started(work)
-        if not task.done():
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
 
     async def aclose(self) -> None:
@@ -169,13 +175,14 @@ class Circuit:
     async def _answers_in_time(self) -> bool:
         await asyncio.sleep(self._pause)
         now = asyncio.get_running_loop().time
-        began = now()
+        started = now()
         try:
-            await within(PATIENCE, self._probe())
+            async with asyncio.timeout(PATIENCE):
+                await self._probe()
         except Exception as error:  # noqa: BLE001 - no error of a store may stop the probes
             self._on_degraded(f"still unavailable: {_description(error, PATIENCE)}")
             return False
-        if now() - began > self.timeout:
+        if now() - started > self.timeout:
             self._on_degraded("still slow")
             return False
         return True

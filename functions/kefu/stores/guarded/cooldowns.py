@@ -36,15 +36,15 @@ class GuardedCooldowns:
         self._read_at = float("-inf")
         self._local: dict[Fingerprint, Cooldown] = {}
         self._unwritten: dict[Fingerprint, Cooldown] = {}
-        self._reading: asyncio.Future[None] | None = None
-        self._writing: dict[Fingerprint, asyncio.Future[None]] = {}
+        self._reading: asyncio.Task[None] | None = None
+        self._writing: dict[Fingerprint, asyncio.Task[None]] = {}
 
     async def cooldowns(self) -> Cooldowns:
         if reading := self.prefetch():
             await self.circuit.wait_for("reading cooldowns", reading)
         return self._view
 
-    def prefetch(self) -> asyncio.Future[None] | None:
+    def prefetch(self) -> asyncio.Task[None] | None:
         """Start reading the store in the background if the cache has expired.
 
         Returns the task, which all callers share. None: the cache is fresh, or the circuit open.
@@ -76,7 +76,7 @@ class GuardedCooldowns:
         self._merge(await self._store.cooldowns())
         now = self._clock()
         self._unwritten = {key: own for key, own in self._unwritten.items() if own.until > now}
-        for key in list(self._unwritten):
+        for key in self._unwritten:
             self._write_soon(key)
 
     def _merge(self, view: Cooldowns) -> None:
@@ -86,20 +86,20 @@ class GuardedCooldowns:
         self._view = {**view, **merged}
         self._read_at = now
 
-    def _write_soon(self, key: Fingerprint) -> asyncio.Future[None]:
+    def _write_soon(self, key: Fingerprint) -> asyncio.Task[None]:
         """Start writing a key's cooldown and return the task.
 
         Each key has at most one such task. A running one also writes a cooldown set meanwhile.
         """
-        writing = self._writing.get(key)
-        if writing is None or writing.done():
-            writing = self._writing[key] = self.circuit.start(self._write(key))
-        return writing
+        if key not in self._writing:
+            self._writing[key] = self.circuit.start(self._write(key))
+        return self._writing[key]
 
     async def _write(self, key: Fingerprint) -> None:
         while (cooldown := self._unwritten.get(key)) and cooldown.until > self._clock():
             if not await self.circuit.succeeds("writing a cooldown", self._cool(key, cooldown)):
                 break
+        del self._writing[key]
 
     async def _cool(self, key: Fingerprint, cooldown: Cooldown) -> None:
         view = await self._store.cool(key, cooldown)

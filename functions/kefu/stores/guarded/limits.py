@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
-from kefu.sessions.background import started
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
 from kefu.stores.memory.store import MemoryStore
 
@@ -88,7 +87,7 @@ class GuardedLimits:
     async def _reserve_shared(
         self, budget: str, amount: int, limit: int, seconds: float
     ) -> Granted | None:
-        reserving = started(self._store.reserve(budget, amount, limit))
+        reserving = asyncio.ensure_future(self._store.reserve(budget, amount, limit))
         try:
             granted = await self.circuit.wait("reserving from a budget", reserving, seconds)
         except (StoreUnavailable, asyncio.CancelledError):
@@ -103,12 +102,15 @@ class GuardedLimits:
         self, reserving: asyncio.Future[Granted | None], budget: str, amount: int
     ) -> None:
         """Give back a reservation that was granted too late, and was not used."""
-        await asyncio.wait({reserving}, timeout=PATIENCE)
-        if reserving.cancel() or reserving.exception() or not reserving.result():
+        try:
+            async with asyncio.timeout(PATIENCE):
+                granted = await reserving
+        except Exception:  # noqa: BLE001 - `wait` has reported it, or the store does not answer
             return
-        self._unsettled[budget] -= amount
-        if not self.circuit.open:
-            await self._settle_all()
+        if granted:
+            self._unsettled[budget] -= amount
+            if not self.circuit.open:
+                await self._settle_all()
 
     async def settle(self, budget: str, difference: int) -> None:
         """The store is told also when the caller is cancelled, as a visitor may leave."""
@@ -124,7 +126,7 @@ class GuardedLimits:
         self._starting = False
         self._start_settling()
 
-    def _start_settling(self) -> asyncio.Future[None]:
+    def _start_settling(self) -> asyncio.Task[None]:
         return self.circuit.start(self._settle_all())
 
     async def _settle_all(self) -> None:

@@ -7,11 +7,10 @@ time limit. The calls after it run in the background, and `kefu.sessions.backgro
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.background import started, within
 from kefu.sessions.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
 from kefu.sessions.ports import Sessions
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
@@ -32,7 +31,7 @@ def _soon(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
         self._check_circuit(what)
-        call: Coroutine[Any, Any, T] = getattr(self._store, method.__name__)(*args, **named)
+        call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
         return await self.circuit.call(what, call, self._limit)
 
     return guarded
@@ -42,7 +41,7 @@ def _patiently(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
     """A call that no chat waits for, also while the circuit is open."""
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        call: Coroutine[Any, Any, T] = getattr(self._store, method.__name__)(*args, **named)
+        call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
         return await self.circuit.call(what, call, PATIENCE)
 
     return guarded
@@ -55,7 +54,7 @@ def _queried(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
     """
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        call: Coroutine[Any, Any, T] = getattr(self._store, method.__name__)(*args, **named)
+        call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
         return await self.circuit.call(what, self._in_time(call), PATIENCE)
 
     return guarded
@@ -123,7 +122,7 @@ class GuardedSessions:
         visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
-        saving = started(self._store.begin(session, asked, now))
+        saving = asyncio.ensure_future(self._store.begin(session, asked, now))
         try:
             return await self.circuit.wait("saving a message", saving, self._limit)
         except (StoreUnavailable, asyncio.CancelledError):
@@ -146,10 +145,11 @@ class GuardedSessions:
         if self.circuit.open:
             raise StoreUnavailable(f"{what}: the store does not answer")
 
-    async def _in_time(self, query: Coroutine[Any, Any, T]) -> T:
+    async def _in_time(self, query: Awaitable[T]) -> T:
         """The result of an operator's query."""
         try:
-            return await within(self._longest_query, query)
+            async with asyncio.timeout(self._longest_query):
+                return await query
         except TimeoutError:
             raise QueryTimeout(
                 f"This takes longer than {self._longest_query:g} seconds. Narrow the dates, or add"
