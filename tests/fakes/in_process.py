@@ -194,6 +194,7 @@ class Connection:
 
     async def ended(self) -> None:
         await self._task
+        await asyncio.sleep(0)  # the hooks that follow the answer begin
 
     async def answer(self) -> Answer:
         """The whole response."""

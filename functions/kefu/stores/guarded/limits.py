@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
+from kefu.sessions.background import started
 from kefu.stores.guarded.circuit import PATIENCE, Circuit
 from kefu.stores.memory.store import MemoryStore
 
@@ -87,7 +88,7 @@ class GuardedLimits:
     async def _reserve_shared(
         self, budget: str, amount: int, limit: int, seconds: float
     ) -> Granted | None:
-        reserving = asyncio.ensure_future(self._store.reserve(budget, amount, limit))
+        reserving = started(self._store.reserve(budget, amount, limit))
         try:
             granted = await self.circuit.wait("reserving from a budget", reserving, seconds)
         except (StoreUnavailable, asyncio.CancelledError):
