@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -251,7 +252,7 @@ def count_tasks() -> list[str]:
 
 
 async def test_calls_of_a_store_that_need_not_wait_make_no_task(tmp_path: Path) -> None:
-    """Only a call that is undone when it is late has a task: `reserve`, `begin`, and `settle`."""
+    """Before Python 3.12, those that go on when they are late do: `reserve`, `settle`, `begin`."""
     store, now = SqliteStore(tmp_path / "kefu.sqlite3", CLOCK.now), CLOCK.now()
     limits = GuardedLimits(store, MemoryStore(CLOCK.now), on_degraded=pytest.fail)
     sessions = GuardedSessions(store.sessions(Retention()), on_degraded=pytest.fail)
@@ -266,7 +267,7 @@ async def test_calls_of_a_store_that_need_not_wait_make_no_task(tmp_path: Path) 
     await limits.settle("today", -1)
     begun = await sessions.begin(chat, NewMessage("Hello"), now)
     await sessions.finish(chat.id, begun.message.id, TurnOutcome("ok", "Hello"), now)
-    assert len(made) == 3
+    assert len(made) == (0 if sys.version_info >= (3, 12) else 3)
     await limits.aclose()
     await sessions.aclose()
     await store.aclose()

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
 from kefu.sessions.ports import Sessions
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class GuardedSessions:
         visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
-        saving = asyncio.ensure_future(self._store.begin(session, asked, now))
+        saving = started(self._store.begin(session, asked, now))
         try:
             return await self.circuit.wait("saving a message", saving, self._limit)
         except (StoreUnavailable, asyncio.CancelledError):
