@@ -22,7 +22,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import AskedQuestion, Day, Overview, Wanted
+from kefu.sessions.store.overview import AskedQuestion, Day, Overview, SessionFilter
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.turns import date_of
 from tests.contract.chats import ONE, body, call, response
@@ -79,7 +79,7 @@ class Script:
             await store.session(ONE),
             *await store.messages(ONE, now=now),
             *await store.calls(ONE),
-            *(await store.newest(Wanted(), None, 9, now)).rows,
+            *(await store.newest(SessionFilter(), None, 9, now)).rows,
             *await store.days(today, today),
             *await store.contacts(9),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),

@@ -16,7 +16,7 @@ import pytest
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Conversation, Stateless
+from kefu.chat.conversation import RequestedConversation, Stateless
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy
 from kefu.chat.state import Answer as MadeAnswer
@@ -164,7 +164,7 @@ class Process:
     def _connection(
         self,
         answer: MadeAnswer,
-        conversation: Conversation,
+        conversation: RequestedConversation,
         record: Record,
         *,
         stream: bool = True,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kefu.auth.bot_check import BotCheck
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
-from kefu.chat.conversation import Conversation, KnownAnswer
+from kefu.chat.conversation import KnownAnswer, RequestedConversation
 from kefu.chat.output_filter import OutputFilter
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import KefuError, UpstreamUnavailable
@@ -47,7 +47,7 @@ class Services(NamedTuple):
 
 
 async def make_answer(
-    answer: Answer, conversation: Conversation, services: Services
+    answer: Answer, conversation: RequestedConversation, services: Services
 ) -> AsyncGenerator[AnswerEvent]:
     """Answer one request. The caller must close the iterator; that also ends the model's answer.
 
@@ -117,7 +117,7 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
     yield Done(Usage(0, 0))
 
 
-def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFilter:
+def _output(conversation: RequestedConversation, grounding: Grounding | None) -> OutputFilter:
     """The filters of an answer: citations are checked first, then the hooks change its text."""
     output = OutputFilter()
     if grounding:
@@ -128,7 +128,10 @@ def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFi
 
 
 async def _shown(
-    running: ModelAnswer, answer: Answer, conversation: Conversation, grounding: Grounding | None
+    running: ModelAnswer,
+    answer: Answer,
+    conversation: RequestedConversation,
+    grounding: Grounding | None,
 ) -> AsyncGenerator[AnswerEvent]:
     """The sources of a grounded answer, and the model's chunks after all filters."""
     dialogue, output, failure = answer.dialogue, answer.output, None

@@ -23,7 +23,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import Overview, Wanted
+from kefu.sessions.store.overview import Overview, SessionFilter
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -230,7 +230,7 @@ def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
 
-def wants(wanted: Wanted, row: Overview) -> bool:
+def wants(wanted: SessionFilter, row: Overview) -> bool:
     """Whether a session matches the filter."""
     at = row.session.updated_at
     return (

@@ -13,10 +13,10 @@ from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Conversation, KnownAnswer, Stateless
+from kefu.chat.conversation import KnownAnswer, RequestedConversation, Stateless
 from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.prompt import PromptPolicy
 from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
@@ -65,7 +65,7 @@ class House:
         return Answer("request", self.clock.monotonic(), "1.2.3.4", Proof())
 
     async def answered(
-        self, conversation: Conversation, made: Answer | None = None
+        self, conversation: RequestedConversation, made: Answer | None = None
     ) -> list[AnswerEvent]:
         events = make_answer(made or self.answer(), conversation, self.services)
         return [event async for event in events]
@@ -118,7 +118,7 @@ class Witnessed(Stateless):
         self.steps.append("load history")
         return await super().question()
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         return (Shown(self.steps),)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.store.model import NewMessage, Session, SessionId, TurnOutcome
-from kefu.sessions.store.overview import Wanted
+from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.guarded.sessions import GuardedSessions
 from tests.fakes.kept_site import Store
 from tests.fakes.relaying import CLOCK, in_virtual_time
@@ -153,7 +153,7 @@ async def test_d6_what_no_chat_waits_for_has_ten_seconds_and_a_list_eight() -> N
     site.store.seconds["newest"] = 1000
     began = CLOCK.monotonic()
     with pytest.raises(QueryTimeout):
-        await site.guarded.newest(Wanted(), None, 9, CLOCK.now())
+        await site.guarded.newest(SessionFilter(), None, 9, CLOCK.now())
     assert CLOCK.monotonic() - began == pytest.approx(8)
     await site.guarded.aclose()
 

@@ -9,7 +9,7 @@ from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, Session, SessionId, Status
 
 
-class Wanted(NamedTuple):
+class SessionFilter(NamedTuple):
     """A filter for the operator's list of sessions; None and "" match all sessions."""
 
     since: float | None = None

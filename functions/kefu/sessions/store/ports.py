@@ -17,7 +17,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import AskedQuestions, Day, Page, UserSessions, Wanted
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
 
 
 class SessionStore(Protocol):
@@ -113,7 +113,9 @@ class CallStore(Protocol):
 class SessionIndex(Protocol):
     """Lists all sessions, for operators."""
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         """A page of sessions, by the visitor's last message, newest first.
 
         A session that changes between two pages may be listed twice or not at all. A page may have

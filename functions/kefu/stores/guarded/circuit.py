@@ -7,12 +7,12 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.turn.background import started
 
 T = TypeVar("T")
 
@@ -190,6 +190,19 @@ class Circuit:
             self._on_degraded("still slow")
             return False
         return True
+
+
+def started(call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """A task of a call. Since Python 3.12 a call that does not wait has ended here.
+
+    Calls of a local store rarely wait, and waiting for a task takes as long as the call.
+    """
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):
+        task = asyncio.Task(call, loop=loop, eager_start=True)
+    else:
+        task = loop.create_task(call)
+    return task
 
 
 def _description(error: BaseException, limit: float) -> str:

@@ -14,8 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
 from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.background import started
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 
 P = ParamSpec("P")
 T = TypeVar("T")
