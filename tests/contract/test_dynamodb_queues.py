@@ -184,7 +184,7 @@ async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.Mo
 async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:
     assert await site.look(PEOPLE) == ([], [])
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
-    await site.sessions.attend(ONE, Attendance("waiting", "", site.clock.now))
+    await site.sessions.set_attendance(ONE, Attendance("waiting", "", site.clock.now))
     site.sessions = site.opened()
     site.front.settle()
     rows, read = await site.look(PEOPLE)
@@ -200,13 +200,13 @@ async def test_h21_a_chat_is_in_the_queues_of_its_state_and_leaves_them(site: Si
     ended = TurnOutcome("ok", "no", unanswered=True)
     await store.finish(ONE, asked.message.id, ended, clock.now)
     await store.rate(ONE, "client", "down")
-    await store.attend(ONE, Attendance("waiting", "", clock.now))
+    await store.set_attendance(ONE, Attendance("waiting", "", clock.now))
     [user, *others] = sorted(await site.queued(), key=lambda pk: "user" not in pk)
     assert user.startswith("queue#user#")
     assert "anna" not in user
     assert others == ["queue#downs", "queue#unanswered", "queue#waiting"]
     await store.rate(ONE, "client", "up")
-    await store.attend(ONE, Attendance("person", "Ingrid", clock.now))
+    await store.set_attendance(ONE, Attendance("person", "Ingrid", clock.now))
     clock.now += 3600
     await store.begin(begun, NewMessage("again"), clock.now)
     queues = ["queue#person", "queue#unanswered", "queue#ups", user]
@@ -233,7 +233,7 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
 
     monkeypatch.setattr(site.sessions, "_update", killed)
     with pytest.raises(KeyboardInterrupt):
-        await site.sessions.attend(ONE, Attendance("waiting", "", site.clock.now))
+        await site.sessions.set_attendance(ONE, Attendance("waiting", "", site.clock.now))
     assert await site.queued() == ["queue#waiting"]
     assert await site.look(PEOPLE) == ([], [])
 
@@ -241,7 +241,7 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
 async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site) -> None:
     """As when another operator takes it over: the state before is the one after."""
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
-    await site.sessions.attend(ONE, Attendance("person", "Ingrid", site.clock.now))
+    await site.sessions.set_attendance(ONE, Attendance("person", "Ingrid", site.clock.now))
     session = await site.sessions._session(ONE, site.clock.now)
     await site.sessions._requeue(session, (), {"person", "waiting"})
     assert await site.queued() == ["queue#person"]
@@ -252,7 +252,7 @@ async def test_h21_an_outdated_item_of_a_queue_lists_no_chat_twice(site: Site) -
     store, clock = site.sessions, site.clock
     for number in range(9):
         await chat_at(store, ids(number), clock.now, None)
-        await store.attend(ids(number), Attendance("waiting", "", clock.now))
+        await store.set_attendance(ids(number), Attendance("waiting", "", clock.now))
         clock.now += 700
     expires = {"expires": value_of(int(clock.now + 99))}
     stale = [

@@ -32,7 +32,7 @@ async def chat_of(
         asked = NewMessage(f"CANARY of {user}", f"id-{number}")
         begun = await store.begin(session, asked, now)
         ended = TurnOutcome("ok", "CANARY answer")
-        await store.finish(session_id, begun.message.id, ended, now, begun.again)
+        await store.finish(session_id, begun.message.id, ended, now, begun.retries)
 
 
 def request(session_id: str, name: str, now: float) -> ContactRequest:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import (
     LEASE,
@@ -68,7 +68,7 @@ class Script:
         self.clock.now += 1.25
         ids = begun.message.session_id, begun.message.id
         self.told.given.append(ended)
-        saved = await self.store.finish(*ids, ended, self.clock.now, begun.again)
+        saved = await self.store.finish(*ids, ended, self.clock.now, begun.retries)
         self.told.returned.append(saved)
 
     async def look(self) -> None:
@@ -111,7 +111,7 @@ class Script:
         asked = NewMessage("And in Oslo?", "second")
         await self.finish(await self.begin(chat, asked), TurnOutcome("failed"))
         await self.finish(await self.begin(chat, asked), TurnOutcome("ok", "Twenty."))
-        asked = asked._replace(again=True, attempt="one")
+        asked = asked._replace(replaces=True, attempt="one")
         begun = await self.begin(chat, asked)
         await self.begin(chat, asked)  # busy
         await self.finish(begun, TurnOutcome("ok", "Thirty."))
@@ -129,8 +129,8 @@ class Script:
         await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)
         await store.mark_contact("r", now + 2.5)
         for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
-            self.told.returned.append(await store.attend(ONE, change))
-        line = Line("Hello, how can I help?", "Ingrid", "line 1")
+            self.told.returned.append(await store.set_attendance(ONE, change))
+        line = OperatorMessage("Hello, how can I help?", "Ingrid", "line 1")
         await store.add_line(ONE, line, now)
         self.clock.now += LEASE
 

@@ -137,7 +137,7 @@ async def test_h7_a_message_that_is_sent_again_is_found_by_its_last_answer_alone
     assert session
     begun = await sessions.begin(session, NewMessage("Where is it?", "client 1"), clock.now)
     attic = TurnOutcome("ok", "in the attic")
-    await sessions.finish(ids(1), begun.message.id, attic, clock.now, begun.again)
+    await sessions.finish(ids(1), begun.message.id, attic, clock.now, begun.retries)
     assert await found(sessions, SessionFilter(text="cellar"), clock.now) == []
     assert numbers(await found(sessions, SessionFilter(text="attic"), clock.now)) == [1]
 
@@ -153,7 +153,7 @@ async def test_h7_an_interrupted_message_that_is_sent_again_hides_no_later_one(
     await sessions.finish(ONE, later.message.id, TurnOutcome("ok", "in the attic"), clock.now)
     clock.now += LEASE + 1
     begun = await sessions.begin(session, first, clock.now)
-    assert begun.again == 1
+    assert begun.retries == 1
     rows = await found(sessions, SessionFilter(text="attic"), clock.now)
     assert [row.session.id for row in rows] == [ONE]
     asked = await sessions.questions(0, clock.now + 1, 5, clock.now)
@@ -230,7 +230,7 @@ async def test_h7_a_chat_whose_first_message_is_retried_counts_once(
     clock.now += LEASE + 1
     begun = await sessions.begin(session, asked, clock.now)
     ended = TurnOutcome("ok", "Twenty.")
-    await sessions.finish(session.id, begun.message.id, ended, clock.now, begun.again)
+    await sessions.finish(session.id, begun.message.id, ended, clock.now, begun.retries)
     [day] = await sessions.days("2000-01-01", "2999-01-01")
     assert day.chats == 1
     assert day.turns == 1 + (first is not None)
@@ -269,12 +269,12 @@ async def test_h7_a_new_answer_decides_whether_a_question_is_a_gap(
     ):
         session = await sessions.session(ids(1))
         assert session
-        asked = NewMessage("hats", "client 1", again=True, attempt=attempt)
+        asked = NewMessage("hats", "client 1", replaces=True, attempt=attempt)
         before = await gaps()
         begun = await sessions.begin(session, asked, clock.now)
         assert await gaps() == before
         clock.now += 1
-        await sessions.finish(ids(1), begun.message.id, ended, clock.now, begun.again)
+        await sessions.finish(ids(1), begun.message.id, ended, clock.now, begun.retries)
         assert await gaps() == expected
 
 
@@ -286,9 +286,9 @@ async def test_h6_a_chat_whose_first_message_is_sent_again_counts_once(
     session = await sessions.session(ids(1))
     assert session
     begun = await sessions.begin(session, NewMessage("a", "client 1"), clock.now)
-    assert begun.again == 1
+    assert begun.retries == 1
     ok = TurnOutcome("ok", "yes")
-    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.again)
+    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.retries)
     [day] = await sessions.days("2096-10-01", "2096-10-31")
     assert (day.chats, day.turns, day.errors) == (1, 2, 1)
 
@@ -353,10 +353,10 @@ async def test_h6_a_rating_after_the_end_of_a_turn_changes_its_question(
     assert await gaps() == []
     session = await sessions.session(ids(1))
     assert session
-    again = NewMessage("hats?", "client 1", again=True)
+    again = NewMessage("hats?", "client 1", replaces=True)
     begun = await sessions.begin(session, again, clock.now)
     unknown = TurnOutcome("ok", "I cannot say", unanswered=True)
-    await sessions.finish(ids(1), begun.message.id, unknown, clock.now, begun.again)
+    await sessions.finish(ids(1), begun.message.id, unknown, clock.now, begun.retries)
     assert await gaps() == [(0, ())]
     found = await sessions.questions(0, clock.now + 1, 10, clock.now)
     assert [(one.times, one.unanswered) for one in found.questions] == [(1, 1)]

@@ -62,7 +62,7 @@ async def chat(store: Sessions, clock: HandClock, dice: random.Random, number: i
     for rating in dice.choice(((), ("up",), ("down",), ("down", "up"), ("down", None))):
         await store.rate(ids(number), "client 0", rating)
     for state in dice.choice(STATES):
-        await store.attend(ids(number), Attendance(state, "Ingrid", clock.now))
+        await store.set_attendance(ids(number), Attendance(state, "Ingrid", clock.now))
 
 
 async def listed(store: Sessions, wanted: SessionFilter, now: float, limit: int) -> list[Overview]:

@@ -55,7 +55,7 @@ async def test_h17_turns_of_the_server_before_are_free_at_once(
     async with opened(file, clock) as chats:
         assert await statuses(chats, clock) == {"interrupted"}
         begun = await chats.begin(new(ONE, 0.0), AGAIN, clock.now)
-        assert (begun.busy_for, begun.again) == (0.0, 1)
+        assert (begun.busy_for, begun.retries) == (0.0, 1)
         assert await statuses(chats, clock) == {"pending"}
 
 
@@ -71,7 +71,7 @@ async def test_h17_turns_of_a_running_server_are_left_to_it(file: Path, clock: H
         third = await running.enter_async_context(opened(file, clock))
         assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).busy_for == LEASE
         clock.now += LEASE
-        assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).again == 1
+        assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).retries == 1
 
 
 async def test_h17_a_command_that_reads_the_file_is_no_server(file: Path, clock: HandClock) -> None:
@@ -102,7 +102,7 @@ async def test_h17_without_a_lock_a_lease_ends_after_its_time(
     async with opened(file, clock) as chats:
         assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).busy_for == LEASE
         clock.now += LEASE
-        assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).again == 1
+        assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).retries == 1
 
 
 async def test_the_lock_is_its_owners_only_and_empty(file: Path, clock: HandClock) -> None:

@@ -124,7 +124,7 @@ class Process:
         )
         configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
         entropy = count(1)
-        self.turns = SessionService(
+        self.sessions = SessionService(
             SessionDeps(
                 persistence,
                 configs,
@@ -149,7 +149,7 @@ class Process:
             more["token"] = after.headers["x-session-token"]
         incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
-        conversation = KeptConversation(self.turns, incoming, record.started)
+        conversation = KeptConversation(self.sessions, incoming, record.started)
         answer = answer_to(record, incoming.client_message_id)
         if seconds is not None:
             answer.deadline = asyncio.get_running_loop().time() + seconds
@@ -179,7 +179,7 @@ class Process:
     async def delete(self, session_id: str) -> None:
         """Delete a chat with its answers in progress, as its visitor does."""
         self.runtime.running.cancel_session(session_id)
-        await self.turns.forget(SessionId(session_id))
+        await self.sessions.forget(SessionId(session_id))
 
     def close(self) -> None:
         """Stop the server."""
@@ -187,11 +187,11 @@ class Process:
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""
-        session = await self.turns.store.session(SessionId(session_id))
+        session = await self.sessions.store.session(SessionId(session_id))
         assert session
         record = Record("another request", "POST", "/answer", self.clock.monotonic())
         answer, body = answer_to(record, None), ResumeRequest(client_message_id=client_message_id)
-        events = resumed(self.runtime, self.turns, answer, session, body)
+        events = resumed(self.runtime, self.sessions, answer, session, body)
         return Connection(AnswerResponse(self.runtime, answer, events), record)
 
 

@@ -114,7 +114,7 @@ async def test_d5_a_message_is_refused_in_time_then_at_once_then_taken_again(
 
     await eventually(back)
     # On a busy machine a call of `back` may be refused, and begin the turn all the same.
-    again, ended = begun[0].again, TurnOutcome("ok", "yes")
+    again, ended = begun[0].retries, TurnOutcome("ok", "yes")
     await site.store.finish(ONE, begun[0].message.id, ended, time.time(), again)
     # A refused message may have been saved late. Then its status is failed.
     kept = [message for message in await site.texts() if message[0] != "hello"]

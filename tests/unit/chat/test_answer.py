@@ -260,7 +260,7 @@ async def test_p6_p13_a_kept_chat_answers_without_http_and_is_stored() -> None:
     store = ChatsInMemory(clock.now)
     process = Process(store, Spoken("On its way."), clock)
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
-    conversation = KeptConversation(process.turns, asking, clock.monotonic())
+    conversation = KeptConversation(process.sessions, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
     events = [e async for e in make_answer(made, conversation, process.runtime.services)]
     assert text_of(events) == "On its way."
@@ -290,7 +290,7 @@ async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages()
         grounder=Grounder(Nothing(), PassageBudget(100, 1000))
     )
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
-    conversation = KeptConversation(process.turns, asking, clock.monotonic())
+    conversation = KeptConversation(process.sessions, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
     events = make_answer(made, conversation, services)
     assert await anext(events) == SourcesFound([])

@@ -19,7 +19,7 @@ from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
-from kefu.sessions.hooks import Hook, Visit
+from kefu.sessions.hooks import Hook, HookContext
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
@@ -307,7 +307,7 @@ async def test_p17_a_lost_lease_ends_the_answer_and_leaves_the_turn_to_its_new_o
     assert session
     later = CLOCK.now() + LEASE + 1
     begun = await site.store.begin(session, NewMessage("question", ID), later)
-    assert begun.again == 1
+    assert begun.retries == 1
     assert (await asked.answer()).code == "session_busy"
     assert CLOCK.monotonic() == pytest.approx(LEASE / 2)
     assert await site.stored() == [("question", "pending")]
@@ -400,7 +400,7 @@ async def test_p17_a_busy_message_may_be_asked_again_after_three_seconds_at_most
     site, now, session = Site(), CLOCK.now(), SessionId("a" * 32)
     chat = Session(session, "", "default", now, now)
     await site.store.begin(chat, NewMessage("question", ID), now)
-    token = await site.process.turns.token(session)
+    token = await site.process.sessions.token(session)
     await asyncio.sleep(after)
     busy = await site.ask(session_id=session, token=token)
     assert facts(busy) == (409, "session_busy", str(wait))
@@ -412,12 +412,12 @@ async def test_p17_a_new_answer_replaces_the_former_one_with_its_rating() -> Non
     site = Site(answer("first"), answer("second"))
     await site.ask()
     await site.store.rate(site.session, ID, "down", "wrong")
-    given = await site.ask(again=True, attempt="one")
+    given = await site.ask(replaces=True, attempt="one")
     assert (given.text, site.asked) == ("second", 2)
     [_, message] = await site.messages()
     assert (message.content, message.rating, message.comment) == ("second", None, "")
     assert (await site.day()).downs == 0
-    repeated = await site.ask(again=True, attempt="one")
+    repeated = await site.ask(replaces=True, attempt="one")
     assert (repeated.text, site.asked) == ("second", 2)
 
 
@@ -425,7 +425,7 @@ async def test_p17_a_new_answer_replaces_the_former_one_with_its_rating() -> Non
 async def test_p10_calls_of_a_replaced_answer_keep_what_the_model_said() -> None:
     site = Site(answer("first answer of the model"), answer("second answer of the model"))
     await site.ask()
-    await site.ask(again=True, attempt="one")
+    await site.ask(replaces=True, attempt="one")
     said = [
         json.loads(call.response or "")["choices"][0]["message"]["content"]
         for call in await site.calls()
@@ -439,7 +439,7 @@ async def test_p17_a_new_answer_that_fails_leaves_the_former_one(how: str) -> No
     """Cancelled or refused, without any text: the message still has a complete answer."""
     site = Site(answer("first"), refusal(500) if how == "refused" else SILENT)
     await site.ask()
-    more: dict[str, Any] = {"client_message_id": ID, "again": True, "attempt": "one"}
+    more: dict[str, Any] = {"client_message_id": ID, "replaces": True, "attempt": "one"}
     asked = site.process.connect("question", site.last, **more)
     await asyncio.sleep(0.5)
     if how == "cancelled":
@@ -487,7 +487,7 @@ class SiteHook(Hook):
     def __init__(self, said: str) -> None:
         self.said = said
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         return self.said
 
 
@@ -517,13 +517,13 @@ async def test_p5_a_text_that_a_hook_empties_is_refused_and_nothing_is_saved() -
 async def test_h4_a_message_to_a_person_is_stored_without_an_answer_of_the_model() -> None:
     site = Site(answer("first"))
     await site.ask(id="first")
-    await site.store.attend(site.session, Attendance("waiting", "", CLOCK.now()))
-    await site.store.attend(site.session, Attendance("person", "Ingrid", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("waiting", "", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("person", "Ingrid", CLOCK.now()))
     for _ in range(2):
         given = await site.ask("hello Ingrid")
         assert (given.complete, given.text, site.asked) == (True, "", 1)
     assert (await site.stored())[2:] == [("hello Ingrid", "ok")]
-    await site.store.attend(site.session, Attendance("closed", "Ingrid", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("closed", "Ingrid", CLOCK.now()))
     given = await site.ask("hello Ingrid")  # a retry of the former request
     assert (given.complete, given.text, site.asked) == (True, "", 1)
 
@@ -652,7 +652,7 @@ async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_fo
     await site.ask()
     session = await site.store.session(site.session)
     assert session
-    turns = site.process.turns
+    turns = site.process.sessions
     with pytest.raises(SessionNotFound):
         await turns.rate(session, "another id", "up")
     await turns.rate(session, ID, "down", " not\nso ")
@@ -675,7 +675,7 @@ async def test_p20_hooks_follow_the_rating_of_one_of_the_newest_three_hundred_me
         await site.ask("more", id=f"id-{number:08}")
     session = await site.store.session(site.session)
     assert session
-    await site.process.turns.rate(session, ID, "up", "")
+    await site.process.sessions.rate(session, ID, "up", "")
     messages = await site.store.messages(site.session, limit=1000, now=CLOCK.now())
     assert [one.rating for one in messages if one.id == 2] == ["up"]
     await asyncio.sleep(1)
@@ -689,7 +689,7 @@ async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
     site.store.away_until["delete"] = 0.5
     await site.ask()
     with pytest.raises(UpstreamUnavailable) as refused:
-        await site.process.turns.forget(site.session)
+        await site.process.sessions.forget(site.session)
     assert refused.value.retry_after == 5
     assert await site.chats() == [site.session]
     await asyncio.sleep(1)

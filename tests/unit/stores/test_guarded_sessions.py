@@ -89,7 +89,7 @@ async def test_d5_a_message_that_is_saved_too_late_ends_as_failed() -> None:
     assert await site.stored() == [("question", "failed")]
     site.store.seconds.clear()
     begun = await site.begin()
-    assert (begun.again, begun.busy_for) == (1, 0)
+    assert (begun.retries, begun.busy_for) == (1, 0)
     await site.guarded.aclose()
 
 

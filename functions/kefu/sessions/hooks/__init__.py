@@ -13,8 +13,8 @@ from kefu.sessions.hooks.hook import (
     Filter,
     Hook,
     HookConfig,
+    HookContext,
     Reply,
-    Visit,
 )
 from kefu.sessions.hooks.importance import Importance
 from kefu.sessions.hooks.loading import BadHook, LoadedHook, loaded
@@ -23,6 +23,9 @@ from kefu.sessions.hooks.summary import Summary
 from kefu.sessions.hooks.token_budget import TokenBudget
 from kefu.sessions.hooks.word_filter import WordFilter
 from kefu.sessions.store.contacts import ContactRequest
+
+Visit = HookContext
+"""The name of `HookContext` in Kefu 0.1."""
 
 HookFactory = Callable[[HookConfig], Hook]
 """Creates a hook when the service starts. Raises BadOptions."""
@@ -49,6 +52,7 @@ __all__ = [
     "Filter",
     "Hook",
     "HookConfig",
+    "HookContext",
     "HookFactory",
     "Hooks",
     "LoadedHook",

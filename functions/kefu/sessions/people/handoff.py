@@ -114,7 +114,9 @@ class HandOff:
         )
         await before_model(self.store.add_contact(request))
         if session:  # a chat that a person has stays theirs
-            await before_model(self.store.attend(session.id, Attendance("waiting", "", now)))
+            await before_model(
+                self.store.set_attendance(session.id, Attendance("waiting", "", now))
+            )
 
         async def load() -> ContactRequest:
             return request

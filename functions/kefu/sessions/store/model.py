@@ -82,10 +82,10 @@ class NewMessage(NamedTuple):
 
     content: str
     client_message_id: str | None = None
-    again: bool = False
+    replaces: bool = False
     """Whether a message that has a complete answer gets a new one."""
     attempt: str = ""
-    """With `again`: the client's id of this request, by which its retry is recognized."""
+    """With `replaces`: the client's id of this request, by which its retry is recognized."""
 
 
 class BeginResult(NamedTuple):
@@ -100,7 +100,7 @@ class BeginResult(NamedTuple):
     message: StoredMessage
     answer: StoredMessage | None = None
     busy_for: float = 0.0
-    again: int = 0
+    retries: int = 0
     """Number of earlier tries of this turn. It identifies the owner in `renew` and `finish`."""
     replaces: bool = False
     """Whether the message has a complete answer, which a text given to `finish` will replace."""

@@ -36,14 +36,14 @@ class SessionStore(Protocol):
 
         Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message, and with `asked.again` a complete one, too, but once for each `asked.attempt`. Its
-        answer stays, with the status `ok`, until `finish` has the text of the new one. The session
-        may be created only if `session.created_at == now`. Otherwise an absent session was deleted,
-        and the call raises KeyError.
+        message, and with `asked.replaces` a complete one, too, but once for each `asked.attempt`.
+        Its answer stays, with the status `ok`, until `finish` has the text of the new one. The
+        session may be created only if `session.created_at == now`. Otherwise an absent session was
+        deleted, and the call raises KeyError.
         """
         ...
 
-    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
         """Extend the lease of a running turn to `now + LEASE`.
 
         Returns False when the caller no longer owns the turn: it has ended, started again or was
@@ -53,7 +53,12 @@ class SessionStore(Protocol):
         ...
 
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+        self,
+        session_id: SessionId,
+        message_id: int,
+        ended: TurnOutcome,
+        now: float,
+        retries: int = 0,
     ) -> StoredMessage | None:
         """Save the outcome of a turn; returns the saved answer, or None.
 

@@ -17,7 +17,7 @@ from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
-from kefu.sessions.hooks.hook import EndedTurn, Visit
+from kefu.sessions.hooks.hook import EndedTurn, HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.turn.chat_memory import ChatMemory
@@ -51,7 +51,7 @@ class KeptConversation:
     reads_bodies = True
 
     _session: Session
-    _visit: Visit
+    _visit: HookContext
     _config: Config
     _recorder: TurnRecorder
 
@@ -88,7 +88,7 @@ class KeptConversation:
     async def save_question(self) -> KnownAnswer | None:
         deps, incoming, clock = self._deps, self._incoming, self._deps.persistence.clock
         asked_at = self._session.created_at if self.is_new else clock.now()
-        self._visit = Visit(self._session, asked_at, incoming.profile, incoming.owner)
+        self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
         text, reply = await self._preprocessed()
         deps.capacity.admit(new=self.is_new)
         if self.is_new:
@@ -134,10 +134,10 @@ class KeptConversation:
         """
         deps, incoming, chat = self._deps, self._incoming, self._visit.session
         store, until = deps.persistence.store, self._store_until
-        message = NewMessage(text, incoming.client_message_id, incoming.again, incoming.attempt)
+        message = NewMessage(text, incoming.client_message_id, incoming.replaces, incoming.attempt)
         try:
             with deps.saving():
-                if incoming.again and (known := incoming.client_message_id):
+                if incoming.replaces and (known := incoming.client_message_id):
                     # The rating is one of the former answer, and is in the sums of the day.
                     await before_model(store.rate(chat.id, known, None), until)
                 begun = await before_model(store.begin(chat, message, self._visit.now), until)
@@ -157,7 +157,7 @@ class KeptConversation:
         if begun.answer is None and begun.busy_for <= 0:
             store, message = self._deps.persistence.store, begun.message
             ended, now = TurnOutcome("failed"), self._deps.persistence.clock.now()
-            end = store.finish(message.session_id, message.id, ended, now, begun.again)
+            end = store.finish(message.session_id, message.id, ended, now, begun.retries)
             await before_model(end, self._store_until)
 
     @asynccontextmanager
@@ -265,7 +265,11 @@ def _title(text: str) -> str:
 
 
 def _begin_after(
-    deps: SessionDeps, visit: Visit, asked: StoredMessage, ended: TurnOutcome, answered: bool | None
+    deps: SessionDeps,
+    visit: HookContext,
+    asked: StoredMessage,
+    ended: TurnOutcome,
+    answered: bool | None,
 ) -> asyncio.Task[None] | None:
     """Start the hooks that follow the outcome of a turn."""
     turn = EndedTurn(

@@ -63,7 +63,7 @@ class TurnRecorder:
         """Fields for the `meta` of each call."""
         self._persistence = persistence
         self.message = begin_result.message
-        self._retries = begin_result.again
+        self._retries = begin_result.retries
         self._replaces = begin_result.replaces
         self._asked_at = asked_at
         self._received_at = received_at
@@ -110,7 +110,7 @@ class TurnRecorder:
     async def end(self, answer: Answer, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time.
 
-        `error` is the reason for an incomplete answer: a KefuError, a bug, or one of `VISITOR_GONE`.
+        `error` is why an answer is incomplete: a KefuError, a bug, or one of `VISITOR_GONE`.
         """
         output = answer.output or OutputFilter()
         try:

@@ -56,10 +56,10 @@ class IncomingMessage(NamedTuple):
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     config_id: str | None = None
     client_message_id: str | None = None
-    again: bool = False
+    replaces: bool = False
     """Whether the message with this id gets a new answer."""
     attempt: str = ""
-    """With `again`: the id of this request, by which a retry is recognized."""
+    """With `replaces`: the id of this request, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})

@@ -183,7 +183,7 @@ class DynamoTurns(DynamoContacts):
         if begun:
             await self._release_number(first.session_id, number)
             tries = items.whole_in(stored, "again")
-            return BeginResult(turn.message(now), again=tries, replaces=bool(turn.answer))
+            return BeginResult(turn.message(now), retries=tries, replaces=bool(turn.answer))
         await self._undo_use(turn, number, old, now)
         return BeginResult(turn.message(now), busy_for=LEASE)  # a concurrent attempt has begun it
 
@@ -202,16 +202,21 @@ class DynamoTurns(DynamoContacts):
         await self._update(items.turn_row(turn.session_id, turn.question_id), cut)
 
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+        self,
+        session_id: SessionId,
+        message_id: int,
+        ended: TurnOutcome,
+        now: float,
+        retries: int = 0,
     ) -> StoredMessage | None:
-        condition, values = runs_for(again)
+        condition, values = runs_for(retries)
         if ended.text:
             end = items.turn_change(answered(ended, now), condition, **values)
         else:
             sets = "SET #status = :status, #answered = if_not_exists(#answered, :now)"
             end = change(sets, condition, status=ended.status, now=now, **values)
         row = items.turn_row(session_id, message_id)
-        former = await self._read(row) if again else {}
+        former = await self._read(row) if retries else {}
         done, stored = await self._update(row, end)
         if not done:
             session = await self._session(session_id, now)

@@ -23,11 +23,11 @@ TOGETHER: Final = 2.0
 """Two turns that begin within these seconds are assumed to be the same message, sent twice."""
 
 
-def runs_for(again: int) -> tuple[str, dict[str, float | str]]:
-    """The condition that a turn is `pending` and attempt `again` the latest one; its values."""
-    if not again:
+def runs_for(retries: int) -> tuple[str, dict[str, float | str]]:
+    """The condition that a turn is `pending` and attempt `retries` the latest one; its values."""
+    if not retries:
         return "#status = :pending AND attribute_not_exists(#again)", {"pending": "pending"}
-    return "#status = :pending AND #again = :again", {"pending": "pending", "again": again}
+    return "#status = :pending AND #again = :again", {"pending": "pending", "again": retries}
 
 
 class DynamoUpkeep:
@@ -112,9 +112,9 @@ class DynamoUpkeep:
         )
         return done
 
-    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
         lease = now + LEASE
-        condition, values = runs_for(again)
+        condition, values = runs_for(retries)
         extend = change("SET #lease = :lease", condition, lease=lease, **values)
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
         if renewed:  # the list of sessions derives its status from the session's lease

@@ -113,7 +113,7 @@ class GuardedSessions:
     mark_contact = _patiently("marking a contact request", Sessions.mark_contact)
     delete_contact = _patiently("deleting a contact request", Sessions.delete_contact)
     delete_contacts = _patiently("deleting contact requests", Sessions.delete_contacts)
-    attend = _patiently("saving who answers a chat", Sessions.attend)
+    set_attendance = _patiently("saving who answers a chat", Sessions.set_attendance)
     add_line = _patiently("saving a line of an operator", Sessions.add_line)
 
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
@@ -138,7 +138,7 @@ class GuardedSessions:
             begun = await saving
             if begun.answer is None and not begun.busy_for:
                 turn = begun.message.session_id, begun.message.id
-                await self._store.finish(*turn, TurnOutcome("failed"), now, begun.again)
+                await self._store.finish(*turn, TurnOutcome("failed"), now, begun.retries)
         except (StoreUnavailable, KeyError):
             return  # without a stored end the turn becomes `interrupted` when its lease expires
 

@@ -24,6 +24,7 @@ _NAMES = {
     "delivered_at": "delivered",
     "done_at": "done",
     "due_at": "due",
+    "retries": "again",
     "session_id": "session",
     "updated_at": "updated",
 }

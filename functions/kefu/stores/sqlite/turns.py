@@ -51,7 +51,7 @@ _STATE = "coalesce(trim_states.state, '')"
 _SESSION = (
     f"SELECT {session_columns(_STATE)}"  # noqa: S608 - constant names
     " FROM sessions JOIN titles ON titles.session = id"
-    " VISITOR_GONE JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
+    " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
 _SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
@@ -155,10 +155,10 @@ class SqliteTurns:
 
     @transaction
     def renew(
-        self, db: Connection, session_id: SessionId, message_id: int, again: int, now: float
+        self, db: Connection, session_id: SessionId, message_id: int, retries: int, now: float
     ) -> bool:
         turn = self._turn(db, session_id, message_id, now)
-        if turn is None or not turn.runs_for(again):
+        if turn is None or not turn.runs_for(retries):
             return False
         db.execute(_SET_LEASE, (now + LEASE, session_id, message_id))
         db.execute(_LISTED, (now + LEASE, session_id))
@@ -172,10 +172,10 @@ class SqliteTurns:
         message_id: int,
         ended: TurnOutcome,
         now: float,
-        again: int = 0,
+        retries: int = 0,
     ) -> StoredMessage | None:
         turn = self._turn(db, session_id, message_id, now)
-        if turn and turn.runs_for(again):
+        if turn and turn.runs_for(retries):
             turn = _finish(db, turn, ended, now)
         return turn.answer_message(now) if turn else None
 
@@ -260,7 +260,7 @@ def _begin_again(db: Connection, turn: StoredTurn, asked: NewMessage, now: float
     if not turn.answer:
         remove(db, *place)
     save_turn(db, turn)
-    return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
+    return BeginResult(turn.message(now), retries=turn.retries, replaces=bool(turn.answer))
 
 
 def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from kefu.messages import Message
-from kefu.sessions.hooks import Filter, Hooks, Reply, Visit, loaded
+from kefu.sessions.hooks import Filter, HookContext, Hooks, Reply, loaded
 from kefu.sessions.hooks import steps as steps_module
 from kefu.sessions.hooks.calls import THREADS
 from kefu.sessions.store.model import Session, SessionId
 from tests.fakes.relaying import in_virtual_time
 
 HISTORY = (Message("user", "a"), Message("assistant", "b"))
-VISIT = Visit(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)
+VISIT = HookContext(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)
 
 
 def hooks(faults: list[str], **functions: Callable[..., object]) -> Hooks:
@@ -185,10 +185,10 @@ async def test_h11_hooks_change_texts_in_their_order() -> None:
     )
 
     class Second:
-        async def user_message(self, text: str, visit: Visit) -> str:
+        async def user_message(self, text: str, visit: HookContext) -> str:
             return f"{text}?"
 
-        async def context(self, question: str, visit: Visit) -> str:
+        async def context(self, question: str, visit: HookContext) -> str:
             return f"two: {visit.history[0].content}"
 
     site = Hooks([loaded("first", first), loaded("second", Second())], faults.append)
@@ -322,7 +322,7 @@ async def test_h11_time_outs_in_a_row_leave_a_hook_out_for_a_minute_and_others_d
     waits: list[float] = []
 
     class Slow:
-        async def user_message(self, text: str, visit: Visit) -> str:
+        async def user_message(self, text: str, visit: HookContext) -> str:
             await asyncio.sleep(waits.pop(0))
             return "changed"
 
