@@ -51,7 +51,7 @@ _STATE = "coalesce(trim_states.state, '')"
 _SESSION = (
     f"SELECT {session_columns(_STATE)}"  # noqa: S608 - constant names
     " FROM sessions JOIN titles ON titles.session = id"
-    " VISITOR_GONE JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
+    " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
 _SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
