@@ -52,7 +52,7 @@ async def table(
 
 
 async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
-    return await table._table.run(lambda client: every_item(client, table.table))
+    return await table._table.run(lambda: every_item(table._table.client, table.table))
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:

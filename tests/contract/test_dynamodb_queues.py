@@ -77,7 +77,7 @@ class Site:
         return self.store.sessions(Retention())
 
     async def put(self, rows: Sequence[tuple[Row, Any]]) -> None:
-        await self.table.run(lambda client: items.put_rows(self.table, client, list(rows)))
+        await self.table.run(lambda: items.put_rows(self.table, list(rows)))
 
     async def look(self, wanted: SessionFilter) -> tuple[list[Overview], list[int]]:
         """The rows of a filter, and the numbers of chats that its pages say were read."""
@@ -93,7 +93,7 @@ class Site:
         raise AssertionError("the list does not end")
 
     async def queued(self) -> list[str]:
-        found = await self.table.run(lambda client: every_item(client, self.table.name))
+        found = await self.table.run(lambda: every_item(self.table.client, self.table.name))
         return sorted(one["pk"]["S"] for one in found if one["pk"]["S"].startswith("queue#"))
 
 

@@ -176,6 +176,6 @@ async def test_h12_dynamodb_an_erasure_that_ended_after_any_call_is_completed_by
             assert passing == CALLS[-1], "the erasure makes fewer calls"
         await store.aclose()
     assert await of_user(direct, "kari") == set()
-    left = await table._table.run(lambda client: every_item(client, table.table))
+    left = await table._table.run(lambda: every_item(table._table.client, table.table))
     assert not [item for item in left if ONE in repr(item) or "CANARY of kari" in repr(item)]
     assert len(await direct.messages(TWO, now=now)) == 2

@@ -105,4 +105,4 @@ async def test_d2_a_table_lists_a_chat_once_and_nothing_of_a_deleted_one(
 
 
 async def _items(table: DynamoStore) -> list[dict[str, dict[str, str]]]:
-    return await table._table.run(lambda client: every_item(client, table.table))
+    return await table._table.run(lambda: every_item(table._table.client, table.table))

@@ -37,7 +37,9 @@ class Site:
         }
 
     async def items(self) -> list[dict[str, Any]]:
-        return await self.table._table.run(lambda client: every_item(client, self.table.table))
+        return await self.table._table.run(
+            lambda: every_item(self.table._table.client, self.table.table)
+        )
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ async def test_t29_a_deletion_that_failed_after_any_call_is_completed_by_a_secon
         else:
             assert not front.refused
         await store.aclose()
-    left = await table._table.run(lambda client: every_item(client, table.table))
+    left = await table._table.run(lambda: every_item(table._table.client, table.table))
     assert not [item for item in left if ONE in repr(item) or "CANARY" in repr(item)]
 
 

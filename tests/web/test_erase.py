@@ -234,7 +234,7 @@ def on_table(table: DynamoStore, url: str) -> dict[str, str]:
 
 
 async def contents(table: DynamoStore) -> str:
-    return repr(await table._table.run(lambda client: every_item(client, table.table)))
+    return repr(await table._table.run(lambda: every_item(table._table.client, table.table)))
 
 
 async def test_h12_chats_that_a_table_refuses_to_delete_are_named_and_deleted_by_the_next(

@@ -74,7 +74,7 @@ class DynamoAttendance(DynamoTurns):
         await self._put_turn(turn, replace=False)
         if not await self._session(name, now):  # it was deleted in the meantime
             item = await self._read(items.turn_row(name, turn.question_id))
-            await self._table.run(lambda client: self._remove(client, item) if item else None)
+            await self._table.run(lambda: self._remove(item) if item else None)
             return None
         return turn.question_id + 1
 
