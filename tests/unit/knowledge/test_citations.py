@@ -30,6 +30,32 @@ def filtered(*pieces: str) -> tuple[str, list[int], bool]:
 
 
 @pytest.mark.parametrize(
+    ("url", "is_kept"),
+    [
+        ("https://shop.example/help", True),
+        ("https://shop.example/help/", True),
+        ("https://shop.example/help/returns#how", True),
+        ("https://shop.example/help#how", True),
+        ("https://shop.example/helpers", False),
+        ("https://shop.example", False),
+        ("https://shop.example/customs", True),
+        ("https://shop.example/customs/", True),
+        ("https://shop.example/customs#x", True),
+        ("https://shop.example/customs/x", False),
+        ("https://shop.example/customs?x", False),
+        ("https://other.example/help", False),
+        ("/help", False),
+    ],
+)
+def test_g27_links_lead_to_a_source_or_to_and_below_the_sites_own_addresses(
+    url: str, is_kept: bool
+) -> None:
+    one = CitationFilter(SOURCES, ["https://shop.example/help/"])
+    shown = one.feed(f"See [here]({url}).") + one.close()
+    assert shown == (f"See [here]({url})." if is_kept else "See here.")
+
+
+@pytest.mark.parametrize(
     ("text", "shown", "used"),
     [
         ("Yes. [1] And [2]!", "Yes. [1] And [2]!", [1, 2]),
