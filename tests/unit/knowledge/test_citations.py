@@ -95,6 +95,12 @@ def test_numbers_of_sources_stay_and_others_vanish(
         (f"`open {EVIL}", "`open evil.example/x"),
         (f"`open\n\n{EVIL}`", "`open\n\nevil.example/x`"),
         (f"\\`{EVIL}\\`", "\\`evil.example/x\\`"),
+        # After a line that begins with a tag, ticks may be a part of its HTML, and no code.
+        (f"<div>\n`[in]({EVIL})`", "<div>\n`[in] (evil.example/x)`"),
+        (f"<b>\n`<a href={EVIL}>in</a>`", None),
+        (f"- <b>\n```\n<a href={EVIL}>in</a>\n```", None),
+        (f"<div>\n\n`[in]({EVIL})`", f"<div>\n\n`[in]({EVIL})`"),
+        (f"a <b>b\n`[in]({EVIL})`", f"a <b>b\n`[in]({EVIL})`"),
         (f"[a\\]b]({EVIL})", "[a\\]b] (evil.example/x)"),
         ("ht[9]tps://evil.example h[t](x)tps://evil.example", None),
         ("ht<a>tps://evil.example https[9]://evil.example www[9].evil.example", None),

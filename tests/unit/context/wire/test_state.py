@@ -55,6 +55,25 @@ def test_the_next_summary_continues_the_last_one() -> None:
     assert later.to_summarize.messages[0] is whole[first.to_summarize.covers]
 
 
+@pytest.mark.parametrize("strategy", ["fifo", "agent"])
+def test_a_summary_is_not_used_by_a_strategy_without_summaries(strategy: str) -> None:
+    whole = talk(13)
+    first = trim(whole)
+    assert first.to_summarize
+    state = first.to_summarize.with_summary("They asked.", first.state)
+    assert list(trim(whole, state, strategy=strategy)) == whole
+
+
+def test_an_unknown_strategy_is_refused_with_the_names_of_all() -> None:
+    with pytest.raises(ValueError, match="There is no strategy 'x'") as refused:
+        trim(talk(1), strategy="x")
+    names = str(refused.value).partition("There are: ")[2].rstrip(".").split(", ")
+    assert len(names) == len(set(names))
+    assert {"agent", "fifo", "summary", "v1"} <= set(names)
+    for name in names:
+        trim(talk(1), strategy=name)
+
+
 def test_an_empty_summary_changes_nothing() -> None:
     first = trim(talk(13))
     assert first.to_summarize
