@@ -50,6 +50,8 @@ def test_headings_without_text_are_above_the_passage_below_them() -> None:
     blocks = [Block("A", 1), Block("B", 2), Block("C", 3, "c"), Block(LONG)]
     (only,) = passages(page(*blocks))
     assert (only.headings, only.text) == (("A", "B", "C"), LONG)
+    (only,) = passages(page(Block("A", 2), Block("B", 2), Block(LONG), Block("end")))
+    assert (only.headings, only.text, only.inside) == (("B",), f"A\n{LONG}\nend", ("A",))
 
 
 def test_a_heading_of_the_same_level_ends_the_one_before() -> None:

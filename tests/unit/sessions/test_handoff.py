@@ -130,6 +130,17 @@ async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signatur
     assert stored.delivered_at == here.clock.hand.now
 
 
+async def test_h2_the_newest_hundred_messages_are_delivered() -> None:
+    here = site(Hook())
+    for number in range(60):
+        await turn(here.store, here.clock.hand, f"question {number}", f"answer {number}")
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    [(body, _)] = here.hook.got
+    told = [one["content"] for one in json.loads(body)["transcript"]]
+    assert (len(told), told[0], told[-1]) == (100, "question 10", "answer 59")
+
+
 async def test_h2_a_webhook_that_fails_five_times_gets_the_same_request_later_each_time() -> None:
     here = site(Hook(failures=5))
     await here.handoff.submit(here.session, FILLED)

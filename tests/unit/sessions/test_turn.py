@@ -299,6 +299,19 @@ async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
 
 
 @in_virtual_time
+async def test_p10_a_call_has_the_times_of_its_attempt_and_of_its_first_text() -> None:
+    site = Site(STREAM.then(text("a"), after=0.75).then(text("b"), STOP, DONE, after=1))
+    site.store.seconds["begin"] = 0.5
+    await site.ask()
+    [call] = await site.calls()
+    meta = json.loads(call.meta)
+    [attempt] = meta["attempts"]
+    assert (attempt["at"], attempt["ms"], attempt["rested"]) == (500.0, 750.0, False)
+    assert (meta["timings"]["first_event_ms"], call.duration) == (1250.0, 4.25)
+    assert call.created_at == CLOCK.now() - 4.25
+
+
+@in_virtual_time
 async def test_p17_a_lost_lease_ends_the_answer_and_leaves_the_turn_to_its_new_owner() -> None:
     """Another process, whose clock is ahead, takes the turn."""
     site = Site(SLOW)

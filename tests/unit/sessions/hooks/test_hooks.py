@@ -65,6 +65,30 @@ async def test_p18_the_newest_turns_that_fit_stay() -> None:
     assert list(await made("token_budget", tokens=100_000).history(LONG, VISIT)) == LONG
 
 
+@pytest.mark.parametrize("name", ["token_budget", "importance"])
+async def test_by_default_a_history_has_two_thousand_tokens(name: str) -> None:
+    one = cost(LONG[:2]) / 2
+    kept = list(await made(name).history(LONG * 3, VISIT))
+    assert 2000 - 2 * one <= cost(kept) <= 2000
+
+
+async def test_p20_by_default_turns_beyond_two_thousand_tokens_are_summarized() -> None:
+    asked: list[Sequence[Message]] = []
+
+    async def summarize(messages: Sequence[Message], previous: str) -> str:
+        asked.append(messages)
+        return "A summary."
+
+    fits = 2 * int(2000 // cost(LONG[:2]))
+    visit = VISIT._replace(summarize=summarize)
+    whole = LONG * 3
+    assert list(await made("summary").history(whole[:fits], visit)) == whole[:fits]
+    assert asked == []
+    kept = list(await made("summary").history(whole[: fits + 4], visit))
+    assert asked
+    assert cost(kept) <= 2000
+
+
 async def test_p19_an_important_turn_is_kept_while_its_neighbours_are_dropped() -> None:
     history = talk("My ORDER is 4711", "Noted.") + LONG
     kept = list(await made("importance", tokens=500).history(history, VISIT))
