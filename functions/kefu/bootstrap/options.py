@@ -57,7 +57,7 @@ def _trim(
     budget = whole._replace(limit=room, reserve=0, trim_step=constants.trim_step)
     estimated = settings.counter == "calibrated"
     counter = message_counter(estimate_of(model) if estimated else settings.counter)
-    return TrimPolicy(settings.trim, budget, counter)
+    return TrimPolicy(settings.trim, budget, counter.within(room))
 
 
 def _check_characters(

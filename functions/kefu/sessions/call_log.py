@@ -215,7 +215,7 @@ class Recording(NamedTuple):
         window = Budget.for_model(model, windows=self.windows)
         return {
             # Counted as one text, because counting each message alone takes ten times as long.
-            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.messages])),
+            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.window.messages])),
             "window": window.limit if window.resolved else None,
             "strategy": trim.strategy if trim else None,
         }

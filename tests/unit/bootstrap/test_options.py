@@ -48,6 +48,13 @@ def test_the_estimate_follows_the_model() -> None:
     assert counts["LongCat-2.0"] < counts["claude-sonnet-5"] < counts["gpt-4"]
 
 
+def test_no_text_of_a_message_is_counted_whole_that_cannot_fit() -> None:
+    """X17: a text of many megabytes is counted by samples, also of a prompt of the service."""
+    settings = Settings.model_validate({"KEFU_TRIM": "fifo", "KEFU_MAX_PROMPT_TOKENS": 2000})
+    counter = prompt_policy(settings, settings.model, list[str]().append).trim.counter
+    assert (counter.longest, counter.room) == (1_000_000, 2000)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
