@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kefu.bootstrap.constants import (
@@ -95,6 +95,12 @@ def _check_tokens(
 
 def _window(model: str) -> Budget:
     return Budget.for_model(model, windows=KNOWN_WINDOWS)
+
+
+def windows_of(models: Iterable[str]) -> Mapping[str, int]:
+    """The context windows of those models that are known, in tokens."""
+    windows = {model: resolve_window(model, KNOWN_WINDOWS) for model in models}
+    return {model: one.context_length for model, one in windows.items() if one.resolved}
 
 
 def prompt_room(settings: Settings, model: str) -> int:
