@@ -26,7 +26,7 @@ from typing import NamedTuple
 from benchmarks.context import PEERS_PYTHON
 from benchmarks.processes import ROOT
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.passages import passages
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
@@ -57,7 +57,7 @@ Find = Callable[[str], Sequence[str]]
 
 
 class Site(NamedTuple):
-    pages: list[Page]
+    pages: list[PageText]
     questions: list[tuple[str, str]]
     """A question, and the address of the page that answers it."""
 
@@ -67,7 +67,7 @@ def site(count: int, language: str) -> Site:
     name = "chinese" if language == "zh" else "english"
     text = (ROOT / f"benchmarks/texts/{name}.txt").read_text(encoding="utf-8")
     make = _chinese if language == "zh" else _english
-    pages, questions = list[Page](), list[tuple[str, str]]()
+    pages, questions = list[PageText](), list[tuple[str, str]]()
     for number in range(count):
         url = f"https://example.com/{number}"
         blocks = list[Block]()
@@ -76,7 +76,7 @@ def site(count: int, language: str) -> Site:
             blocks += [Block(make(rng, text)[0][:30], 2, f"s{section}"), Block(body)]
             if len(questions) <= number * QUESTIONS // count:
                 questions.append((question, url))
-        pages.append(Page(url, make(rng, text)[0][:20], blocks, language))
+        pages.append(PageText(url, make(rng, text)[0][:20], blocks, language))
     return Site(pages, questions)
 
 

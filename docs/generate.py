@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from api_reference import api_page
 from event_reference import events_page
-from kefu.__main__ import parser
+from kefu.cli.parser import parser
 from kefu.settings import SECTIONS
 from kefu.settings.example import is_rare
 from kefu.settings.loading import key_of

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed, frozen
 from tests.contract.engines import every_item, new_table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.aws_lambda.conftest import Deploy
 from tests.fakes import behaviours as b
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def learnt(tmp_path: Path) -> Path:
-    page = Page("https://shop.example/returns", "Returns", [Block("Refunds take ten days.")], "en")
+    page = PageText(
+        "https://shop.example/returns", "Returns", [Block("Refunds take ten days.")], "en"
+    )
     write(tmp_path / "site.kefu", Run([Learnt(page, {})], [], 1_800_000_000.0))
     return tmp_path / "site.kefu"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kefu.__main__ import parser
 from kefu.agent.tools import TOOLS, Workplace, tool_of
+from kefu.cli.parser import parser
 from kefu.terminal.slash_commands import COMMANDS
 from kefu.upstream.public_web import PublicWeb
 

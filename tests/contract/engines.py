@@ -15,8 +15,8 @@ import pytest
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import Cooldowns, CooldownStore
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import THREADS

@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from kefu.sessions.model import NewMessage, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line, State
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import BEFORE, Attendance, Line, State
+from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, chat_at, turn
 from tests.contract.engines import HandClock
 
@@ -175,9 +175,9 @@ async def test_h5_the_list_is_filtered_by_state(sessions: Sessions, clock: HandC
     await sessions.attend(TWO, Attendance("waiting", "", clock.now))
     listed: dict[State, list[SessionId]] = {"bot": [ONE], "waiting": [TWO], "person": []}
     for state, expected in listed.items():
-        page = await sessions.newest(Wanted(state=state), None, 10, clock.now)
+        page = await sessions.newest(SessionFilter(state=state), None, 10, clock.now)
         assert [row.session.id for row in page.rows] == expected
-    [row] = (await sessions.newest(Wanted(state="waiting"), None, 10, clock.now)).rows
+    [row] = (await sessions.newest(SessionFilter(state="waiting"), None, 10, clock.now)).rows
     assert row.session.attendance == Attendance("waiting", "", clock.now)
 
 
@@ -205,7 +205,7 @@ async def test_h7_a_line_is_found_by_its_words_and_is_no_question(
     await turn(sessions, clock, "one", "two")
     await sessions.attend(ONE, taken(clock))
     assert await sessions.add_line(ONE, line("Our cellar is open"), clock.now)
-    found = await sessions.newest(Wanted(text="cellar"), None, 10, clock.now)
+    found = await sessions.newest(SessionFilter(text="cellar"), None, 10, clock.now)
     assert [row.session.id for row in found.rows] == [ONE]
     asked = await sessions.questions(0, clock.now + 1, 10, clock.now)
     assert ([one.text for one in asked.questions], asked.read) == (["one"], 1)

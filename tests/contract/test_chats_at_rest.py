@@ -15,9 +15,9 @@ from typing import Any
 import boto3
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, TurnOutcome
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.sessions import SqliteSessions

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import Attendance
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import CONVERTED
 from kefu.stores.dynamodb.sessions import AT_ONCE, DynamoSessions
@@ -22,7 +22,7 @@ from tests.fakes.metering_front import MeteringFront
 
 CHATS = AT_ONCE + 200
 WAITING = 5
-PEOPLE = Wanted(state="waiting")
+PEOPLE = SessionFilter(state="waiting")
 UNITS, CALLS = 20, 4
 
 
@@ -79,7 +79,7 @@ class Site:
     async def put(self, rows: Sequence[tuple[Row, Any]]) -> None:
         await self.table.run(lambda client: items.put_rows(self.table, client, list(rows)))
 
-    async def look(self, wanted: Wanted) -> tuple[list[Overview], list[int]]:
+    async def look(self, wanted: SessionFilter) -> tuple[list[Overview], list[int]]:
         """The rows of a filter, and the numbers of chats that its pages say were read."""
         rows, read = list[Overview](), list[int]()
         cursor = None
@@ -166,7 +166,7 @@ async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: S
     """And reads a hundred in a call."""
     await older(site)
     site.front.settle()
-    rows, read = await site.look(Wanted(config_id="shop"))
+    rows, read = await site.look(SessionFilter(config_id="shop"))
     assert rows == []
     assert sum(read) == CHATS
     assert site.front.settle().calls["BatchGetItem"] <= CHATS // 100 + 2
@@ -211,7 +211,11 @@ async def test_h21_a_chat_is_in_the_queues_of_its_state_and_leaves_them(site: Si
     await store.begin(begun, NewMessage("again"), clock.now)
     queues = ["queue#person", "queue#unanswered", "queue#ups", user]
     assert await site.queued() == queues
-    for wanted in (Wanted(state="person"), Wanted(rating="up"), Wanted(user="anna@example.org")):
+    for wanted in (
+        SessionFilter(state="person"),
+        SessionFilter(rating="up"),
+        SessionFilter(user="anna@example.org"),
+    ):
         [row] = (await site.look(wanted))[0]
         assert row.session.updated_at == clock.now
     await store.delete(ONE)

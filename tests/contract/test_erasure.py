@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.rows import AT_ONCE, DELETED, purge_part

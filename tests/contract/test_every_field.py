@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     CallRecord,
@@ -21,9 +22,8 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestion, Day, Overview, Wanted
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.overview import AskedQuestion, Day, Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.turns import date_of
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock
@@ -79,7 +79,7 @@ class Script:
             await store.session(ONE),
             *await store.messages(ONE, now=now),
             *await store.calls(ONE),
-            *(await store.newest(Wanted(), None, 9, now)).rows,
+            *(await store.newest(SessionFilter(), None, 9, now)).rows,
             *await store.days(today, today),
             *await store.contacts(9),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),

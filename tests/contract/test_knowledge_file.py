@@ -15,19 +15,19 @@ import pytest
 
 from kefu.knowledge.finding import LARGE_SITE_PASSAGES, MAX_RANKED_PASSAGES
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge import schema
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.reloading import LOOK_AFTER, ReloadingKnowledge
 from kefu.stores.sqlite.knowledge.schema import CannotRead
-from kefu.stores.sqlite.knowledge.write import Problem, Run, write
+from kefu.stores.sqlite.knowledge.write import PageProblem, Run, write
 
 SITE = "https://www.example.com"
 
 
-def page(path: str, title: str, *blocks: Block, language: str = "en") -> Page:
-    return Page(f"{SITE}/{path}", title, blocks, language)
+def page(path: str, title: str, *blocks: Block, language: str = "en") -> PageText:
+    return PageText(f"{SITE}/{path}", title, blocks, language)
 
 
 PAGES = [
@@ -49,8 +49,8 @@ PAGES = [
 ]
 
 
-def run(pages: list[Page] = PAGES, made: float = 1_800_000_000.0) -> Run:
-    problems = [Problem(f"{SITE}/old", "failed", "404 Not Found")]
+def run(pages: list[PageText] = PAGES, made: float = 1_800_000_000.0) -> Run:
+    problems = [PageProblem(f"{SITE}/old", "failed", "404 Not Found")]
     return Run([Learnt(one, {"digest": one.title}) for one in pages], problems, made)
 
 

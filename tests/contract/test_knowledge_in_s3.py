@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.bootstrap.learnt_file import opened
+from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.s3_object import S3Object
 from kefu.stores.sqlite.knowledge.reloading import (
     FIRST_PATIENCE,
@@ -26,7 +26,7 @@ ADDRESS, PATH = "s3://pages/site.kefu", "/pages/site.kefu"
 
 
 def learnt(folder: Path, text: str) -> bytes:
-    page = Page("https://shop.example/returns", "Returns", [Block(text)], "en")
+    page = PageText("https://shop.example/returns", "Returns", [Block(text)], "en")
     write(folder / "site.kefu", Run([Learnt(page, {})], [], 1_800_000_000.0))
     return (folder / "site.kefu").read_bytes()
 
@@ -150,11 +150,11 @@ async def test_g12_without_an_object_nothing_is_found_until_there_is_one(
 
 
 def test_a_command_reads_the_object_too_and_leaves_no_copy(s3: AwsObjects) -> None:
-    with closing(opened(ADDRESS)) as file:
+    with closing(open_learnt_file(ADDRESS)) as file:
         assert "thirty" in file.find("refund", (), 1)[0].text
 
 
 @pytest.mark.parametrize("address", ["s3://", "s3://pages", "s3://pages/", "s3://PAGES/a.kefu"])
 def test_an_address_that_names_no_object_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="is not the address of an object: s3://BUCKET/KEY"):
-        opened(address)
+        open_learnt_file(address)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Retention
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, ask, new
 from tests.contract.engines import HandClock
@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 
 async def statuses(chats: Sessions, clock: HandClock) -> set[str]:
     """The status of the question, and that of its chat in the list."""
-    rows = (await chats.newest(Wanted(), None, 9, clock.now)).rows
+    rows = (await chats.newest(SessionFilter(), None, 9, clock.now)).rows
     kept = await chats.messages(ONE, now=clock.now)
     return {*(row.status for row in rows), *(message.status for message in kept)}
 

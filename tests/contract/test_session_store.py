@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import LEASE, BeginResult, NewMessage, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions, SessionStore
+from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions, SessionStore
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, response, turn
 from tests.contract.engines import HandClock
 
@@ -199,7 +199,7 @@ async def test_h17_a_lease_from_a_clock_ahead_ends_after_the_length_of_a_lease(
     """H17: the clock was an hour ahead. The first retry cuts the lease, the others do not."""
 
     async def statuses() -> set[str]:
-        rows = (await sessions.newest(Wanted(), None, 9, clock.now)).rows
+        rows = (await sessions.newest(SessionFilter(), None, 9, clock.now)).rows
         kept = await sessions.messages(ONE, now=clock.now)
         return {*(m.status for m in kept), *(row.status for row in rows)}
 
@@ -335,9 +335,9 @@ async def test_p17_a_turn_that_renews_its_lease_counts_as_running(
         assert await sessions.renew(ONE, asked.id, 0, clock.now)
     clock.now += LEASE - 1
     assert await sessions.messages(ONE, now=clock.now) == [asked]
-    assert [row.status for row in (await sessions.newest(Wanted(), None, 9, clock.now)).rows] == [
-        "pending"
-    ]
+    assert [
+        row.status for row in (await sessions.newest(SessionFilter(), None, 9, clock.now)).rows
+    ] == ["pending"]
     again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert again.busy_for == pytest.approx(1)
     clock.now += 1
@@ -452,7 +452,7 @@ async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
 
     async def shown() -> tuple[list[str], str]:
         kept = await sessions.messages(ONE, now=clock.now)
-        [row] = (await sessions.newest(Wanted(), None, 5, clock.now)).rows
+        [row] = (await sessions.newest(SessionFilter(), None, 5, clock.now)).rows
         return [message.comment for message in kept], row.comment
 
     await turn(sessions, clock, "question", "answer", "client 1")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, SessionId
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.chats import DAY, new
 from tests.contract.engines import HandClock, every_item, new_table
@@ -32,7 +32,7 @@ async def listed(
     found: list[int] = []
     cursor = None
     while True:
-        wanted = Wanted(user=user, config_id=config_id)
+        wanted = SessionFilter(user=user, config_id=config_id)
         page = await sessions.newest(wanted, cursor, limit, now)
         assert len(page.rows) <= limit
         found += [int(row.session.id, 16) for row in page.rows]

@@ -7,43 +7,41 @@ import json
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from starlette.requests import Request
 
-from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
+from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Stateless
+from kefu.chat.conversation import RequestedConversation, Stateless
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy
+from kefu.chat.state import Answer as MadeAnswer
 from kefu.chat.summaries import Summaries, SummaryPolicy
 from kefu.messages import Message
 from kefu.relay.attempt import Upstream
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording
-from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import SessionId
-from kefu.sessions.ports import Sessions
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
-from kefu.web.caller import Caller
 from kefu.web.log import RequestLog
-from kefu.web.request_record import Record, record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.request_record import Record
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ResumeRequest
-from kefu.web.sending import AnswerResponse, answer_of, new_answer
+from kefu.web.sending import AnswerResponse
 from kefu.web.session_chat import resumed
 
 if TYPE_CHECKING:
@@ -113,7 +111,8 @@ class Process:
         ]
         chat = Chat(relay, policy, "m", clock, summaries)
         self.runtime = ChatRuntime(
-            chat, self.admission, RequestLog(clock), prefetch=lambda: None, grounder=grounder
+            Services(self.admission, chat, prefetch=lambda: None, grounder=grounder),
+            RequestLog(clock),
         )
         recording = Recording("all", redact, "h")
         persistence = PersistenceDeps(
@@ -151,18 +150,27 @@ class Process:
         incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
         conversation = KeptConversation(self.turns, incoming, record.started)
-        named = incoming.client_message_id
-        caller = Caller("1.2.3.4", Proof(), client_message_id=named, seconds=seconds)
-        request = request_of(record)
-        return Connection(new_answer(request, self.runtime, caller, conversation), request)
+        answer = answer_to(record, incoming.client_message_id)
+        if seconds is not None:
+            answer.deadline = asyncio.get_running_loop().time() + seconds
+        return self._connection(answer, conversation, record)
 
     def stateless(self, text: str, *, stream: bool = True, id: str | None = None) -> Connection:
         """Ask a question that is not stored."""
         record = Record("request", "POST", "/v1/chat/completions", self.clock.monotonic())
         conversation = Stateless(Question([Message("user", text)], 0.5, 100))
-        caller = Caller("1.2.3.4", Proof(), stream=stream, client_message_id=id)
-        request = request_of(record)
-        return Connection(new_answer(request, self.runtime, caller, conversation), request)
+        return self._connection(answer_to(record, id), conversation, record, stream=stream)
+
+    def _connection(
+        self,
+        answer: MadeAnswer,
+        conversation: RequestedConversation,
+        record: Record,
+        *,
+        stream: bool = True,
+    ) -> Connection:
+        events = make_answer(answer, conversation, self.runtime.services)
+        return Connection(AnswerResponse(self.runtime, answer, events, stream), record)
 
     def cancel(self, client_message_id: str) -> bool:
         """Cancel an answer, as its visitor does. False if this process does not make it."""
@@ -182,32 +190,30 @@ class Process:
         session = await self.turns.store.session(SessionId(session_id))
         assert session
         record = Record("another request", "POST", "/answer", self.clock.monotonic())
-        caller, body = (
-            Caller("1.2.3.4", Proof()),
-            ResumeRequest(client_message_id=client_message_id),
-        )
-        request = request_of(record)
-        answer = answer_of(request, caller)
-        events = partial(resumed, self.runtime, self.turns, answer, session, body)
-        return Connection(AnswerResponse(self.runtime, caller, answer, events), request)
+        answer, body = answer_to(record, None), ResumeRequest(client_message_id=client_message_id)
+        events = resumed(self.runtime, self.turns, answer, session, body)
+        return Connection(AnswerResponse(self.runtime, answer, events), record)
 
 
-def request_of(record: Record) -> Request:
-    return Request({"type": "http", "method": "POST", "state": {"record": record}})
+def answer_to(record: Record, client_message_id: str | None) -> MadeAnswer:
+    answer = MadeAnswer(record.request_id, record.started, "1.2.3.4")
+    answer.client_message_id = client_message_id
+    return answer
 
 
 class Connection:
     """A request whose response is received while the test goes on."""
 
-    def __init__(self, response: AnswerResponse, request: Request) -> None:
-        self.record = record_of(request.scope)
+    def __init__(self, response: AnswerResponse, record: Record) -> None:
+        self.record = record
         self.response = weakref.ref(response)
         self.reads = asyncio.Event()
         """Cleared: the client reads nothing."""
         self.reads.set()
         self._left, self._news = asyncio.Event(), asyncio.Event()
         self._sent: list[Any] = []
-        self._task = asyncio.create_task(response(request.scope, self._receive, self._send))
+        scope = {"type": "http", "method": "POST", "state": {"record": record}}
+        self._task = asyncio.create_task(response(scope, self._receive, self._send))
 
     async def _send(self, message: Any) -> None:
         if self._left.is_set():

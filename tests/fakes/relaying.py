@@ -157,7 +157,9 @@ class Rig:
     def failing(self) -> list[str]:
         """The keys that have failed recently and are therefore used last."""
         pools = (self.pool, self.second_pool)
-        return [key.secret for pool in pools for key in pool.keys if pool.is_failing(key)]
+        return [
+            key.secret for pool in pools for key in pool.keys if key.fingerprint in pool.failing
+        ]
 
     @property
     def open(self) -> list[str]:

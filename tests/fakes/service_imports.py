@@ -28,7 +28,7 @@ import kefu.web.routes.openai
 import kefu.web.routes.person
 import kefu.web.routes.sessions
 import kefu.web.session_chat
-from kefu.__main__ import parser
+from kefu.cli.parser import parser
 
 parser()  # which imports the parts of the command line
 kefu.settings.all.Settings.model_validate({})  # which builds pydantic's validators

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b

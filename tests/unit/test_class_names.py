@@ -11,8 +11,8 @@ import kefu
 PACKAGE = Path(kefu.__file__).parent
 
 TWICE = {
-    *("Answer", "Conversation", "Filter", "LearntPages", "Page", "Problem", "Reader", "Room"),
-    *("Tool", "Turn", "Unreachable", "_Body"),
+    *("Answer", "Conversation", "Filter", "LearntPages", "Reader", "Tool", "Turn", "Unreachable"),
+    "_Body",
 }
 """Names that still mean two things."""
 

@@ -17,7 +17,7 @@ print(*sys.modules)
 """
 
 START = {"__main__", "cli", "errors", "terminal", "terminal.flags", "terminal.pipes"}
-ARGUMENTS = {"arguments", "answer_arguments", "page_arguments", "service_arguments"}
+ARGUMENTS = {"parser", "arguments", "answer_arguments", "page_arguments", "service_arguments"}
 PROMPT = {"agent", "agent.ids", "bootstrap", "bootstrap.clock"}
 SLOW = {"httpx", "pydantic", "rich", "sqlite3", "kefu.agent.events", "kefu.settings"}
 
@@ -38,7 +38,7 @@ def test_the_version_loads_the_definitions_of_arguments_alone() -> None:
 
 def test_the_prompt_loads_before_the_agent_its_model_and_the_settings() -> None:
     """S5: the prompt appears at once. `kefu.terminal.backend` is imported while the user types."""
-    modules = loaded("import kefu.terminal.chat, kefu.terminal.prompt")
+    modules = loaded("import kefu.cli.chat, kefu.terminal.prompt")
     assert not modules & SLOW
     ours = {name.removeprefix("kefu.") for name in modules if name.startswith("kefu.")}
     assert {name for name in ours if not name.startswith(("cli.", "terminal."))} - START == PROMPT

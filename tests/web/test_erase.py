@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.cli.pseudo_terminal import PseudoTerminal

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from kefu.stores.sqlite.knowledge.write import Problem, Run, write
+from kefu.stores.sqlite.knowledge.write import PageProblem, Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import Answer
 from tests.fakes.chatting import STORE, Visitor, new_id
@@ -44,7 +44,7 @@ async def test_g29_questions_without_an_answer_are_gaps_of_the_panel(
 ) -> None:
     """Grouped by equal words; also without stored calls, which expire after seven days."""
     file = tmp_path / "a.kefu"
-    write(file, Run(PAGES, [Problem("/gone", "failed", "404")], 1.0))
+    write(file, Run(PAGES, [PageProblem("/gone", "failed", "404")], 1.0))
     stage = staged(
         2, knowledge=str(file), store=STORE, capture="off", environment={"ADMIN_TOKEN": TOKEN}
     )

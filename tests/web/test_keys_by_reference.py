@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 from urllib.request import urlopen
 
@@ -15,7 +14,6 @@ import jwt
 import pytest
 
 from kefu.settings import ConfigurationError, load
-from kefu.stores.referenced_keys import ReferencedKeys
 from tests.fakes import behaviours as b
 from tests.fakes.aws_keys import AwsKeys
 from tests.fakes.fixtures import Staged
@@ -24,7 +22,6 @@ from tests.fakes.stage import FAST, Stage
 from tests.fakes.upstream import ScriptedUpstream
 
 CANARY = "sk-canary-kept-5f3c9a7e1b"
-ROTATED = "sk-canary-rotated-9d21c07b"
 
 
 @pytest.fixture
@@ -76,16 +73,6 @@ async def test_keys_are_read_where_the_reference_says(
         stage.check_output()
 
 
-async def test_keys_of_a_json_secret_are_its_values(aws: AwsKeys) -> None:
-    aws.text = json.dumps({"one": CANARY, "more": f"{ROTATED},", "number": 7})
-    told: list[tuple[str, ...]] = []
-    keys = ReferencedKeys(lambda: aws.text, told.append, lambda: 0.0, ttl=1, on_degraded=print)
-    keys.prefetch()
-    await keys.ready()
-    await keys.aclose()
-    assert told == [(CANARY, ROTATED)]
-
-
 async def test_service_starts_degraded_while_keys_cannot_be_read(aws: AwsKeys) -> None:
     """L5: `/health` is degraded and a chat gets a 503. The texts of AWS's errors are not quoted."""
     aws.error = "AccessDeniedException"
@@ -122,113 +109,6 @@ async def test_one_throttled_reading_costs_a_visitor_two_seconds_at_most(aws: Aw
         assert {answer.status for answer in refused} <= {503}
         # aws M3: the widget tries again by itself.
         assert {answer.headers["Retry-After"] for answer in refused} <= {"1"}
-
-
-async def test_unknown_keys_are_read_again_within_half_a_second_to_two() -> None:
-    clock, readings = Ticking(), list[float]()
-
-    def read() -> str:
-        readings.append(clock.now)
-        raise ValueError("contains no text")
-
-    keys = ReferencedKeys(read, lambda _: None, clock, ttl=300, on_degraded=lambda _: None)
-    start = clock.now
-    for tenth in range(600):
-        clock.now = start + tenth / 10
-        await keys.ready()
-    await keys.aclose()
-    pauses = [later - earlier for earlier, later in pairwise(readings)]
-    assert len(pauses) > 20
-    assert all(0.5 <= pause <= 2 for pause in pauses), pauses
-    # The pause is random, so that instances that were throttled together retry at different times.
-    assert len({round(pause, 1) for pause in pauses}) > 3
-
-
-class Ticking:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-async def test_rotated_keys_arrive_within_the_ttl_and_a_failing_reading_changes_nothing() -> None:
-    clock, told, said = Ticking(), list[tuple[str, ...]](), list[str]()
-    texts: list[str | Exception] = [
-        CANARY,
-        ValueError("contains no text"),
-        f"{ROTATED},x\n,y",
-        ROTATED,
-    ]
-
-    def read() -> str:
-        text = texts.pop(0)
-        if isinstance(text, Exception):
-            raise text
-        return text
-
-    keys = ReferencedKeys(read, told.append, clock, ttl=300, on_degraded=said.append)
-
-    async def at(seconds: float) -> list[tuple[str, ...]]:
-        clock.now = 1_000_000.0 + seconds
-        keys.prefetch()
-        for _ in range(100):
-            await asyncio.sleep(0.001)
-        return told
-
-    assert await at(0) == [(CANARY,)]
-    assert await at(299) == [(CANARY,)]
-    assert await at(301) == [(CANARY,)]  # the read failed
-    assert await at(302) == [(CANARY,)]  # during the pause no read is started
-    assert await at(312) == [(CANARY,), (ROTATED, "x", "y")]
-    assert await at(700) == [(CANARY,), (ROTATED, "x", "y"), (ROTATED,)]
-    assert said == ["reading the API keys: contains no text"]
-    assert texts == []
-    await keys.aclose()
-
-
-async def test_a_caller_that_waits_for_keys_starts_another_read() -> None:
-    """The panel and the lists of messages wait as well, on an instance without chats."""
-    clock, told = Ticking(), list[tuple[str, ...]]()
-    texts: list[str] = ["", CANARY, ROTATED]
-    keys = ReferencedKeys(lambda: texts.pop(0), told.append, clock, ttl=300, on_degraded=print)
-    for _ in range(2):
-        await keys.ready()
-        clock.now += 11
-    assert told == [(CANARY,)]
-    clock.now += 300
-    await keys.ready()
-    await asyncio.sleep(0.1)
-    assert told == [(CANARY,), (ROTATED,)]
-    await keys.aclose()
-
-
-async def test_a_clock_that_went_back_does_not_keep_old_keys_for_ever() -> None:
-    """Fault L8."""
-    clock, told = Ticking(), list[tuple[str, ...]]()
-    keys = ReferencedKeys(lambda: CANARY, told.append, clock, ttl=300, on_degraded=print)
-    keys.prefetch()
-    await keys.ready()
-    clock.now -= 3600
-    keys.prefetch()
-    for _ in range(100):
-        await asyncio.sleep(0.001)
-    assert len(told) == 2
-    await keys.aclose()
-
-
-@pytest.mark.parametrize(
-    "text", ['{"half": "sk-canary', "sk-canary-\u4f60", "sk-canary\x00", " , ", "{}"]
-)
-async def test_a_wrong_text_changes_nothing_and_is_not_quoted(text: str) -> None:
-    said: list[str] = []
-    told: list[tuple[str, ...]] = []
-    keys = ReferencedKeys(lambda: text, told.append, lambda: 0.0, ttl=300, on_degraded=said.append)
-    keys.prefetch()
-    await keys.ready()
-    await keys.aclose()
-    assert (len(said), told) == (1, [])
-    assert "canary" not in said[0]
 
 
 @pytest.mark.parametrize("reference", ["ssm:", "ssm:/a, sk-canary", "arn:aws:ssm:canary"])

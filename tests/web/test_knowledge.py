@@ -13,9 +13,9 @@ import pytest
 
 from kefu.chat.grounding import NOT_ANSWERED, NOT_ANSWERED_ZH
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.sources import HEAD, QUESTION, RULES
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation, get
@@ -29,7 +29,7 @@ SYSTEM = "You answer for the shop."
 
 
 def page(name: str, *texts: str) -> Learnt:
-    return Learnt(Page(f"{SHOP}/{name}", name.title(), [Block(one) for one in texts], "en"), {})
+    return Learnt(PageText(f"{SHOP}/{name}", name.title(), [Block(one) for one in texts], "en"), {})
 
 
 PAGES = [

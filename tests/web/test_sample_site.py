@@ -11,7 +11,7 @@ import pytest
 
 import kefu
 from kefu.bootstrap.learn import Options, learn
-from kefu.bootstrap.learnt_file import opened
+from kefu.bootstrap.learnt_file import open_learnt_file
 from tests.fakes.asking import ask, get
 from tests.fakes.browser import told_by
 from tests.fakes.service import Service
@@ -33,7 +33,7 @@ def test_questions_find_their_page_with_a_link_to_it(tmp_path: Path) -> None:
     options = Options(tmp_path / "sample.kefu", "/sample")
     report = learn([str(SAMPLE)], options, lambda _: None)
     assert report.pages == len(list(SAMPLE.glob("*.html")))
-    file = opened(str(tmp_path / "sample.kefu"))
+    file = open_learnt_file(str(tmp_path / "sample.kefu"))
     questions = {
         "How long does delivery take?": "delivery",
         "do I have to pay customs": "customs",
@@ -49,7 +49,7 @@ def test_questions_find_their_page_with_a_link_to_it(tmp_path: Path) -> None:
 
 def test_the_questions_that_a_sample_page_suggests_find_their_pages(tmp_path: Path) -> None:
     learn([str(SAMPLE)], Options(tmp_path / "sample.kefu", "/sample"), lambda _: None)
-    file = opened(str(tmp_path / "sample.kefu"))
+    file = open_learnt_file(str(tmp_path / "sample.kefu"))
     for page, pages in (
         ("index", ["delivery", "customs", "returns", "contact"]),
         ("zh", ["zh", "zh", "zh"]),

@@ -45,7 +45,7 @@ class Resumed:
     model: str = ""
     """Name of the model."""
     closed: bool = False
-    """Whether the log ends with `session_end`. If not, the process was killed."""
+    """Whether the log ends with `session_end`. If it does not, the process was killed."""
 
 
 def resume(log: Log) -> Resumed:

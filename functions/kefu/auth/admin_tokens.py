@@ -76,7 +76,7 @@ class AdminTokens:
         return self.is_token(bearer) or self._checked("pass", bearer, now) is not None
 
     def admits_check(self, bearer: str, now: float) -> bool:
-        """The same, or whether it is a valid check."""
+        """Whether `bearer` is a token or pass that `admits` accepts, or a valid check."""
         return self.admits(bearer, now) or self._checked("check", bearer, now) is not None
 
     def _signed(self, kind: str, nonce: str, expires: float) -> str:

@@ -40,6 +40,9 @@ class Proof(NamedTuple):
     """The pass from an earlier check."""
 
 
+NO_PROOF = Proof()
+
+
 class TokenVerdict(NamedTuple):
     """The provider's response for a token."""
 

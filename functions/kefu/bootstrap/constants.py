@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Constants(NamedTuple):
-    """Tests give `build` others: smaller limits, shorter waits, a bot check on this machine."""
+    """Tests pass other values to `build`, such as smaller limits and shorter waits."""
 
     trim_chars: int = 6000
     """Characters of a history, without the system prompt, if `trim` is `v1` or `v1_steps`."""
@@ -46,7 +46,7 @@ class Constants(NamedTuple):
     max_duration: float | None = None
     """Seconds for a whole answer; None: the setting `patience` decides."""
     bot_check_url: str = ""
-    """Where visitors' tokens are verified; "": the address of the provider."""
+    """The address at which visitors' tokens are verified; "": that of the provider."""
 
 
 CONSTANTS = Constants()

@@ -10,10 +10,10 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.hooks import load_hooks
 from kefu.errors import StoreUnavailable
-from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
-from kefu.sessions.handoff import ContactForm, HandOff, Outlet
-from kefu.sessions.ports import Sessions
-from kefu.sessions.service import SessionService
+from kefu.sessions.people.delivery import ByMail, ByWebhook, Recipient
+from kefu.sessions.people.handoff import ContactForm, HandOff, Outlet
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.service import SessionService
 from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook
 
@@ -45,7 +45,7 @@ class DeliveryRunner:
             self._watching = asyncio.create_task(self._watch())
 
     def prefetch(self) -> None:
-        """In Lambda: deliver while an answer is sent, if the last look is some time ago."""
+        """In Lambda: deliver during an answer, if the last look is `POLL_SECONDS_ON_AWS` ago."""
         if self._on_aws and self._clock.monotonic() - self._looked_at > POLL_SECONDS_ON_AWS:
             self._begin()
 

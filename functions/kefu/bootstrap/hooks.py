@@ -61,7 +61,7 @@ def _hook(name: str, options: Mapping[str, object]) -> object:
     except (BadOptions, ConfigurationError):
         raise
     except Exception as error:
-        raise BadHook(f"The hook {name} cannot be created: {_told(error)}") from error
+        raise BadHook(f"The hook {name} cannot be created: {_error_text(error)}") from error
 
 
 def _functions(name: str, options: Mapping[str, object]) -> ModuleType:
@@ -81,10 +81,10 @@ def _module(name: str, module: str) -> ModuleType:
             ) from None
         raise BadHook(f"The hook {name} cannot be loaded: {error}") from error
     except Exception as error:
-        raise BadHook(f"The hook {name} cannot be loaded: {_told(error)}") from error
+        raise BadHook(f"The hook {name} cannot be loaded: {_error_text(error)}") from error
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The type and the first line of the text of an exception."""
     text = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

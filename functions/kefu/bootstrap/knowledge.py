@@ -39,12 +39,12 @@ def build_grounder(
     """`relay` carries the calls to the model for search words. None without learnt pages."""
     if pages is None:
         return None
-    from kefu.chat.grounding import Grounder, Room
+    from kefu.chat.grounding import Grounder, PassageBudget
     from kefu.chat.search_words import SearchWords
 
     settings, model = base.settings, base.model
     tokens = LOCAL_KNOWLEDGE_TOKENS if model.kind == "local-model" else KNOWLEDGE_TOKENS
-    room = Room(tokens, prompt_room(settings, model.name))
+    room = PassageBudget(tokens, prompt_room(settings, model.name))
     words = None
     # The small local model is slow, and its words are of no use.
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":

@@ -14,14 +14,14 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.knowledge.extract.files import MAX_FILE_BYTES, READ, Unreadable
 from kefu.knowledge.frame import kept_once, parted
 from kefu.knowledge.learning import NO_STATE, LearningReport, Learnt, Outcome, State
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.stores.sqlite.knowledge.last_run import read_back
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import (
     NOTHING_OWN,
     Encoded,
     Meaning,
-    Problem,
+    PageProblem,
     Run,
     Size,
     write,
@@ -106,9 +106,9 @@ def hosts(sources: Sequence[str]) -> frozenset[str]:
 class Shown(NamedTuple):
     """One page as `learn` stores it."""
 
-    own: Page
+    own: PageText
     shared: Sequence[Block]
-    """Its lines that are kept once for the whole site."""
+    """The page's lines that are kept once for the whole site."""
     others: int
     """Pages of the last run that tell its frame from its text."""
 
@@ -158,7 +158,7 @@ def _last(path: Path) -> dict[str, Learnt]:
 
 
 def _state(one: Learnt) -> State:
-    """Nothing for a page with damaged characters, so that it is read again: earlier versions took
+    """No state for a page with damaged characters, so that it is read again: earlier versions took
     every page for UTF-8, and the server would say that it did not change.
     """
     return NO_STATE if any("\ufffd" in block.text for block in one.page.blocks) else one.state
@@ -174,10 +174,10 @@ def _pages(report: LearningReport, last: Mapping[str, Learnt]) -> list[Learnt]:
     return pages
 
 
-def _problems(report: LearningReport) -> list[Problem]:
+def _problems(report: LearningReport) -> list[PageProblem]:
     kinds = {"kept": "failed", "failed": "failed", "skipped": "skipped"}
     return [
-        Problem(one.url, kinds[one.kind], one.reason)
+        PageProblem(one.url, kinds[one.kind], one.reason)
         for one in report.outcomes
         if one.kind in kinds
     ]

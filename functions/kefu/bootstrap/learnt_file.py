@@ -8,7 +8,7 @@ from kefu.stores.s3_object import S3Object, is_s3
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 
 
-def opened(place: str) -> KnowledgeFile:
+def open_learnt_file(place: str) -> KnowledgeFile:
     """Raises OSError for a file that cannot be used, and ValueError for a malformed address."""
     if not is_s3(place):
         return KnowledgeFile(Path(place))

@@ -14,7 +14,7 @@ from kefu.chat.completion import Chat
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import DeliveryRunner
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 

@@ -20,6 +20,7 @@ from kefu.bootstrap.secrets import bot_check, identities, origin_secret
 from kefu.bootstrap.stores import open_store
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.admission import Admission
+from kefu.chat.answer import Services
 from kefu.chat.completion import Chat
 from kefu.chat.summaries import Summaries
 from kefu.relay.key_pool import KeyPool
@@ -27,11 +28,11 @@ from kefu.settings import Settings, unknown_variables
 from kefu.web.app import Application, AppParts, create_app
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import NOT_BUILT, widget_is_built
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import DeliveryRunner
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.admin.panel import Panel
 
@@ -69,7 +70,8 @@ def build(
     pages = learnt_pages(base)
     grounder = build_grounder(base, pages, relays.summaries, admission)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
-    runtime = ChatRuntime(chat, admission, base.log, lifecycle.prefetch, bot_check(base), grounder)
+    services = Services(admission, chat, lifecycle.prefetch, bot_check(base), grounder)
+    runtime = ChatRuntime(services, base.log)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(
         AppParts(

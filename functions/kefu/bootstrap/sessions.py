@@ -9,12 +9,12 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import prompt_policy, windows_of
 from kefu.chat.presets import DEFAULT, Config, Configs
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.ports import Sessions
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.service import SessionDeps, SessionService, Signer, SummarizeForTurn
 from kefu.settings.sessions import Preset
 
 T = TypeVar("T")

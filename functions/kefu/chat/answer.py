@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kefu.auth.bot_check import BotCheck
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
-from kefu.chat.conversation import Conversation, KnownAnswer
+from kefu.chat.conversation import KnownAnswer, RequestedConversation
 from kefu.chat.output_filter import OutputFilter
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import KefuError, UpstreamUnavailable
@@ -47,7 +47,7 @@ class Services(NamedTuple):
 
 
 async def make_answer(
-    answer: Answer, conversation: Conversation, services: Services
+    answer: Answer, conversation: RequestedConversation, services: Services
 ) -> AsyncGenerator[AnswerEvent]:
     """Answer one request. The caller must close the iterator; that also ends the model's answer.
 
@@ -69,7 +69,7 @@ async def make_answer(
         known = await conversation.save_question()
         answer.is_saved = True
         if known:
-            for event in known_events(known, services, answer.request_id, answer.lists_sources):
+            for event in known_events(known, answer, services):
                 yield event
             return
         async with conversation.answering(answer):
@@ -78,7 +78,8 @@ async def make_answer(
             grounding = None
             if grounder:
                 note = conversation.note_summary
-                grounding = await grounder.ground(question, note, lists=answer.lists_sources)
+                lists = answer.source_format == "text"
+                grounding = await grounder.ground(question, note, lists=lists)
             if conversation.is_stored or grounding:
                 answer.output = _output(conversation, grounding)
             dialogue = answer.dialogue = chat.prepare(
@@ -102,23 +103,21 @@ async def make_answer(
             await conversation.written(answer.deadline)
 
 
-def known_events(
-    known: KnownAnswer, services: Services, request_id: str, lists_sources: bool
-) -> Iterator[AnswerEvent]:
+def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iterator[AnswerEvent]:
     """The events of an answer that was made before."""
     text, cited = parted(known.text)
     grounder = services.grounder
     if cited or grounder:
         yield SourcesFound(cited, grounder.links if grounder else ())
-    shown = known.text if lists_sources else text
-    id = f"chatcmpl-{request_id}"
+    shown = known.text if answer.source_format == "text" else text
+    id = f"chatcmpl-{answer.request_id}"
     yield replayed(shown, id, services.chat.model, int(known.created_at))
     if cited or grounder:
         yield SourcesUsed([one.number for one in cited], answered=True)
     yield Done(Usage(0, 0))
 
 
-def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFilter:
+def _output(conversation: RequestedConversation, grounding: Grounding | None) -> OutputFilter:
     """The filters of an answer: citations are checked first, then the hooks change its text."""
     output = OutputFilter()
     if grounding:
@@ -129,7 +128,10 @@ def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFi
 
 
 async def _shown(
-    running: ModelAnswer, answer: Answer, conversation: Conversation, grounding: Grounding | None
+    running: ModelAnswer,
+    answer: Answer,
+    conversation: RequestedConversation,
+    grounding: Grounding | None,
 ) -> AsyncGenerator[AnswerEvent]:
     """The sources of a grounded answer, and the model's chunks after all filters."""
     dialogue, output, failure = answer.dialogue, answer.output, None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.chat.completion import Question
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.search_words import SearchWords
 from kefu.chat.summaries import OnCall
 from kefu.knowledge.citations import CitationFilter
@@ -33,7 +33,7 @@ NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
 """For a model that says only that it cannot answer."""
 
 
-class Room(NamedTuple):
+class PassageBudget(NamedTuple):
     """How many tokens the passages of a request may take."""
 
     passages: int
@@ -48,7 +48,7 @@ class Grounder:
     def __init__(
         self,
         knowledge: Knowledge,
-        room: Room,
+        room: PassageBudget,
         words: SearchWords | None = None,
         links: Sequence[str] = (),
     ) -> None:
@@ -93,7 +93,7 @@ class Grounding:
         self,
         found: Sequence[PassageHit],
         question: str,
-        room: Room,
+        room: PassageBudget,
         words: str = "",
         links: Sequence[str] = (),
         *,
@@ -163,7 +163,7 @@ class Grounding:
         facts = {"passages": passages, "used": list(self.used), "answered": self.answered}
         return facts | ({"words": self._words} if self._words else {})
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         """The filters of a text field of the answer, which check its references."""
         made = CitationFilter(self.sources, self.links)
         if field == "content":

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from kefu.auth.bot_check import Proof
+from kefu.auth.bot_check import NO_PROOF, Proof
 from kefu.chat.completion import Dialogue
 from kefu.chat.output_filter import OutputFilter
 from kefu.errors import KefuError
@@ -65,13 +65,15 @@ class Answer:
     """Monotonic time at which the request arrived."""
     address: str
     """The IP address, or its network, for rate limits."""
-    proof: Proof
+    proof: Proof = NO_PROOF
     """The visitor's proof for the bot check."""
     client: str = ""
     """The name of the key of a client of `/v1`. It has limits of its own, and no bot check."""
     client_message_id: str | None = None
-    lists_sources: bool = False
-    """Whether the answer's text ends with a list of the pages that it cites."""
+    source_format: bool | Literal["text", "passages"] = False
+    """How the pages are named that the answer cites: by events, with the passages that the model
+    received or without; or as `text`, by a list at its end.
+    """
     deadline: float | None = None
     """Time of the event loop at which Lambda may freeze the process; None on a normal server."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import secrets
 import sys
 import time
 
 from kefu.auth.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens
+from kefu.terminal.flags import read_settings
 
 UNSIGNED = (
     "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
@@ -24,12 +26,13 @@ def link(token: str, address: str, *, life: float = TICKET_LIFE) -> str:
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
 
 
-def admin_link(token: str, address: str) -> int:
-    """Print the link. Returns the exit code."""
+def run(options: argparse.Namespace) -> int:
+    """Print the link. Returns the exit code. Raises WrongUse."""
+    token = read_settings().panel_token
     if not token:
         sys.stderr.write(UNSIGNED.format(token=secrets.token_urlsafe(24)))
         return 2
-    sys.stdout.write(f"{link(token, address)}\n")
+    sys.stdout.write(f"{link(token, options.url)}\n")
     return 0
 
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from kefu.cli.parser import parser
+
 _BASH = """\
 _kefu() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} words
@@ -25,9 +27,10 @@ bashcompinit
 """
 
 
-def completion(shell: str, parser: argparse.ArgumentParser) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the script for a shell. Returns the exit code."""
-    words = {name: " ".join(_words(command)) for name, command in _commands(parser).items()}
+    shell = options.shell
+    words = {name: " ".join(_words(command)) for name, command in _commands(parser()).items()}
     names = " ".join(words)
     if shell == "fish":
         sys.stdout.write(f"complete -c kefu -n __fish_use_subcommand -f -a '{names}'\n")
@@ -41,8 +44,8 @@ def completion(shell: str, parser: argparse.ArgumentParser) -> int:
     return 0
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    [commands] = (one.choices for one in parser._actions if isinstance(one.choices, dict))  # noqa: SLF001 - argparse has no public list
+def _commands(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    [commands] = (one.choices for one in top._actions if isinstance(one.choices, dict))  # noqa: SLF001 - argparse has no public list
     return commands
 
 

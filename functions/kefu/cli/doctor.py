@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import textwrap
 from collections.abc import Sequence
 
-from kefu.bootstrap.doctor import Finding
+from kefu.bootstrap.doctor import Finding, doctor
+from kefu.terminal.flags import WrongUse
 
 _LINE_CHARS = 80
 
 
-def report(findings: Sequence[Finding], *, as_json: bool) -> int:
-    """Print the findings. Returns the exit code: 1 if there is a problem."""
+def run(options: argparse.Namespace) -> int:
+    """Print the findings. Returns the exit code: 1 if there is a problem. Raises WrongUse."""
+    if options.origin and not (options.url or options.stack):
+        raise WrongUse("--origin is for --url and --stack.")
+    findings = doctor(options.url, options.stack, options.origin)
     problems = [one for one in findings if one.level == "problem"]
-    if as_json:
+    if options.json:
         found = [one._asdict() for one in findings]
         sys.stdout.write(json.dumps({"ok": not problems, "findings": found}, indent=2) + "\n")
     else:

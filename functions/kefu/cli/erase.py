@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 
 from kefu.bootstrap.erase import chats_of, erase, requests_from
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
-from kefu.terminal.flags import WrongUse, wrong_use
+from kefu.terminal.flags import WrongUse, read_settings, wrong_use
 from kefu.terminal.progress import ProgressLine
 
-LEFT = """\
+VISITOR_GONE = """\
 Not deleted, because it does not say whose it is or is not in the store: backups and exports,
 what the webhook or the mailbox received, {rest}the log, questions.yaml, and the data of the
 model's provider.
@@ -25,7 +26,14 @@ OF_OTHERS = {
 }
 
 
-def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Delete the data of one person. Returns the exit code. Raises WrongUse, StoreUnavailable."""
+    if options.email is not None:
+        return _erase_email(read_settings(), options.email, confirmed=options.yes)
+    return _erase_user(read_settings(), options.user, confirmed=options.yes)
+
+
+def _erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
     """Ask, unless `confirmed`, and delete the chats. Returns the exit code.
 
     Raises WrongUse for an empty user and when no chats are stored, and StoreUnavailable.
@@ -49,8 +57,8 @@ def erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
     return _finish(settings, chats, (), confirmed=confirmed)
 
 
-def erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
-    """As `erase_user`, for the requests with an address, and the chats that they were sent from."""
+def _erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
+    """As `_erase_user`, for requests with an address, and the chats that they were sent from."""
     if not email.strip():  # the address of requests whose form has none
         raise WrongUse("--email is empty")
     with wrong_use(OSError):
@@ -78,7 +86,7 @@ def _finish(
     failed = asyncio.run(_erase(settings, chats, requests))
     count, kind = len(chats) + len(requests), "email" if requests else "user"
     what = "chats and requests" if requests else "chats"
-    left = LEFT.format(rest=OF_OTHERS[kind])
+    left = VISITOR_GONE.format(rest=OF_OTHERS[kind])
     sys.stdout.write(f"Deleted {what}: {count - failed} of {count}\n{left}")
     return 1 if failed else 0
 
@@ -99,7 +107,7 @@ async def _erase(
 
 
 def _confirmed() -> bool:
-    """Whether the operator says yes. Without a terminal, nobody can."""
+    """Whether the operator confirms. Without a terminal, nobody can."""
     if not sys.stdin.isatty():
         sys.stderr.write("kefu: without a terminal, confirm with --yes.\n")
         return False

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
+from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.knowledge.finding import PassageHit
 from kefu.terminal.clean import clean
+from kefu.terminal.flags import WrongUse, read_settings, wrong_use
 
 Find = Callable[[str, Sequence[str]], Sequence[PassageHit]]
 
 
-def print_found(find: Find, question: str) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Print the passages. Returns the exit code. Raises WrongUse."""
+    if not options.jsonl and not options.question:
+        raise WrongUse("name a question, or give questions with --jsonl.")
+    with wrong_use(OSError, ValueError):
+        pages = open_learnt_file(options.file or read_settings().knowledge or "site.kefu")
+    find = partial(pages.find, limit=8 if options.jsonl else 6)
+    return _print_lines(find, sys.stdin) if options.jsonl else _print_found(find, options.question)
+
+
+def _print_found(find: Find, question: str) -> int:
     found = find(question, ())
     if not found:
         sys.stdout.write("Nothing was found.\n")
@@ -27,7 +41,7 @@ def print_found(find: Find, question: str) -> int:
     return 0
 
 
-def print_lines(find: Find, lines: Iterable[str]) -> int:
+def _print_lines(find: Find, lines: Iterable[str]) -> int:
     """Answer each line; a line that is no question ends the command with an error."""
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import csv
 import sys
 from datetime import UTC, datetime
 
+from kefu.bootstrap.gaps import collected
 from kefu.knowledge.gaps import OLD_SECONDS, Gaps
 from kefu.terminal.clean import clean, one_line
+from kefu.terminal.flags import read_settings, wrong_use
 
 
-def print_gaps(found: Gaps) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Print the gaps. Returns the exit code. Raises WrongUse and StoreUnavailable."""
+    with wrong_use(OSError, ValueError):
+        found = asyncio.run(collected(read_settings()))
+    return _print_csv(found) if options.csv else _print_gaps(found)
+
+
+def _print_gaps(found: Gaps) -> int:
     say = sys.stdout.write
     say(f"{len(found.gaps)} questions without an answer, in {found.chats} chats\n")
     for gap in found.gaps:
@@ -32,7 +43,7 @@ def print_gaps(found: Gaps) -> int:
     return 0
 
 
-def print_csv(found: Gaps) -> int:
+def _print_csv(found: Gaps) -> int:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(("count", "question", "reasons", "last", "chat", "comments"))
     for gap in found.gaps:

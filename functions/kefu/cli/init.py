@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from kefu.settings.example import example
+from kefu.settings.loading import config_path
 
 NEXT = """\
 Wrote {path}: every setting with a comment, none of them active yet.
@@ -55,10 +56,11 @@ cases:
 """
 
 
-def init(path: Path, *, force: bool) -> int:
+def run(options: argparse.Namespace) -> int:
     """Write the file. Returns the exit code."""
+    path = config_path()
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
+        with path.open("w" if options.force else "x", encoding="utf-8") as file:
             file.write(example())
     except FileExistsError:
         sys.stderr.write(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
-from kefu.bootstrap.learn import Shown
+from kefu.bootstrap.learn import Options, Shown, hosts, learn, meaning, show
 from kefu.knowledge.learning import LearningReport, Outcome
 from kefu.knowledge.pages import Block
 from kefu.terminal.clean import clean, one_line
+from kefu.terminal.flags import WrongUse, read_settings
 from kefu.terminal.progress import ProgressLine
 
 
-class Counts:
+class _Counts:
     """Shows the numbers of pages, by their outcome."""
 
     def __init__(self) -> None:
@@ -29,35 +32,46 @@ class Counts:
         self.progress.show(f"adding the meaning of {pages} pages · {done / pages:.0%}")
 
 
-def run(learn: Callable[[Counts], LearningReport], output: str) -> int:
-    """Run `learn` with the progress shown, and print its report. Returns the exit code."""
-    counts = Counts()
+def run(options: argparse.Namespace) -> int:
+    """Learn the sources, or show one page. Returns the exit code. Raises WrongUse."""
+    model = meaning() if options.meaning else None
+    sources = options.sources or read_settings().knowledge_sources
+    if not sources:
+        raise WrongUse("name the address of a site, a folder or a file.")
+    private = hosts(sources) if options.allow_private else frozenset()
+    chosen = Options(Path(options.output), options.url, private, model)
+    return _show(show(sources[0], chosen)) if options.show else _learn(sources, chosen)
+
+
+def _learn(sources: Sequence[str], options: Options) -> int:
+    """Learn the sources with the progress shown, and print the report."""
+    counts = _Counts()
     try:
-        report = learn(counts)
+        report = learn(sources, options, counts.note, counts.encoded)
     except OSError as error:
         counts.progress.erase()
         sys.stderr.write(f"kefu: {error}\n")
         return 1
     counts.progress.erase()
-    print_problems(report)
+    _print_problems(report)
     if not report.pages:
         sys.stderr.write("kefu: no page was learnt.\n")
         return 1
     if report.is_too_small:
         sys.stderr.write(
             f"kefu: only {report.pages} of the last run's {report.before} pages were found, so "
-            f"{output} was kept. To start anew, remove it first.\n"
+            f"{options.output} was kept. To start anew, remove it first.\n"
         )
         return 3
     new = sum(one.kind == "learnt" for one in report.outcomes)
     sys.stdout.write(
-        f"{output}: {report.pages} pages, {new} of them read now, in {report.passages} passages, "
-        f"{report.file / 1e6:.1f} MB.\n"
+        f"{options.output}: {report.pages} pages, {new} of them read now, in {report.passages} "
+        f"passages, {report.file / 1e6:.1f} MB.\n"
     )
     return 0
 
 
-def print_problems(report: LearningReport) -> None:
+def _print_problems(report: LearningReport) -> None:
     titles = {
         "failed": "Failed",
         "kept": "Failed, the last text is used",
@@ -73,7 +87,7 @@ def print_problems(report: LearningReport) -> None:
             sys.stdout.write(f"  {clean(one.url)}  {clean(one.reason)}\n")
 
 
-def show(found: Shown | str) -> int:
+def _show(found: Shown | str) -> int:
     """Print the text of a page as the file of learnt pages has it, or would have it."""
     if isinstance(found, str):
         sys.stderr.write(f"kefu: {clean(found)}\n")

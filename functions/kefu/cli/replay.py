@@ -37,7 +37,7 @@ class Replayed(NamedTuple):
     error: str = ""
 
 
-def replay(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Replay the requests. Returns the exit code.
 
     Raises WrongUse, HistoryUnavailable and KefuError.

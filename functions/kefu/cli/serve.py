@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import ctypes
 import signal
@@ -9,10 +10,13 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import uvicorn
 
+from kefu.bootstrap.constants import CONSTANTS, Constants
+from kefu.bootstrap.service import build
+from kefu.cli.admin_link import local_link
+from kefu.terminal.flags import read_settings, wrong_settings
 from kefu.web.server.guard import MAX_HEADER_BYTES
 from kefu.web.server.linger import App, lingering
 from kefu.web.server.protocol import guarded_protocol
@@ -24,40 +28,35 @@ DRAIN_SECONDS = 1.0
 """Seconds in which a stopping server answers new requests with 503, before it stops listening."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """The address of the server and its time-outs."""
-
-    host: str
-    port: int
-    header_timeout: float
-    """Seconds for a client to send the headers of a request."""
-    write_timeout: float
-    """Seconds after which a client that reads nothing is disconnected."""
-
-
-def serve(
-    app: App,
-    close: Callable[[], bool],
-    where: Listening,
-    greeting: Callable[[str], str],
-) -> int:
-    """Run the server until SIGTERM or Ctrl-C. Returns the exit code.
-
-    `close` refuses new requests and ends the running answers; it returns False the second time.
-    `greeting` returns text that is printed after the address; its argument is the address.
-    """
+def run(options: argparse.Namespace) -> int:
+    """Run the server until SIGTERM or Ctrl-C. Returns the exit code. Raises WrongUse."""
+    settings, constants = read_settings(), options.constants or CONSTANTS
+    settings = settings.with_panel() if options.panel else settings
+    with wrong_settings():
+        service = build(settings, raise_open_files(), constants)
     try:
-        sock = _listen(where.host, where.port)
+        sock = _listen(options.host, options.port)
     except OSError as error:
         sys.stderr.write(
-            f"kefu: cannot listen on {where.host}:{where.port}: {error.strerror}. "
+            f"kefu: cannot listen on {options.host}:{options.port}: {error.strerror}. "
             "Try another port: kefu serve --port 0\n"
         )
         return 1
-    config = uvicorn.Config(
+    config = _config(service.app, constants)
+    address = f"http://{_url_host(options.host)}:{sock.getsockname()[1]}/"
+    greeting = f"Kefu is ready: {address}\n"
+    if options.panel and settings.panel_token:
+        greeting += local_link(settings.panel_token, address)
+    server = _Server(config, service.close, greeting)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[sock]))
+    return 0 if server.started else 1
+
+
+def _config(app: App, constants: Constants) -> uvicorn.Config:
+    return uvicorn.Config(
         lingering(app),
-        http=guarded_protocol(where.header_timeout, where.write_timeout),
+        http=guarded_protocol(constants.body_timeout, constants.write_timeout),
         ws="none",
         log_config=None,
         access_log=False,
@@ -68,11 +67,6 @@ def serve(
         timeout_graceful_shutdown=2,
         timeout_notify=1,
     )
-    address = f"http://{_url_host(where.host)}:{sock.getsockname()[1]}/"
-    server = _Server(config, close, f"Kefu is ready: {address}\n{greeting(address)}")
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(server.serve(sockets=[sock]))
-    return 0 if server.started else 1
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -20,7 +20,7 @@ _CONTEXT_CHARS = 40
 """Characters that are shown before and after a match."""
 
 
-def sessions(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run an action of the command. Returns the exit code."""
     logs = SessionLogs(Path(options.log_dir))
     try:

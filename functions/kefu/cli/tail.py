@@ -11,9 +11,8 @@ from typing import Any
 
 from kefu.bootstrap.operator import operator_of
 from kefu.errors import UpstreamUnavailable
-from kefu.settings import Settings
 from kefu.terminal.clean import clean, one_line
-from kefu.terminal.flags import WrongUse
+from kefu.terminal.flags import WrongUse, read_settings
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 _POLL_SECONDS = 2.0
@@ -22,9 +21,9 @@ _OVERLAP_SECONDS = 30.0
 _ENDED = ("ok", "failed", "partial", "interrupted")
 
 
-def tail(options: argparse.Namespace, settings: Settings) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print messages until Ctrl-C. Returns the exit code. Raises WrongUse and KefuError."""
-    operator = operator_of(settings)
+    operator = operator_of(read_settings())
     if not operator:
         raise WrongUse("tail needs the operator's token, ADMIN_TOKEN")
     server = KefuServer(options.server, ServerVisitor(operator=operator))

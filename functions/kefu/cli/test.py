@@ -20,19 +20,20 @@ from kefu.evaluation.ask import QuestionGate, ServiceChat
 from kefu.evaluation.judge import ModelJudge
 from kefu.evaluation.questions import Case, WrongFile, read
 from kefu.evaluation.report import junit, line, markdown, summary
-from kefu.evaluation.run import Judge, Result, run
+from kefu.evaluation.run import Judge, Result, run_cases
 from kefu.messages import Message
 from kefu.settings import Settings
 from kefu.terminal.clean import clean
-from kefu.terminal.flags import WrongUse, problem_with_server, wrong_use
+from kefu.terminal.flags import WrongUse, problem_with_server, read_settings, wrong_use
 from kefu.terminal.model import OpenModel
 from kefu.terminal.options import visitor_of
 from kefu.terminal.progress import ProgressLine
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 
 
-def test(options: argparse.Namespace, settings: Settings) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the cases. Returns the exit code. Raises WrongUse."""
+    settings = read_settings()
     with wrong_use(WrongFile):
         cases = [one for one in read(Path(options.file)) if options.only in one.name]
         if not cases:
@@ -76,7 +77,7 @@ class _Run:
             visitor = visitor_of(options, self._settings)
             await _reach(url)
             new_chat = partial(ServiceChat, url, visitor, QuestionGate())
-            await run(self._cases, new_chat, judge, options.jobs, self._done)
+            await run_cases(self._cases, new_chat, judge, options.jobs, self._done)
 
     @asynccontextmanager
     async def _judge(self) -> AsyncIterator[Judge | None]:

@@ -20,7 +20,7 @@ from kefu.messages import Message
 _MANY_TEXTS = 16
 """Texts of a message. If there are more, equal ones are counted once: names of tools repeat."""
 _LONG_TEXT_CHARS = 1_000_000
-"""Characters. A text of more is measured by samples if it cannot fit into the room."""
+"""Characters. A longer text is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
 """Characters: the longest token of OpenAI's encodings is a run of spaces."""
 _SAMPLES, _SAMPLE = 64, 1024

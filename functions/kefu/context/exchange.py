@@ -121,12 +121,12 @@ class Pairing:
 
 
 def calls_tools(message: Message) -> bool:
-    """Whether this is an assistant message with tool calls."""
+    """Whether the message is one of the assistant with tool calls."""
     return bool(message.tool_calls) and message.role == "assistant" and not message.summary
 
 
 def starts_turn(message: Message) -> bool:
-    """Whether this is a user message. A summary has the role `user`, but starts no turn."""
+    """Whether the message is one of the user. A summary has the role `user`, but starts no turn."""
     return message.role == "user" and not message.summary
 
 

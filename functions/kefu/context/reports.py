@@ -12,7 +12,7 @@ class Removed(NamedTuple):
     """A message that was removed from the conversation."""
 
     id: int
-    """Its number in the order of adding, from 0; the system prompt counts."""
+    """The message's number in the order of adding, from 0; the system prompt counts."""
     tokens: int
     """Its cost."""
     reason: Reason

@@ -255,5 +255,5 @@ class _Job:
 
 
 def _are_own(messages: Sequence[Any]) -> bool:
-    """Whether these are `kefu.context.Message`, judged by the first and the last of them."""
+    """Whether the messages are `kefu.context.Message`, judged by the first and the last."""
     return not messages or (isinstance(messages[0], Message) and isinstance(messages[-1], Message))

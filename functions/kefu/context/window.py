@@ -13,9 +13,9 @@ from kefu.messages import Message
 Reason = Literal["budget", "broken_tool_group", "summarized"]
 """Why a message is left out.
 
-`budget`: it does not fit. `summarized`: a summary replaces it. `broken_tool_group`: a tool result
-without its call, or a call without its result before the end of the conversation. A model's API
-refuses a prompt with either."""
+`budget`: the message does not fit. `summarized`: a summary replaces it. `broken_tool_group`: a tool
+result without its call, or a call without its result before the end of the conversation. A model's
+API refuses a prompt with either."""
 
 Span = tuple[int, int]
 """`(start, stop)`: positions of messages, without `stop`."""

@@ -38,7 +38,7 @@ class ServiceAnswer(NamedTuple):
 
     text: str
     seconds: float
-    """From the request to the last word; waiting for a rate limit is not counted."""
+    """Seconds from the request to the last word, without waits for a rate limit."""
     pages: Sequence[CitedPage] | None = None
     """The cited pages; None: the service has no learnt pages."""
     answered: bool = True

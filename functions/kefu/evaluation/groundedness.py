@@ -81,13 +81,13 @@ def _facts(sentence: str, *, is_german: bool) -> Iterator[str]:
 
 
 def _is_in(fact: str, known: str) -> bool:
-    """Whether it is there as a whole: 30 is not in 300."""
+    """Whether the text has the fact as a whole: 30 is not in 300."""
     folded = re.escape(_folded(fact))
     # Chinese and Japanese put no space between a number or a Latin name and their own words.
     return re.search(rf"(?<![a-z0-9])(?<!\d\.){folded}(?![a-z0-9])(?!\.\d)", known) is not None
 
 
 def _folded(text: str) -> str:
-    """In lower case; 1,000 is 1000, and 9,50 is 9.50."""
+    """The text in lower case; 1,000 is 1000, and 9,50 is 9.50."""
     plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return re.sub(r"(?<=\d),(?=\d)", ".", _THOUSANDS.sub("", plain))

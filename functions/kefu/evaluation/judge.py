@@ -48,7 +48,7 @@ class ModelJudge:
 
 
 def _without_tags(text: str) -> str:
-    """The text cannot end its own part of the prompt."""
+    """Remove the prompt's tags, so that a text cannot end its own part of the prompt."""
     return re.sub(r"</?(rubric|question|answer)>", "", text, flags=re.IGNORECASE)
 
 

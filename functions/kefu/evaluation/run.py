@@ -26,7 +26,7 @@ class AnsweredQuestion(NamedTuple):
     """None: there was no answer."""
     failures: Sequence[str]
     error: str = ""
-    """The reason for no answer."""
+    """Why there is no answer."""
 
 
 class Result(NamedTuple):
@@ -47,7 +47,7 @@ class Result(NamedTuple):
         return sum(one.answer.seconds for one in self.asked if one.answer)
 
 
-async def run(
+async def run_cases(
     cases: Sequence[Case],
     new_chat: Callable[[], ServiceChat],
     judge: Judge | None,

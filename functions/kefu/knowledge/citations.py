@@ -143,7 +143,7 @@ class CitationFilter:
         return self._seam and _join(last, first)
 
     def _code(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
-        """Code is shown as it is, once its end is known. Without one, ticks are text."""
+        """Code is shown unchanged, once its end is known. Ticks that begin no code are text."""
         run = TICKS.match(text, at)
         assert run
         ticks, start = run[0], run.end()

@@ -17,8 +17,8 @@ MAX_PASSAGES_PER_PAGE = 2
 
 
 ENOUGH_TERMS_SHARE = 0.6
-"""The share of a question's terms that one of the best two passages has when the question's own
-words serve. On the development set, four fifths of the questions that were not found have less.
+"""If one of the best two passages has this share of a question's terms, the question's own words
+suffice. On the development set, four fifths of the questions that were not found have less.
 """
 
 SHORT_QUESTION_TERMS = 4
@@ -108,8 +108,8 @@ def fits_badly(
 ) -> bool:
     """Whether other words than the question's may find better passages.
 
-    So it is for a short question, and when the best passages have few of its terms, as with a
-    question in another language than the pages'.
+    They may for a short question, and if the best passages have few of its terms, such as those of
+    a question in another language than the pages.
     """
     if len(question_terms(question, languages)) < SHORT_QUESTION_TERMS:
         return True

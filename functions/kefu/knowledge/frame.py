@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.terms import language_of
 
 FRAME_SHARE = 0.3
@@ -29,9 +29,9 @@ _TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
 
 
 class Parted(NamedTuple):
-    own: Sequence[Page]
+    own: Sequence[PageText]
     """The pages without the frame, by address. Some may have no text left."""
-    shared: Sequence[Page]
+    shared: Sequence[PageText]
     """One page for each site and language, with the lines of the frame that are no menu."""
 
 
@@ -51,16 +51,16 @@ class _Frame(NamedTuple):
         return self.has(block) and _hash(block.text) not in self.menu
 
 
-def parted(pages: Iterable[Page]) -> Parted:
+def parted(pages: Iterable[PageText]) -> Parted:
     """The pages without the frames of their sites, and these frames.
 
     It depends on nothing but the pages as they were read. So a run that reads only the changed
     pages of a site gives the same as one that reads all.
     """
-    sites = defaultdict[str, list[Page]](list)
+    sites = defaultdict[str, list[PageText]](list)
     for page in sorted(pages, key=lambda one: one.url):
         sites[_site(page.url)].append(page)
-    own, shared = list[Page](), list[Page]()
+    own, shared = list[PageText](), list[PageText]()
     for site in sites.values():
         frame = _frame_of(site)
         cleaned = [_cleaned(page, frame) for page in site]
@@ -72,7 +72,7 @@ def parted(pages: Iterable[Page]) -> Parted:
     return Parted(sorted(own, key=lambda one: one.url), shared)
 
 
-def _frame_of(site: Sequence[Page]) -> _Frame:
+def _frame_of(site: Sequence[PageText]) -> _Frame:
     few = len(site) < MIN_PAGES
     counts, links = Counter[str](), Counter[str]()
     for page in site:
@@ -88,7 +88,7 @@ def _frame_of(site: Sequence[Page]) -> _Frame:
     return _Frame(frozenset(lines), frozenset(menu), common, few)
 
 
-def _cleaned(page: Page, frame: _Frame) -> Page:
+def _cleaned(page: PageText, frame: _Frame) -> PageText:
     title = page.title
     if frame.title_end and title.endswith(frame.title_end):
         title = title[: -len(frame.title_end)].strip()
@@ -96,13 +96,13 @@ def _cleaned(page: Page, frame: _Frame) -> Page:
     return page._replace(title=title or page.title, blocks=blocks)
 
 
-def kept_once(page: Page, pages: Iterable[Page]) -> Sequence[Block]:
+def kept_once(page: PageText, pages: Iterable[PageText]) -> Sequence[Block]:
     """The lines of a page that are kept once for the whole site, of which `pages` has all pages."""
     site = [one for one in pages if _site(one.url) == _site(page.url)]
     return list(_kept(page, _frame_of(site)))
 
 
-def _shared(site: Sequence[Page], frame: _Frame, start: str) -> Iterator[Page]:
+def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[PageText]:
     """Those of the start page come first, then those of the others in the order of addresses."""
     languages = defaultdict[str, list[Block]](list)
     seen = set[str]()
@@ -112,10 +112,10 @@ def _shared(site: Sequence[Page], frame: _Frame, start: str) -> Iterator[Page]:
                 seen.add(block.text)
                 languages[language_of(page.language)].append(Block(block.text, block.level))
     for language, blocks in languages.items():
-        yield Page(start, TITLES.get(language, TITLE), blocks, language)
+        yield PageText(start, TITLES.get(language, TITLE), blocks, language)
 
 
-def _kept(page: Page, frame: _Frame) -> Iterator[Block]:
+def _kept(page: PageText, frame: _Frame) -> Iterator[Block]:
     """A heading is kept with the line below it only."""
     below = [*page.blocks[1:], Block("")]
     for block, after in zip(page.blocks, below, strict=True):
@@ -131,7 +131,7 @@ def _site(url: str) -> str:
         return ""
 
 
-def _start(pages: Iterable[Page]) -> str:
+def _start(pages: Iterable[PageText]) -> str:
     """The address of the page nearest to the root."""
 
     def distance(url: str) -> tuple[int, bool, int, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import PageText
 
 State = Mapping[str, str | int]
 """Facts about a page for the next run, such as its ETag, and its links, one on each line."""
@@ -20,7 +20,7 @@ Kind = Literal["learnt", "unchanged", "kept", "skipped", "failed"]
 class Learnt(NamedTuple):
     """A page as it was read, with the data that the next run needs to learn whether it changed."""
 
-    page: Page
+    page: PageText
     state: State
 
 
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     url: str
     kind: Kind
     reason: str = ""
-    page: Page | None = None
+    page: PageText | None = None
     state: State = NO_STATE
 
 

@@ -73,7 +73,8 @@ class Place:
     def in_block(self, line: str) -> bool | None:
         """Whether a line, of its beginning on, belongs to the open block of code.
 
-        None if it closes the block. If parsers may disagree, the block ends, and the place is lost.
+        None if it closes the block. If parsers of Markdown may disagree, the block ends, and the
+        place is lost.
         """
         text = line.lstrip(" ").rstrip(" \t")
         indent = len(line) - len(line.lstrip(" "))

@@ -17,10 +17,10 @@ class Block(NamedTuple):
     linked: bool = False
     """Whether all of its words are links within the site, as in a menu."""
     outside: bool = False
-    """Whether it stands outside of the main part of its page, such as in a footer."""
+    """Whether the block is outside of the main part of its page, such as in a footer."""
 
 
-class Page(NamedTuple):
+class PageText(NamedTuple):
     """The text of one page, in reading order."""
 
     url: str

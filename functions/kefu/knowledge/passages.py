@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from kefu.knowledge.pages import Block, Page, Passage
+from kefu.knowledge.pages import Block, PageText, Passage
 
 LARGE_PASSAGE_BYTES = 1400
 """Bytes of a passage in UTF-8, about 300 tokens. A longer section is cut between its blocks."""
@@ -31,7 +31,7 @@ class _Section:
         return sum(map(_size, self.texts))
 
 
-def passages(page: Page) -> list[Passage]:
+def passages(page: PageText) -> list[Passage]:
     """The passages of a page, in order; none for a page without text."""
     cut = (part for section in _sections(page.blocks, page.title) for part in _parts(section))
     return [

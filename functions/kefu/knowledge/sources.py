@@ -65,7 +65,8 @@ def listed(cited: Sequence[Source]) -> str:
 def joined(text: str, cited: Sequence[Source]) -> str:
     """An answer with the list of its sources, as it is stored.
 
-    Only the service's own list is one: the last line of a text that looks like one gets a space.
+    A line of the answer itself must not count as the list: the last line gets a space if it looks
+    like one.
     """
     if cited:
         return text + listed(cited)
@@ -127,6 +128,6 @@ def _without_role_tokens(text: str) -> str:
 
 
 def _spelt_out(match: re.Match[str]) -> str:
-    """As JSON spells it, so that the line stays JSON."""
+    """The escape of JSON for a character, so that the line stays JSON."""
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -15,7 +15,7 @@ from kefu.knowledge import stop_words
 from kefu.knowledge.stemming import ALGORITHMS, stem
 
 VERSION = 1
-"""Of this function. An index with terms of another version is refused."""
+"""The version of how terms are made. An index of another version is refused."""
 
 WHOLE = "¶"
 """Begins each part of a term that stands for a whole heading. The index takes it for a letter."""
@@ -38,7 +38,7 @@ _RUN = re.compile(
 )
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u0640"))
 _MAX_TERM_CHARS = 64
-"""Characters of a term. Longer ones are data and not words."""
+"""Characters of a term. Longer runs of characters are data and no words."""
 
 
 def normal(text: str) -> str:

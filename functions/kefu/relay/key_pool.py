@@ -126,7 +126,8 @@ class KeyPool:
     def __init__(self, secrets: Sequence[str]) -> None:
         self._use_counter = itertools.count(1)
         self._last_used: dict[Fingerprint, int] = {}
-        self._failing: dict[Fingerprint, _Failing] = {}
+        self.failing: dict[Fingerprint, _Failing] = {}
+        """The keys that have failed and have not answered since."""
         self.pace = Pace()
         self.outcomes: dict[Fingerprint, Counter[str]] = {}
         """Number of attempts in this process by key and outcome, for the operator's panel."""
@@ -154,15 +155,17 @@ class KeyPool:
 
         Keys with a lower rank are asked first.
         """
-        return 0 if not self.is_failing(key) else 1 + (self._failing_left(key, now) > 0)
+        if key.fingerprint not in self.failing:
+            return 0
+        return 1 + (self._failing_left(key, now) > 0)
 
     def to_try_again(self, cooldowns: Cooldowns, now: float) -> ApiKey | None:
         """A failing key whose time is over. It is asked beside a good key, and never in its place.
 
         None for a key whose answers broke off: it is asked when no other is left.
         """
-        for key in self.candidates(cooldowns, now) if self._failing else ():
-            if self.rank(key, now) == 1 and not self._failing[key.fingerprint].cuts:
+        for key in self.candidates(cooldowns, now):
+            if self.rank(key, now) == 1 and not self.failing[key.fingerprint].cuts:
                 return key
         return None
 
@@ -175,19 +178,16 @@ class KeyPool:
 
         `cuts`: the answer broke off after its first content.
         """
-        before = self._failing.get(key.fingerprint)
+        before = self.failing.get(key.fingerprint)
         period = min(2 * before.period, FAILING_AT_MOST) if before else FAILING_FOR
         cuts = cuts or (before is not None and before.cuts)
-        self._failing[key.fingerprint] = _Failing(now + period, period, cuts)
+        self.failing[key.fingerprint] = _Failing(now + period, period, cuts)
 
     def mark_answering(self, key: ApiKey, *, whole: bool = False) -> None:
         """Note the first content of an answer, or that an answer is `whole`."""
-        failing = self._failing.get(key.fingerprint)
+        failing = self.failing.get(key.fingerprint)
         if failing and (whole or not failing.cuts):
-            del self._failing[key.fingerprint]
-
-    def is_failing(self, key: ApiKey) -> bool:
-        return key.fingerprint in self._failing
+            del self.failing[key.fingerprint]
 
     def count_outcome(self, key: Fingerprint, outcome: str) -> None:
         """Count the outcome of an attempt with this key."""
@@ -211,14 +211,14 @@ class KeyPool:
             invalid = cooldowns[key.fingerprint].reason is Reason.INVALID
             status: Literal["cooldown", "invalid"] = "invalid" if invalid else "cooldown"
             return KeyState(key.fingerprint, status, left, outcomes)
-        if self.is_failing(key):
+        if key.fingerprint in self.failing:
             left = self._failing_left(key, now)
             return KeyState(key.fingerprint, "failing", left, outcomes)
         return KeyState(key.fingerprint, "active", 0.0, outcomes)
 
     def _failing_left(self, key: ApiKey, now: float) -> float:
         """Seconds until a failing key is tried again; 0 when it may be."""
-        failing = self._failing[key.fingerprint]
+        failing = self.failing[key.fingerprint]
         left = failing.until - now
         return max(0.0, left) if left <= failing.period else 0.0  # the clock was set back
 

@@ -160,25 +160,25 @@ class KeySearch:
                 # The one that was tried again, else the oldest.
                 silent = max(self._running, key=lambda task: self._running[task].tried_again)
                 self._end(silent, "silent", failing=True)
-            pace = candidate.provider.pool.pace
+            pool = candidate.provider.pool
             if not self._tried:
-                pace.begin()
+                pool.pace.begin()
             elif self._running and not self._hedged:
                 self._hedged = True
-                pace.hedged()
+                pool.pace.hedged()
             self._ask(candidate)
-            if len(self._tried) == 1:
+            if len(self._tried) == 1 and pool.failing and self._options.max_retries:
                 await self._try_again(candidate)
 
     async def _try_again(self, asked: _Candidate) -> None:
         """Beside the first key of a request, ask a failing one whose time is over."""
         pool, now = asked.provider.pool, self._parts.clock.now()
-        if self._options.max_retries and not pool.is_failing(asked.key):
-            key = pool.to_try_again(await self._parts.cooldowns.cooldowns(), now)
-            if key:
-                # Before the outcome is known: one request at a time tries it.
-                pool.mark_failing(key, now)
-                self._ask(_Candidate(asked.provider, key), tried_again=True)
+        if asked.key.fingerprint in pool.failing:
+            return
+        if key := pool.to_try_again(await self._parts.cooldowns.cooldowns(), now):
+            # Before the outcome is known: one request at a time tries it.
+            pool.mark_failing(key, now)
+            self._ask(_Candidate(asked.provider, key), tried_again=True)
 
     async def _candidate(self) -> _Candidate | None:
         """The next key to ask: failing ones last, else those of the first upstream first."""
@@ -319,8 +319,8 @@ class KeySearch:
             self._winner = None
         if self.opened:
             await self.opened.aclose()
-        if pending := [task for task in self._closing if not task.done()]:
-            await asyncio.wait(pending)
+        if self._closing:
+            await asyncio.wait(self._closing)
         self._closing.clear()  # an ended attempt refers to this search
 
     def _close(self, task: asyncio.Task[Stream]) -> None:

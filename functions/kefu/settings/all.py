@@ -41,7 +41,7 @@ SECTIONS = (
     OpenaiSettings,
     ServerSettings,
 )
-"""In the order of docs/settings.md."""
+"""All sections, in the order of docs/settings.md."""
 
 
 class Settings(
@@ -112,7 +112,7 @@ class Settings(
 
     @property
     def keys_place(self) -> str:
-        """Where the API keys are stored in AWS; "" if they are not."""
+        """The place in AWS where the API keys are stored; "" if they are not."""
         return place_of(self.api_keys)
 
     def with_panel(self) -> Self:

@@ -132,4 +132,4 @@ RotatedSecrets = Annotated[SecretStr, AfterValidator(_long_secrets)]
 """One secret of 32 characters or more. While a new secret replaces it: both, comma separated."""
 
 StoredSecrets = Annotated[SecretStr, secret_or_place(_long_secrets)]
-"""The same, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""
+"""As `RotatedSecrets`, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""

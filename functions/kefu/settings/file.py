@@ -86,7 +86,7 @@ def leaves(tables: Mapping[str, object], above: Keys = ()) -> Iterator[tuple[Key
 def _line_of(text: str, keys: Sequence[str]) -> int:
     """The number of the line on which the key begins; 0 if the text has no such key.
 
-    The TOML parser does not report lines. So this parses the first line, then the first two, and so
+    The TOML parser does not report lines. So the first line is parsed, then the first two, and so
     on: the key is in the statement with which it appears in the result.
     """
     import tomllib

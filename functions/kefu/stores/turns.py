@@ -12,7 +12,8 @@ from math import inf
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,
@@ -22,8 +23,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.overview import Overview, SessionFilter
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -230,7 +230,7 @@ def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
 
-def wants(wanted: Wanted, row: Overview) -> bool:
+def wants(wanted: SessionFilter, row: Overview) -> bool:
     """Whether a session matches the filter."""
     at = row.session.updated_at
     return (

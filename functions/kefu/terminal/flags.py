@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kefu.settings import Settings
 
 LOG_DIR = "history"
-
-BAD_SETTINGS = "the configuration is wrong.\n"
-"""How the message about wrong settings begins."""
 
 _MOST_DIGITS = 9
 _EXAMPLE = "https://chat.example.com"
@@ -27,6 +27,21 @@ def wrong_use(*kinds: type[Exception], prefix: str = "") -> Iterator[None]:
         yield
     except kinds as error:
         raise WrongUse(f"{prefix}{error}") from error
+
+
+def wrong_settings() -> AbstractContextManager[None]:
+    """Turn a ConfigurationError into a WrongUse."""
+    from kefu.settings import ConfigurationError
+
+    return wrong_use(ConfigurationError, prefix="the configuration is wrong.\n")
+
+
+def read_settings(overrides: Mapping[str, str] | None = None) -> Settings:
+    """The settings; `overrides` by environment variable. Raises WrongUse if they are invalid."""
+    from kefu.settings import load
+
+    with wrong_settings():
+        return load(overrides)
 
 
 class ChatFlags(NamedTuple):

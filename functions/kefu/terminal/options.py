@@ -15,8 +15,8 @@ from kefu.context import message_counter
 from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
 from kefu.relay.relay import Relay
-from kefu.settings import ConfigurationError, Settings, load
-from kefu.terminal.flags import BAD_SETTINGS, ChatFlags, WrongUse, is_address, wrong_use
+from kefu.settings import Settings
+from kefu.terminal.flags import ChatFlags, WrongUse, is_address, read_settings, wrong_use
 from kefu.terminal.ids import new_id
 from kefu.terminal.screen import Screen
 from kefu.upstream.kefu_server import KefuServer, ServerVisitor
@@ -35,8 +35,7 @@ def settings_of(flags: ChatFlags) -> Settings:
     }
     if flags.base_url and not is_address(flags.base_url):
         raise WrongUse("--base-url is not a URL such as https://api.example.com/v1")
-    with wrong_use(ConfigurationError, prefix=BAD_SETTINGS):
-        settings = load({name: value for name, value in given.items() if value is not None})
+    settings = read_settings({name: value for name, value in given.items() if value is not None})
     return _with_preset(settings, flags) if flags.preset and not flags.server else settings
 
 

@@ -41,13 +41,13 @@ class Repl:
 
     @property
     def chat(self) -> CurrentSession:
-        """The current session. Only valid after it was opened."""
+        """The current session. Raises AssertionError before it is opened."""
         assert self._chat is not None, "opened before anything is asked"
         return self._chat
 
     @property
     def screen(self) -> Screen:
-        """The screen. Only valid after the session was opened."""
+        """The screen. Raises AssertionError before the session is opened."""
         assert self._screen is not None, "opened before anything is asked"
         return self._screen
 

@@ -54,7 +54,7 @@ class Terminal:
         self._text = ""
         """Output outside of tags, which may turn out to be the answer."""
         self._shown = False
-        """Whether any of the answer was shown."""
+        """Whether a part of the answer was shown."""
         self._at_start = True
         """Whether the cursor is at the start of a line on standard error."""
 

@@ -26,6 +26,8 @@ class HttpUpstream:
         self, base_url: str, path: str = "/chat/completions", method: str = "POST"
     ) -> None:
         self._url = base_url.rstrip("/") + path
+        self._parsed: httpx.URL | None = None
+        """`_url`, parsed once: that takes a tenth of the processor time of a short request."""
         self._method = method
         self._client: httpx.AsyncClient | None = None
         self._open = WeakSet[HttpResponse]()
@@ -67,7 +69,8 @@ class HttpUpstream:
             headers["Authorization"] = f"Bearer {secret}"
         try:
             # Not built by the client, which would add a User-Agent of its own.
-            request = httpx.Request(self._method, self._url, headers=headers, content=content)
+            self._parsed = url = self._parsed or httpx.URL(self._url)
+            request = httpx.Request(self._method, url, headers=headers, content=content)
             response = await client.send(request, stream=True, follow_redirects=False)
         except request_errors() as error:
             failure = failure_of(error)
@@ -76,8 +79,7 @@ class HttpUpstream:
             raise HostUnreachable(failure.name, request_sent=failure.sent) from error
         # It refers to the response. Both would wait for the garbage collector.
         del response.stream
-        headers = dict(response.headers.multi_items())
-        self._open.add(opened := HttpResponse(response.extensions[RESPONSE], headers))
+        self._open.add(opened := HttpResponse(response.extensions[RESPONSE]))
         return opened
 
     async def aclose(self) -> None:
@@ -92,9 +94,11 @@ class HttpUpstream:
 class HttpResponse:
     """An `UpstreamResponse`. One reader at a time."""
 
-    def __init__(self, response: aiohttp.ClientResponse, headers: Mapping[str, str]) -> None:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
-        self.headers = headers
+        self.headers: Mapping[str, str] = {
+            name.lower(): value for name, value in response.headers.items()
+        }
         self._response = response
         self._body = response.content
         self._until = 0.0

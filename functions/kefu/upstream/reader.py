@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.upstream.child_environment import child_environment
 
 CPU_SECONDS = 20
@@ -84,7 +84,7 @@ class PageReader:
         """
         reply, remark = self._ask("page", data, end=end, url=url, charset=charset)
         read = Html(*reply)
-        page = Page(*read.page)
+        page = PageText(*read.page)
         page = page._replace(blocks=[Block(*one) for one in page.blocks])
         return read._replace(page=page, links=tuple(read.links)), str(remark)
 

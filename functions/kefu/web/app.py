@@ -35,13 +35,13 @@ from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.routes.chat import chat_routes, chat_stream
 from kefu.web.routes.site import site_routes
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import Health, Problem
 from kefu.web.sending import Respond, StreamingRoute
 
 if TYPE_CHECKING:
     from kefu.auth.origin_secret import OriginSecret
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
     from kefu.web.routes.contact import Deliveries
     from kefu.web.session_chat import KeptChats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -23,20 +23,19 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
-class JsonBody(Generic[Body]):
+class JsonBody(NamedTuple, Generic[Body]):
     """The JSON body of a route, for FastAPI's `Depends(JsonBody(...).read)`.
 
     FastAPI's own bodies may have any size, depth and age, and the same key twice. They are read
     before all dependencies, and import pydantic.v1, which takes 20 ms of a cold start.
     """
 
-    def __init__(self, model: type[Body], limits: BodyLimits) -> None:
-        self.model = model
-        self._limits = limits
+    model: type[Body]
+    limits: BodyLimits
 
     async def read(self, request: Request) -> Body:
         """Raises a KefuError for a body that is not valid."""
-        return checked(self.model, await read_json(request, self._limits))
+        return checked(self.model, await read_json(request, self.limits))
 
 
 class Query:

@@ -8,15 +8,17 @@ when `behind_adapter` says that requests come from the adapter alone.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 
-from kefu.auth.bot_check import Proof
 from kefu.chat.addresses import address_in
-from kefu.web.schemas import AnswerRequest
+from kefu.chat.state import Answer
+from kefu.web.request_record import record_of
+from kefu.web.schemas import AnswerRequest, ResumeRequest
 
 VIEWER_HEADER = "true-client-ip"
 """The header in which a CDN sends the visitor's address. It overwrites one of the visitor's."""
@@ -96,35 +98,17 @@ class Gateway(NamedTuple):
         return None if left is None else max(0.0, left - END_EARLY_SECONDS)
 
 
-class Caller(NamedTuple):
-    ip: str
-    """The client address that the rate limits count requests by."""
-    proof: Proof
-    stream: bool = True
-    """True: server-sent events. False: one JSON object."""
-    seconds: float | None = None
-    """The time limit of the answer. None: only the limits in the settings apply."""
-    wants_usage: bool = False
-    """Whether the stream includes the token usage (`stream_options.include_usage`)."""
-    client_message_id: str | None = None
-    sources: bool | Literal["text", "passages"] = False
-    """Whether the stream has events that name the sources, or the text ends with a list of them."""
-    client: str = ""
-    """The name of the key with which a client of `/v1` has identified itself."""
-
-
-def caller_of(
-    request: Request, body: AnswerRequest, gateway: Gateway, *, stream: bool = True
-) -> Caller:
-    return Caller(
-        ip=gateway.address(request),
-        proof=body.proof,
-        stream=stream,
-        seconds=gateway.seconds(request),
-        wants_usage=body.wants_usage,
-        client_message_id=body.client_message_id,
-        sources=body.sources,
-    )
+def answer_of(request: Request, body: AnswerRequest | ResumeRequest, gateway: Gateway) -> Answer:
+    """The answer to a request, before it begins."""
+    record, seconds = record_of(request.scope), gateway.seconds(request)
+    answer = Answer(record.request_id, record.started, gateway.address(request))
+    answer.source_format = body.sources
+    if isinstance(body, AnswerRequest):
+        answer.proof = body.proof
+        answer.client_message_id = body.client_message_id
+    if seconds is not None:
+        answer.deadline = asyncio.get_running_loop().time() + seconds
+    return answer
 
 
 def _header_object(request: Request, name: str) -> dict[str, object]:

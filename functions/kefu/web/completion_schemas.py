@@ -1,4 +1,4 @@
-"""The request body of `POST /v1/chat/completions`, as OpenAI's clients send it."""
+"""The bodies of `/v1`, as OpenAI's clients send and expect them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, StrictBool
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from kefu.errors import InvalidRequest
 from kefu.messages import Message, ToolCall
@@ -85,6 +86,20 @@ class CompletionRequest(AnswerRequest):
         return body if self.tools else {}
 
 
+class ShownModel(TypedDict):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class ShownModels(TypedDict):
+    """As OpenAI's list of models."""
+
+    object: Literal["list"]
+    data: list[ShownModel]
+
+
 def _checked(at: int, body: CompletionMessage, max_chars: int) -> Message:
     message, where = body.message(), f"messages.{at}"
     if len(message.content) > max_chars:
@@ -104,18 +119,14 @@ def _checked(at: int, body: CompletionMessage, max_chars: int) -> Message:
     return message
 
 
-def _is_set(value: object) -> bool:
-    return bool(value)
-
-
 _UNSUPPORTED: Mapping[str, Callable[[object], bool]] = {
-    "functions": _is_set,
+    "functions": bool,
     "function_call": lambda value: value not in (None, "none", "auto"),
     "response_format": lambda value: value not in (None, {"type": "text"}),
-    "logprobs": _is_set,
-    "top_logprobs": _is_set,
+    "logprobs": bool,
+    "top_logprobs": bool,
     "modalities": lambda value: value not in (None, [], ["text"]),
-    "audio": _is_set,
+    "audio": bool,
     "web_search_options": lambda value: value is not None,
 }
 """Fields that would change what an answer is, and whether a value asks for such a change."""

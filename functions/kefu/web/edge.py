@@ -82,7 +82,8 @@ class Edge:
         )
         scope.setdefault("state", {})["record"] = record
         headers = Headers(scope=scope)
-        origin = self._origin_to_allow(scope, headers)
+        guarded = scope["path"].startswith(_GUARDED)
+        origin = self._origin_to_allow(scope, headers, guarded=guarded)
         logged = False
 
         def report() -> None:
@@ -94,15 +95,14 @@ class Edge:
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                message["headers"] = _with_ours(
-                    message["headers"], record, origin, guarded=_is_guarded(scope)
-                )
+                given = message["headers"]
+                message["headers"] = _with_ours(given, record, origin, guarded=guarded)
             elif not message.get("more_body"):
                 report()  # before the last chunk: Lambda may freeze the process after it
             await send(message)
 
         try:
-            app = await self._app_for(scope, headers, origin)
+            app = await self._app_for(scope, headers, origin, guarded=guarded)
             await app(scope, receive, send_on)
         except Exception:  # noqa: BLE001 - the outermost handler
             # A bug in Kefu: log it, and respond with the common error object.
@@ -114,38 +114,38 @@ class Edge:
         finally:
             report()
 
-    async def _app_for(self, scope: Scope, headers: Headers, origin: str | None) -> ASGIApp:
-        """The application that answers the request: a refusal, the preflight, or the routes."""
+    async def _app_for(
+        self, scope: Scope, headers: Headers, origin: str | None, *, guarded: bool
+    ) -> ASGIApp:
+        """The application that answers the request: a refusal, the preflight, or the routes.
+
+        A request must come through the CDN if there is one.
+        """
         record: Record = scope["state"]["record"]
         error: KefuError
-        if refusal := await self._refusal(scope, headers):
-            record.code = refusal.code
-            return error_response(refusal)
-        if _is_guarded(scope) and "origin" in headers and origin is None:
+        if self._origin_secret and scope["path"] not in _OF_THE_PROCESS:
+            try:
+                await self._origin_secret.check(headers)
+            except KefuError as refusal:
+                record.code = refusal.code
+                return error_response(refusal)
+        if guarded and "origin" in headers and origin is None:
             error = OriginNotAllowed("This page is not allowed to use this service.")
             record.code = error.code
             # Log the origin, because the operator may want to add it to KEFU_ALLOWED_ORIGINS.
             record.facts["origin"] = headers["origin"][:_LONGEST_ORIGIN]
             return error_response(error)
-        if _is_preflight(scope, headers):
+        if scope["method"] == "OPTIONS" and _is_preflight(scope, headers):
             return Response(status_code=204, headers=_PREFLIGHT)
-        if _is_work(scope) and self._overload.refuses(scope["state"].get("waited")):
+        # A cancellation makes less work.
+        is_work = guarded and scope["path"] != _CANCEL
+        if is_work and self._overload.refuses(scope["state"].get("waited")):
             error = UpstreamUnavailable("The server is busy. Please try again.", retry_after=1)
             record.code, record.facts["refused"] = error.code, "overload"
             return error_response(error)
         return self._app
 
-    async def _refusal(self, scope: Scope, headers: Headers) -> KefuError | None:
-        """Return the error for a request that must come through the CDN and does not."""
-        if self._origin_secret is None or scope["path"] in _OF_THE_PROCESS:
-            return None
-        try:
-            await self._origin_secret.check(headers)
-        except KefuError as error:
-            return error
-        return None
-
-    def _origin_to_allow(self, scope: Scope, headers: Headers) -> str | None:
+    def _origin_to_allow(self, scope: Scope, headers: Headers, *, guarded: bool) -> str | None:
         """Return the request's Origin if it may read the response, else None.
 
         Origins are compared exactly. No pattern is matched.
@@ -156,7 +156,7 @@ class Edge:
         origin = origins[0]
         if scope["path"].startswith(_ADMIN):
             return None
-        if not _is_guarded(scope) or "*" in self._origins or origin in self._origins:
+        if not guarded or "*" in self._origins or origin in self._origins:
             return origin
         return origin if origin == _own_origin(scope, headers) else None
 
@@ -192,15 +192,5 @@ def _own_origin(scope: Scope, headers: Headers) -> str | None:
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    asks = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+    asks = "access-control-request-method" in headers
     return asks and not scope["path"].startswith(_ADMIN)
-
-
-def _is_work(scope: Scope) -> bool:
-    """Whether an overloaded server refuses the request. A cancellation makes less work."""
-    return _is_guarded(scope) and scope["path"] != _CANCEL
-
-
-def _is_guarded(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.startswith(_GUARDED)

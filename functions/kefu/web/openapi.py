@@ -30,18 +30,18 @@ def json_response(model: str, description: str = "OK") -> Spec:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def errors(*statuses: int) -> dict[int | str, Spec]:
+def errors(*statuses: int) -> dict[int | str, Any]:
     return {str(status): json_response("ErrorBody", "An error") for status in statuses}
 
 
-def _answers(*refused: int, also_json: bool = False) -> Spec:
+def _answers(*refused: int, also_json: bool = False) -> dict[int | str, Any]:
     # `itemSchema` is the keyword of OpenAPI 3.2 for the items of a stream. FastAPI uses it too.
     event = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
     content: Spec = {"text/event-stream": {"itemSchema": event}}
     if also_json:
         content["application/json"] = {"schema": {"type": "object"}}
     described = {"description": "OpenAI chunks as server-sent events", "content": content}
-    return {"200": described, **{str(status): error for status, error in errors(*refused).items()}}
+    return {"200": described, **errors(*refused)}
 
 
 def export_response() -> Spec:
@@ -91,7 +91,7 @@ def _add_declared(path: Spec, route: APIRoute) -> None:
         if parameters:
             operation["parameters"] = parameters
         returned = route.endpoint.__annotations__["return"]
-        if returned in vars(schemas):
+        if returned in _models():
             responses["200"] = json_response(returned)
 
 
@@ -137,13 +137,17 @@ _STREAMS: Mapping[str, Spec] = {
 """The paths whose responses are answers. They are plain routes, which FastAPI does not describe."""
 
 
-def _schemas(document: str) -> Spec:
-    """Return the schemas that a document refers to."""
+def _models() -> Spec:
+    """The types of bodies by their names. Those of `/v1` are imported with its first request."""
     from kefu.web import completion_schemas
 
-    models = {**vars(completion_schemas), **vars(schemas)}
+    return {**vars(completion_schemas), **vars(schemas)}
+
+
+def _schemas(document: str) -> Spec:
+    """Return the schemas that a document refers to."""
     described: Spec = {}
     for name in sorted(set(re.findall(_REF.format(model=r"(\w+)"), document))):
-        definition = TypeAdapter(models[name]).json_schema(ref_template=_REF)
+        definition = TypeAdapter(_models()[name]).json_schema(ref_template=_REF)
         described |= {**definition.pop("$defs", {}), name: definition}
     return described

@@ -28,7 +28,8 @@ class Questions:
     async def read(self, request: Request, model: type[R]) -> R:
         """Return the validated body. Raises a KefuError for an invalid one."""
         value = await read_json(request, self._options.body)
-        if _has(value, "message") and not _has(value, "messages"):
+        fields = value if isinstance(value, dict) else {}
+        if "message" in fields and "messages" not in fields:
             raise InvalidRequest(
                 "This server does not store chats: send `messages`.", param="message"
             )
@@ -40,12 +41,13 @@ class Questions:
         Raises a KefuError for an invalid body.
         """
         value = await read_json(request, self._options.body)
-        if not _has(value, "message"):
+        fields = value if isinstance(value, dict) else {}
+        if "message" not in fields:
             conversation = checked(ChatRequest, value)
             if not conversation.store:
                 return conversation
             body = conversation.first_message()
-        elif _has(value, "messages"):
+        elif "messages" in fields:
             raise InvalidRequest("Send `messages` or `message`, not both.", param="message")
         else:
             body = checked(MessageRequest, value)
@@ -96,7 +98,3 @@ class Questions:
             model=config.model,
             policy=config.policy,
         )
-
-
-def _has(value: object, name: str) -> bool:
-    return isinstance(value, dict) and name in value

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from kefu.chat.answer import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, Completion, Json, Usage, chunk_of
+from kefu.web.log import RequestLog
 
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
@@ -21,41 +23,57 @@ class Running:
     """The answers in progress in this process."""
 
     def __init__(self) -> None:
-        self._answers: set[Answer] = set()
-
-    def add(self, answer: Answer) -> None:
-        self._answers.add(answer)
-
-    def discard(self, answer: Answer) -> None:
-        self._answers.discard(answer)
+        self.answers: set[Answer] = set()
 
     def cancel(self, client_message_id: str) -> bool:
         """Cancel the answers with this id: their clients receive AnswerCancelled.
 
         Returns False if no answer has this id.
         """
-        matching = [one for one in self._answers if one.client_message_id == client_message_id]
+        matching = [one for one in self.answers if one.client_message_id == client_message_id]
         for answer in matching:
             answer.stop(AnswerCancelled())
         return bool(matching)
 
     def cancel_session(self, session_id: str) -> None:
         """Cancel the answers of a session, because it is being deleted."""
-        for answer in [one for one in self._answers if _session_of(one) == session_id]:
+        for answer in [one for one in self.answers if _session_of(one) == session_id]:
             answer.stop(AnswerCancelled())
 
     def find(self, session_id: str, client_message_id: str) -> Answer | None:
         """The answer to this message of a stored chat; None if this process does not make it."""
         wanted = session_id, client_message_id
-        matching = (a for a in self._answers if (_session_of(a), a.client_message_id) == wanted)
+        matching = (a for a in self.answers if (_session_of(a), a.client_message_id) == wanted)
         # A request that follows the answer has no text of its own.
         return next((answer for answer in matching if answer.goes_on), None)
 
     def drain(self) -> None:
         """End all answers with an error event, because the server shuts down."""
         restarting = "The server is restarting. Please try again."
-        for answer in self._answers:
+        for answer in self.answers:
             answer.stop(UpstreamUnavailable(restarting, retry_after=1))
+
+
+class ChatRuntime:
+    """The objects that all chat requests share, such as admission, log and running answers."""
+
+    def __init__(self, services: Services, log: RequestLog) -> None:
+        self.services = services
+        self.chat = services.chat
+        self.admission = services.admission
+        self.log = log
+        self.running = Running()
+
+    def close(self) -> bool:
+        """Refuse new requests, and end the answers in progress with an error event.
+
+        Returns False if it was already closed.
+        """
+        if self.admission.closed:
+            return False
+        self.admission.closed = True
+        self.running.drain()
+        return True
 
 
 def _session_of(answer: Answer) -> str | None:

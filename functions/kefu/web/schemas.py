@@ -22,7 +22,7 @@ from kefu.errors import InvalidRequest
 from kefu.messages import Message
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Rating
+    from kefu.sessions.store.model import Rating
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
@@ -334,20 +334,6 @@ class ShownSessions(TypedDict):
     sessions: list[ShownSession]
     cursor: str | None
     """The `cursor` parameter for the next page. None: there are no older chats."""
-
-
-class ShownModel(TypedDict):
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-
-
-class ShownModels(TypedDict):
-    """As OpenAI's list of models."""
-
-    object: Literal["list"]
-    data: list[ShownModel]
 
 
 FormField = Literal["name", "email", "message"]

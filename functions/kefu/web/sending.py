@@ -6,24 +6,19 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kefu.chat.answer import make_answer
-from kefu.chat.conversation import Conversation
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
 from kefu.relay.collected import Collected
 from kefu.relay.sse import DONE, PING
-from kefu.web.caller import Caller
 from kefu.web.encoding import encoded, encoded_sources
 from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
 from kefu.web.request_record import Record, record_of
-from kefu.web.running import follow
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime, follow
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name
@@ -54,30 +49,6 @@ class StreamingRoute:
         await response(scope, receive, send)
 
 
-def new_answer(
-    request: Request, runtime: ChatRuntime, caller: Caller, conversation: Conversation
-) -> AnswerResponse:
-    """The response with the answer to a question."""
-    answer = answer_of(request, caller)
-    events = partial(make_answer, answer, conversation, runtime.services)
-    return AnswerResponse(runtime, caller, answer, events)
-
-
-def answer_of(request: Request, caller: Caller) -> Answer:
-    """The answer to a request, before it begins."""
-    record, now = record_of(request.scope), asyncio.get_running_loop().time()
-    return Answer(
-        record.request_id,
-        record.started,
-        caller.ip,
-        caller.proof,
-        caller.client,
-        caller.client_message_id,
-        lists_sources=caller.sources == "text",
-        deadline=None if caller.seconds is None else now + caller.seconds,
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class AnswerResponse:
     """The response with an answer.
@@ -88,10 +59,13 @@ class AnswerResponse:
     """
 
     runtime: ChatRuntime
-    caller: Caller
     answer: Answer
-    events: Callable[[], Events]
-    """Makes the events of the answer; or those of an earlier one."""
+    events: Events
+    """Those of the answer, or of an earlier one. They are made when they are first asked for."""
+    stream: bool = True
+    """True: server-sent events. False: one JSON object."""
+    wants_usage: bool = False
+    """Whether the stream includes the token usage (`stream_options.include_usage`)."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Each wait of a task passes through all of its frames, and the application has twenty.
@@ -101,11 +75,11 @@ class AnswerResponse:
         record, answer = record_of(scope), self.answer
         record.answer = answer
         client = _Client(send, answer)
-        send_events = self._send_stream if self.caller.stream else self._send_json
+        send_events = self._send_stream if self.stream else self._send_json
         try:
             with answer.made_here(), self._watched(receive, client):
                 try:
-                    await send_events(self.events(), record, client)
+                    await send_events(self.events, record, client)
                 except SessionBusy as busy:
                     await send_events(self._other_answer(busy), record, client)
         except ClientGone as error:
@@ -128,7 +102,7 @@ class AnswerResponse:
         if not running or answer.is_saved or answer.reason is not busy:
             raise busy
         answer.is_saved, answer.reason = True, None
-        return following(self.runtime, self.caller.ip, running)
+        return following(self.runtime, self.answer.address, running)
 
     @contextmanager
     def _watched(self, receive: Receive, client: _Client) -> Iterator[None]:
@@ -142,13 +116,14 @@ class AnswerResponse:
             error = GatewayTimeout("The answer took longer than it may.")
             timer = asyncio.get_running_loop().call_at(answer.deadline, answer.stop, error)
         answer.free = client.drop
-        self.runtime.running.add(answer)
+        self.runtime.running.answers.add(answer)
         try:
             yield
         finally:
-            self.runtime.running.discard(answer)
-            cut = UpstreamUnavailable("The answer was cut off.")
-            answer.end(answer.reason if isinstance(answer.reason, KefuError) else cut)
+            self.runtime.running.answers.discard(answer)
+            if not answer.has_ended:
+                cut, reason = UpstreamUnavailable("The answer was cut off."), answer.reason
+                answer.end(reason if isinstance(reason, KefuError) else cut)
             leaving.cancel()
             if timer:
                 timer.cancel()
@@ -172,13 +147,13 @@ class AnswerResponse:
         The headers are sent with the first event: an earlier error still gets its own status. The
         response ends only after `events` ends, because Lambda may then freeze the process.
         """
-        answer, caller, sources = self.answer, self.caller, b""
+        answer, sources = self.answer, b""
         async with self._closing(events, record):
             async for event in events:
                 if isinstance(event, SourcesFound | SourcesUsed):
                     answer.sources.append(event)
                     # Sent with the chunk that follows: an error before it gets its own status.
-                    sources += encoded_sources(event, caller.sources)
+                    sources += encoded_sources(event, answer.source_format)
                     continue
                 if not client.has_head:
                     record.answer_headers |= _answer_headers(answer)
@@ -188,7 +163,7 @@ class AnswerResponse:
                     body = DONE
                 else:
                     answer.note()
-                    body = encoded(event, caller.wants_usage) if event else PING
+                    body = encoded(event, self.wants_usage) if event else PING
                 if event:
                     body, sources = sources + body, b""
                 if body:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from functools import partial
 from hashlib import sha256
 
 from starlette.requests import Request
 
-from kefu.auth.bot_check import Proof
 from kefu.auth.identity import Identities
-from kefu.chat.answer import known_events
+from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
 from kefu.knowledge.sources import named, parted
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import Session, StoredMessage
-from kefu.sessions.service import IncomingMessage, SessionService
-from kefu.web.caller import Caller, Gateway, caller_of
-from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.sessions.store.model import Session, StoredMessage
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage, SessionService
+from kefu.web.caller import Gateway, answer_of
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MessageRequest, ResumeRequest
-from kefu.web.sending import (
-    TOKEN_HEADER,
-    AnswerResponse,
-    answer_of,
-    following,
-    new_answer,
-)
+from kefu.web.sending import TOKEN_HEADER, AnswerResponse, following
 
 USER_HEADER = "X-User-Token"
 
@@ -45,11 +36,11 @@ class KeptChats:
         self._identities = identities
 
     async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
-        caller = caller_of(request, body, self._gateway)
-        incoming = await self._incoming(request, body, caller)
-        started = record_of(request.scope).started
-        message = KeptConversation(self.turns, incoming, started)
-        return new_answer(request, self._runtime, caller, message)
+        answer, runtime = answer_of(request, body, self._gateway), self._runtime
+        incoming = await self._incoming(request, body, answer)
+        message = KeptConversation(self.turns, incoming, answer.received_at)
+        events = make_answer(answer, message, runtime.services)
+        return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
         """The answer to an earlier message of a session: from its start, and what still arrives.
@@ -57,15 +48,9 @@ class KeptChats:
         Raises as `polled` does.
         """
         session = await self.polled(request, name)
-        caller = Caller(
-            self._gateway.address(request),
-            Proof(),
-            seconds=self._gateway.seconds(request),
-            sources=body.sources,
-        )
-        answer = answer_of(request, caller)
-        events = partial(resumed, self._runtime, self.turns, answer, session, body)
-        return AnswerResponse(self._runtime, caller, answer, events)
+        answer = answer_of(request, body, self._gateway)
+        events = resumed(self._runtime, self.turns, answer, session, body)
+        return AnswerResponse(self._runtime, answer, events)
 
     async def session(self, request: Request, name: str) -> Session:
         """Return the session of this id if it belongs to the visitor.
@@ -137,20 +122,20 @@ class KeptChats:
         return (await self._identities.visitor(_user_token(request))).name
 
     async def _incoming(
-        self, request: Request, body: MessageRequest, caller: Caller
+        self, request: Request, body: MessageRequest, answer: Answer
     ) -> IncomingMessage:
         visitor = await self._identities.visitor(_user_token(request))
         return IncomingMessage(
             text=body.message,
-            address=caller.ip,
-            request_id=record_of(request.scope).request_id,
+            address=answer.address,
+            request_id=answer.request_id,
             session_id=body.session_id,
             token=_token(request),
             owner=visitor.name,
             config_id=body.config_id,
-            client_message_id=body.again or caller.client_message_id,
+            client_message_id=body.again or answer.client_message_id,
             again=body.again is not None,
-            attempt=(caller.client_message_id or "") if body.again else "",
+            attempt=(answer.client_message_id or "") if body.again else "",
             temperature=body.temperature,
             max_tokens=body.asked_tokens,
             # The signed profile of the user token overrides the profile in the request body.
@@ -173,8 +158,7 @@ async def resumed(
                 yield event
         return
     known = await sessions.answer_to(session, body.again or body.client_message_id)
-    lists = answer.lists_sources
-    for event in known_events(known, runtime.services, answer.request_id, lists):
+    for event in known_events(known, answer, runtime.services):
         yield event
 
 

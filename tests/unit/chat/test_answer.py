@@ -13,10 +13,10 @@ from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Conversation, KnownAnswer, Stateless
-from kefu.chat.grounding import Grounder, Room
+from kefu.chat.conversation import KnownAnswer, RequestedConversation, Stateless
+from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.prompt import PromptPolicy
 from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
@@ -33,9 +33,9 @@ from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import SessionId
-from kefu.sessions.service import IncomingMessage
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage
 from kefu.stores.memory import MemoryStore
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
@@ -65,7 +65,7 @@ class House:
         return Answer("request", self.clock.monotonic(), "1.2.3.4", Proof())
 
     async def answered(
-        self, conversation: Conversation, made: Answer | None = None
+        self, conversation: RequestedConversation, made: Answer | None = None
     ) -> list[AnswerEvent]:
         events = make_answer(made or self.answer(), conversation, self.services)
         return [event async for event in events]
@@ -118,7 +118,7 @@ class Witnessed(Stateless):
         self.steps.append("load history")
         return await super().question()
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         return (Shown(self.steps),)
 
 
@@ -286,7 +286,9 @@ async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages()
     """Its status is then that of the error: no chunk before it has sent the headers."""
     clock = HandClock()
     process = Process(ChatsInMemory(clock.now), Spoken(""), clock)
-    services = process.runtime.services._replace(grounder=Grounder(Nothing(), Room(100, 1000)))
+    services = process.runtime.services._replace(
+        grounder=Grounder(Nothing(), PassageBudget(100, 1000))
+    )
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
     conversation = KeptConversation(process.turns, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.knowledge.frame import parted
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.passages import MAX_BLOCK_BYTES, passages
 
 LONG = "A sentence that says something of use to a visitor. " * 6
 
 
-def page(*blocks: Block, title: str = "Help") -> Page:
-    return Page("https://example.com/help", title, blocks)
+def page(*blocks: Block, title: str = "Help") -> PageText:
+    return PageText("https://example.com/help", title, blocks)
 
 
 def test_a_passage_has_the_headings_above_it_and_a_link_to_the_nearest() -> None:
@@ -45,6 +46,34 @@ def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
     assert [one.text for one in cut] == [f"Prices\n{LONG}"]
 
 
+def test_headings_without_text_are_above_the_passage_below_them() -> None:
+    blocks = [Block("A", 1), Block("B", 2), Block("C", 3, "c"), Block(LONG)]
+    (only,) = passages(page(*blocks))
+    assert (only.headings, only.text) == (("A", "B", "C"), LONG)
+
+
+def test_a_heading_of_the_same_level_ends_the_one_before() -> None:
+    blocks = [Block("A", 2), Block(LONG * 4), Block("B", 3), Block(LONG * 4)]
+    blocks += [Block("C", 3), Block(LONG * 4), Block("D", 2), Block(LONG * 4)]
+    found = [one.headings for one in passages(page(*blocks))]
+    assert found == [("A",), ("A", "B"), ("A", "C"), ("D",)]
+
+
+def test_the_title_of_the_page_is_no_text_and_no_heading_of_its_passages() -> None:
+    (only,) = passages(page(Block("Help", 1), Block("Help"), Block(LONG), title="Help"))
+    assert (only.headings, only.text) == ((), LONG)
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "word " * 2000, "字" * 4000])
+def test_a_sentence_without_an_end_is_cut_at_spaces_or_anywhere(text: str) -> None:
+    cut = passages(page(Block(text)))
+    assert all(len(one.text.encode()) <= MAX_BLOCK_BYTES for one in cut)
+    assert "".join(one.text for one in cut).replace(" ", "") == text.replace(" ", "")
+    assert len(cut) <= len(text.encode()) // 900 + 1
+    if " " in text:
+        assert all(set(one.text.split()) == {"word"} for one in cut)
+
+
 @given(
     st.lists(
         st.builds(Block, st.text(max_size=4000), st.integers(0, 6), st.sampled_from(["", "a"])),
@@ -64,7 +93,7 @@ def test_all_text_of_a_page_is_in_its_passages() -> None:
     assert max(len(one.text) for one in cut) <= MAX_BLOCK_BYTES
 
 
-def site(count: int) -> list[Page]:
+def site(count: int) -> list[PageText]:
     return [
         page(
             Block("Menu"),

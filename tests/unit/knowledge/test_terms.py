@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.knowledge.terms import guessed_language, page_language, question_terms, terms
+from kefu.knowledge.terms import guessed_language, is_pair, page_language, question_terms, terms
 
 
 def test_words_of_one_stem_are_one_term() -> None:
@@ -57,3 +57,17 @@ def test_any_text_has_terms_that_the_index_splits_nowhere(text: str, language: s
     for term in terms(text, language):
         assert term
         assert not any(c.isspace() or (c.isascii() and not c.isalnum()) for c in term)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\U00020000", "\U000323af")],
+)
+def test_chinese_characters_are_those_of_three_ranges(first: str, last: str) -> None:
+    assert is_pair(first)
+    assert is_pair(first + last)
+    assert not is_pair(chr(ord(first) - 1))
+    assert not is_pair(chr(ord(last) + 1))
+    assert not is_pair(3 * first)
+    assert not is_pair(f"a{first}")
+    assert not is_pair("")

@@ -34,6 +34,32 @@ def test_complete_chunk_passes_as_it_came() -> None:
     assert read.text == second.data
 
 
+@pytest.mark.parametrize(
+    ("text", "as_it_came"),
+    [
+        ("hi", True),
+        (r"\n", True),
+        (r"\u4f60", True),
+        ("\u4f60", True),
+        (r"\u0068i", False),
+        (r"a\/b", False),
+        ("\u2028", False),
+        ("\x7f", False),
+    ],
+)
+def test_a_chunk_in_which_a_key_could_hide_is_written_anew(text: str, as_it_came: bool) -> None:
+    """An escaped key would not be found, and some clients end a line at U+2028."""
+    completion = reading()
+    completion.read(chunk())
+    data = chunk().data.replace("hi", text)
+    read = completion.read(Event(data))
+    assert read is not None
+    assert (read.text == data) is as_it_came
+    assert json.loads(read.text) == json.loads(data)
+    assert "\\u0068" not in read.text
+    assert "\u2028" not in read.text
+
+
 def test_all_chunks_carry_the_id_of_the_first() -> None:
     """Requirement C5."""
     completion = reading()
@@ -141,6 +167,16 @@ def test_no_text_raises_anything_else(data: str) -> None:
         ("boom", 503),
         ({"code": 200}, 503),
         ({"code": 10**30}, 503),
+        ({"code": 400}, 400),
+        ({"code": 599}, 599),
+        ({"code": 399}, 503),
+        ({"code": 600}, 503),
+        ({"status_code": "418"}, 418),
+        ({"code": "too_many_requests"}, 429),
+        ({"code": "model_overloaded", "type": "server_error"}, 503),
+        ({"code": "invalid_api_key"}, 401),
+        ({"type": "permission_error"}, 403),
+        ({"type": "invalid_request_error"}, 400),
     ],
 )
 def test_in_band_error_stands_for_a_status(error: object, status: int) -> None:

@@ -57,6 +57,7 @@ async def test_broken_answer_keeps_its_text_and_ends_with_an_error(
     """No other key is asked, no key cools down, and no finish_reason is added."""
     result, rig = await ask(reply)
     assert (result.text, type(result.broken)) == ("abc", error)
+    assert result.error.retry_after == (None if error is GatewayTimeout else 1)
     assert result.call.completion.finish_reason is None
     assert result.outcomes == [outcome]
     assert rig.failing == ["only"]

@@ -58,7 +58,7 @@ def test_status_that_is_the_requests_fault_cools_no_key(status: int) -> None:
     assert found.cooldown is None
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308, 404])
+@pytest.mark.parametrize("status", [300, 301, 302, 307, 308, 399, 404])
 def test_redirect_or_404_is_the_operators_mistake_and_waiting_does_not_help(status: int) -> None:
     """U27. The cause can only be the URL or the model, and both are settings."""
     found = verdict(status, {"location": "http://elsewhere", "retry-after": "5"})

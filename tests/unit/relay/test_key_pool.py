@@ -1,7 +1,15 @@
 import pytest
 
 from kefu.errors import KefuError, RateLimited, UpstreamUnavailable
-from kefu.relay.key_pool import Cooldown, Cooldowns, KeyPool, Reason, exhausted, fingerprint
+from kefu.relay.key_pool import (
+    Cooldown,
+    Cooldowns,
+    KeyPool,
+    Reason,
+    exhausted,
+    fingerprint,
+    keys_in,
+)
 
 NOW = 1_800_000_000.0
 
@@ -105,10 +113,10 @@ def test_r1_key_whose_answer_broke_off_is_good_after_a_whole_one() -> None:
     pool = KeyPool(["a", "b"])
     pool.mark_failing(pool.keys[0], NOW, cuts=True)
     pool.mark_answering(pool.keys[0])
-    assert pool.is_failing(pool.keys[0])
+    assert pool.failing
     assert pool.to_try_again({}, NOW + 3600) is None
     pool.mark_answering(pool.keys[0], whole=True)
-    assert not pool.is_failing(pool.keys[0])
+    assert not pool.failing
 
 
 def test_replaced_keys_keep_their_place_in_the_order_of_use() -> None:
@@ -133,3 +141,49 @@ def test_fingerprint_is_twelve_hex_digits_and_hides_the_key() -> None:
     assert len(fingerprint("sk-secret")) == 12
     assert int(fingerprint("sk-secret"), 16) >= 0
     assert "sk-secret" not in repr(KeyPool(["sk-secret"]).keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("sk-a", ("sk-a",)),
+        (" sk-a ,\tsk-b\n", ("sk-a", "sk-b")),
+        ("sk-a,,sk-b,", ("sk-a", "sk-b")),
+        ("sk-b,sk-a,sk-b", ("sk-b", "sk-a")),
+        ("", ()),
+        (" , ", ()),
+    ],
+)
+def test_a_list_of_keys_is_read_in_its_order_without_duplicates(
+    text: str, keys: tuple[str, ...]
+) -> None:
+    assert keys_in(text) == keys
+
+
+@pytest.mark.parametrize("text", ["sk-你", "sk-a\x00", "sk-a,sk\x7f", "a\nb"])
+def test_a_character_that_no_key_has_is_refused_without_the_key(text: str) -> None:
+    with pytest.raises(ValueError, match="holds a character that no API key has"):
+        keys_in(text)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "refused"),
+    [
+        ("", False),
+        ("a:http_401", False),
+        ("a:http_401 b:http_500", False),
+        ("a:http_401 b:http_402", True),
+        ("a:http_401 b:http_403", True),
+        ("a:http_401 b:http_402 b:http_429", True),
+        ("a:http_401 b:http_402 b:ok", False),
+        ("a:ok b:ok a:http_401 b:http_401", True),
+    ],
+)
+def test_all_keys_are_refused_until_one_answers(outcomes: str, refused: bool) -> None:
+    pool = KeyPool(["a", "b"])
+    for one in outcomes.split():
+        key, _, outcome = one.partition(":")
+        pool.count_outcome(fingerprint(key), outcome)
+    assert pool.all_refused is refused
+    pool.replace([])
+    assert pool.all_refused is False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from kefu.relay.time_limits import NORMAL, Pace
@@ -51,6 +53,31 @@ async def test_r2_a_silent_key_is_replaced_also_when_a_tenth_was_hedged() -> Non
         rig.pool.pace.hedged()
     result = await rig.ask()
     assert (result.text, result.head_at) == ("b", NORMAL.fallback_after)
+
+
+class InTurn(dict[str, up.Reply]):
+    """The replies of one upstream in the order of the requests, whatever their key."""
+
+    def __init__(self, replies: Iterable[up.Reply]) -> None:
+        super().__init__(dict.fromkeys("abcd", up.SILENT))
+        self._replies = iter(replies)
+
+    def __getitem__(self, key: str) -> up.Reply:
+        return next(self._replies)
+
+
+@in_virtual_time
+async def test_r2_ten_requests_save_up_for_one_early_hedge_and_a_hedge_is_counted() -> None:
+    hedged, quick = [up.answer().late(4.4), up.answer()], [up.answer()]
+    replies = [*hedged * 3, *quick * 20, *hedged * 3, *quick * 8, *hedged, *quick * 9, *hedged]
+    rig = Rig(InTurn(replies))
+    waits = [(await rig.ask()).head_at for _ in range(3 + 20 + 3 + 8 + 1 + 9 + 1)]
+    early, late = NORMAL.hedge_after, NORMAL.fallback_after
+    assert [round(wait, 2) for wait in waits if wait > 0] == [
+        *[early, early, late],
+        *[early, early, late],
+        *[late, early],
+    ]
 
 
 def test_r2_the_usual_time_is_the_95th_percentile_of_the_last_twenty() -> None:

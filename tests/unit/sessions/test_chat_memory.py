@@ -8,7 +8,9 @@ import pytest
 
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget, TrimState
-from kefu.sessions.model import Retention, SessionId
+from kefu.messages import Message
+from kefu.sessions.store.model import Retention, SessionId
+from kefu.sessions.turn.chat_memory import ChatMemory
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.relaying import in_virtual_time
@@ -172,3 +174,36 @@ async def test_a_state_that_cannot_be_read_is_replaced(stored: str) -> None:
     await site.store.save_trim_state(site.session_id, stored)
     await site.ask(9, process=0)
     assert (await site.state()).cut > 1
+
+
+def prompt(*contents: str) -> list[Message]:
+    return [Message("system", "You answer."), *(Message("user", one) for one in contents)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "position"),
+    [
+        ([3, 5, 7, 9], 3),
+        ([5, 7, 9], 2),
+        ([6, 7, 9], 1),  # what the state covers is not told any more
+        ([1, 3, 5], 4),
+        ([3, None, 5, None, 7], 4),  # of a hook
+        ([None, 3, 7], 3),
+        ([None], 1),
+    ],
+)
+def test_x9_a_state_is_found_again_in_a_prompt_that_starts_at_another_message(
+    ids: list[int | None], position: int
+) -> None:
+    """It names the message with the id 5."""
+    saved: list[str] = []
+    stored = TrimState(cut=5, summary="S", covers=5).dump()
+    memory = ChatMemory(SessionId("s"), stored, ids, saved.append)
+    messages = prompt(*("m" for _ in ids))
+    found = memory.state(messages)
+    assert (found.cut, found.covers, found.summary) == (position, position, "S")
+    memory.note(messages, found._replace(cut=position))
+    known = [id for id in ids[: position - 1] if id is not None]
+    assert saved == (
+        [] if known[-1:] == [5] else [TrimState(known[-1] if known else 0, "", "S", 5).dump()]
+    )

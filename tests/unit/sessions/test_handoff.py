@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from kefu.errors import InvalidRequest, StoreFull
-from kefu.sessions.capacity import Capacity
-from kefu.sessions.contact_delivery import (
+from kefu.sessions.people.delivery import (
     LARGEST_MAIL,
     ByMail,
     ByWebhook,
@@ -21,9 +20,10 @@ from kefu.sessions.contact_delivery import (
     Recipient,
     as_text,
 )
-from kefu.sessions.contacts import ContactRequest, FilledForm
-from kefu.sessions.handoff import A_DAY, ContactForm, HandOff, Outlet
-from kefu.sessions.model import Session, StoredMessage
+from kefu.sessions.people.handoff import A_DAY, ContactForm, HandOff, Outlet
+from kefu.sessions.store.capacity import Capacity
+from kefu.sessions.store.contacts import ContactRequest, FilledForm
+from kefu.sessions.store.model import Session, StoredMessage
 from kefu.stores.memory import MemoryStore
 from tests.contract.chats import ONE, new, turn
 from tests.contract.engines import HandClock
@@ -117,6 +117,7 @@ async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signatur
         "session_id": ONE,
     }
     assert "name" not in content
+    assert content["consent"] == {"text": "I agree.", "accepted_at": here.clock.hand.now}
     assert [(one["role"], one["content"]) for one in content["transcript"]] == [
         ("user", "Do you ship to Norway?"),
         ("assistant", "Yes."),

@@ -12,7 +12,7 @@ import pytest
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget, TrimState
 from kefu.sessions.hooks import Filter, Hook, Reply, Visit
-from kefu.sessions.model import LEASE, NewMessage
+from kefu.sessions.store.model import LEASE, NewMessage
 from tests.fakes.in_process_upstream import (
     DONE,
     LOST,

@@ -20,11 +20,11 @@ from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Chunk, Completion, chunk_of
 from kefu.relay.collected import Collected, replayed
 from kefu.relay.key_pool import Fingerprint
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.history import Exchange, alternating, exchanges, from_stable_start
 from kefu.sessions.hooks import Filter
-from kefu.sessions.model import SessionId, StoredMessage
+from kefu.sessions.store.model import SessionId, StoredMessage
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording, TurnRecord
+from kefu.sessions.turn.history import Exchange, alternating, exchanges, from_stable_start
 
 ONE = SessionId("1" * 32)
 

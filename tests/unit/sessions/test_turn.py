@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from kefu.chat.admission import Allowance
-from kefu.chat.grounding import Grounder, Room
+from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
 from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
-from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.hooks import Hook, Visit
-from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
+from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import (
@@ -285,6 +285,9 @@ async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
     assert (meta["request_id"], meta["config_id"]) == ("request", "default")
     assert meta["history"] == {"read": 2, "told": 2}
     assert meta["page"]["title"] == "Hats"
+    assert meta["timings"] == {"started": CLOCK.now(), "first_event_ms": 0.0, "chunk_count": 3}
+    [attempt] = meta["attempts"]
+    assert (attempt["outcome"], attempt["at"], attempt["ms"]) == ("ok", 0.0, 0.0)
     assert (call.prompt_tokens, call.completion_tokens, call.attempt) == (20, 5, 1)
     said = json.loads(call.request or b"")["messages"]
     assert [one["content"] for one in said if one["role"] != "system"] == [
@@ -372,6 +375,18 @@ async def test_p17_a_known_message_with_another_text_is_refused_and_may_be_sent_
     assert await site.stored() == [("question", "failed")]
     await asyncio.sleep(60)  # the key cools down
     assert (await site.ask("question")).text == "hello"
+
+
+@in_virtual_time
+async def test_p17_another_text_ends_neither_an_answer_nor_one_that_is_being_made() -> None:
+    site = Site(STREAM.then(text("a")).then(text("b"), after=5).then(STOP, DONE))
+    asked = await site.began(2)
+    assert (await site.process.ask("another", client_message_id=ID)).code == "message_changed"
+    assert (await asked.answer()).complete
+    site.last = await asked.answer()
+    assert (await site.ask("another")).code == "message_changed"
+    assert await site.stored() == [("question", "ok"), ("ab", "ok")]
+    assert site.asked == 1
 
 
 @pytest.mark.parametrize(
@@ -592,7 +607,7 @@ class Pages:
 async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_gap(
     said: str, shown: str, unanswered: int
 ) -> None:
-    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
+    site = Site(answer(said), grounder=Grounder(Pages(), PassageBudget(100, 1000)))
     given = await site.ask("What does a hat cost?")
     assert (given.complete, given.text) == (True, shown)
     [_, message] = await site.messages()
@@ -611,7 +626,7 @@ async def test_h6_a_grounded_answer_is_stored_with_its_sources_or_counted_as_a_g
 @in_virtual_time
 async def test_h6_a_grounded_answer_without_text_is_refused_with_a_status(said: str) -> None:
     """The sources, which are found before, must not send the headers."""
-    site = Site(answer(said), grounder=Grounder(Pages(), Room(100, 1000)))
+    site = Site(answer(said), grounder=Grounder(Pages(), PassageBudget(100, 1000)))
     given = await site.ask("What does a hat cost?")
     assert facts(given)[:2] == (503, "upstream_service_unavailable")
     assert await site.stored() == [("What does a hat cost?", "failed")]
@@ -647,6 +662,25 @@ async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_fo
     [rated] = site.followed.rated_turns
     assert (rated.question, rated.answer, rated.rating) == ("question", "hello", "down")
     assert rated.comment == "not so"
+
+
+@pytest.mark.parametrize(("more", "is_found"), [(148, True), (155, False)])
+@in_virtual_time
+async def test_p20_hooks_follow_the_rating_of_one_of_the_newest_three_hundred_messages(
+    more: int, is_found: bool
+) -> None:
+    site = Site()
+    await site.ask()
+    for number in range(more):
+        await site.ask("more", id=f"id-{number:08}")
+    session = await site.store.session(site.session)
+    assert session
+    await site.process.turns.rate(session, ID, "up", "")
+    messages = await site.store.messages(site.session, limit=1000, now=CLOCK.now())
+    assert [one.rating for one in messages if one.id == 2] == ["up"]
+    await asyncio.sleep(1)
+    rated = [(turn.question, turn.rating) for turn in site.followed.rated_turns]
+    assert rated == ([("question", "up")] if is_found else [])
 
 
 @in_virtual_time

@@ -14,7 +14,7 @@ from starlette.types import Message as Event
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.auth.identity import Identities
 from kefu.bootstrap.clock import SystemClock
-from kefu.sessions.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
 from kefu.stores.memory import MemoryStore
 from kefu.web.admin.panel import Panel, PanelInfo
 from kefu.web.caller import Gateway

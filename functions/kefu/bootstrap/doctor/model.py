@@ -55,30 +55,30 @@ def _check(provider: CheckedProvider, key: str) -> Finding | None:
         return Finding(
             f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
         )
-    said = _said(answer, key)
+    error_text = _error_text(answer, key)
     name = f"the API key {fingerprint(key)}"
     match answer.status:
         case 200:
             return _late(provider, answer.headers_after)
         case 401 | 402 | 403:
             return Finding(
-                f"The model's provider refuses {name}: {answer.status}{said}",
+                f"The model's provider refuses {name}: {answer.status}{error_text}",
                 f"export {provider.variable}=...  # without this key",
             )
         case 404:
             return Finding(
                 f"The model's server {url} does not know the model {model}, or the URL is wrong: "
-                f"404{said}",
+                f"404{error_text}",
                 f'In kefu.toml:\n[{provider.table}]\nname = "..."\nurl = "..."',
             )
         case 429:
             return Finding(
-                f"For {name} the provider's limit is reached: 429{said}",
+                f"For {name} the provider's limit is reached: 429{error_text}",
                 "Wait, or raise the limit at the provider.",
             )
         case status:
             return Finding(
-                f"The model's server {url} answers {status}{said}", f"curl -v {url}/models"
+                f"The model's server {url} answers {status}{error_text}", f"curl -v {url}/models"
             )
 
 
@@ -93,7 +93,7 @@ def _late(provider: CheckedProvider, seconds: float) -> Finding | None:
     )
 
 
-def _said(answer: ProbeResponse, key: str) -> str:
+def _error_text(answer: ProbeResponse, key: str) -> str:
     """The provider's own words, without the key; "." if there are none."""
     try:
         message = str(json.loads(answer.body)["error"]["message"])

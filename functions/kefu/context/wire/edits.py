@@ -95,7 +95,7 @@ def _both(first: Any, second: Any) -> Any:
 
 
 def _has_input_parts(contents: Sequence[Any]) -> bool:
-    """Whether these are the parts of OpenAI's Responses API."""
+    """Whether the parts are those of OpenAI's Responses API."""
     return any(
         str(field(part, "type")).startswith("input_")
         for content in contents

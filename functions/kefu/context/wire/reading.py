@@ -137,7 +137,7 @@ class Reading(Sequence[Message]):
         return self._keep is not None and bool(self._keep(self.values[at]))
 
     def _continues(self, at: int) -> bool:
-        """Whether the item belongs to the same step of the model as the one before it."""
+        """Whether the item belongs to the same step of the model as its predecessor."""
         shape = self.shape(at)
         if at == 0 or shape.role != "assistant" or not self.shape(at - 1).step:
             return False

@@ -46,7 +46,7 @@ _MARKS = (
 )
 
 _CERTAIN_CHARS = 4
-"""Characters of several bytes. So many that are valid UTF-8 are no accident."""
+"""Characters of several bytes. Such a number of valid sequences of UTF-8 is no accident."""
 
 _SOUND_CHARS = 10
 """Characters beyond ASCII for each damaged character, in a text whose encoding is believed."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from kefu.knowledge.extract.encoding import decoded
 from kefu.knowledge.extract.html import Html, read_html
 from kefu.knowledge.extract.markdown import read_markdown
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 
 MAX_FILE_BYTES = 5 << 20
 """Bytes of a page or a file. Larger ones are skipped, and named in the report."""
@@ -22,13 +22,13 @@ class Unreadable(Exception):
     """The file has no text that can be read. Its message is shown in the report."""
 
 
-def _text(text: str, url: str) -> Page:
+def _text(text: str, url: str) -> PageText:
     parts = [part.strip() for part in text.split("\n\n")]
     blocks = [Block(part) for part in parts if part]
-    return Page(url, _name(url), blocks)
+    return PageText(url, _name(url), blocks)
 
 
-def _pdf(data: bytes, url: str) -> Page:
+def _pdf(data: bytes, url: str) -> PageText:
     import pypdfium2
 
     try:
@@ -45,7 +45,7 @@ def _pdf(data: bytes, url: str) -> Page:
         document.close()
     if not blocks:
         raise Unreadable("a PDF without text, such as a scan")
-    return Page(url, title or _name(url), blocks)
+    return PageText(url, title or _name(url), blocks)
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -55,7 +55,7 @@ def _paragraphs(text: str) -> list[str]:
     return ["\n".join(kept[start : start + 5]) for start in range(0, len(kept), 5)]
 
 
-def _docx(data: bytes, url: str) -> Page:
+def _docx(data: bytes, url: str) -> PageText:
     import zipfile
 
     import docx
@@ -77,14 +77,14 @@ def _docx(data: bytes, url: str) -> Page:
             level = int(name[8]) if name[:8] == "Heading " and name[8:].isdigit() else 0
             blocks.append(Block(text, 1 if name == "Title" else min(level, 6)))
     heading = next((one.text for one in blocks if one.level), "")
-    return Page(url, document.core_properties.title or heading or _name(url), blocks)
+    return PageText(url, document.core_properties.title or heading or _name(url), blocks)
 
 
 _QUESTION = ("question", "q", "问题", "問題")
 _ANSWER = ("answer", "a", "回答", "答案")
 
 
-def _csv(text: str, url: str) -> Page:
+def _csv(text: str, url: str) -> PageText:
     csv.field_size_limit(MAX_FILE_BYTES)
     rows = csv.DictReader(io.StringIO(text))
     names = {(name or "").strip().casefold(): name for name in rows.fieldnames or ()}
@@ -94,13 +94,13 @@ def _csv(text: str, url: str) -> Page:
         raise Unreadable("a CSV file needs the columns `question` and `answer`")
     blocks = list[Block]()
     for row in rows:
-        if (asked := row.get(question)) and (told := row.get(answer)):
-            blocks += [Block(asked.strip(), 2), Block(told.strip())]
-    return Page(url, _name(url), blocks)
+        if (asked := row.get(question)) and (reply := row.get(answer)):
+            blocks += [Block(asked.strip(), 2), Block(reply.strip())]
+    return PageText(url, _name(url), blocks)
 
 
-_OF_BYTES: Mapping[str, Callable[[bytes, str], Page]] = {".docx": _docx, ".pdf": _pdf}
-_OF_TEXT: Mapping[str, Callable[[str, str], Page]] = {
+_OF_BYTES: Mapping[str, Callable[[bytes, str], PageText]] = {".docx": _docx, ".pdf": _pdf}
+_OF_TEXT: Mapping[str, Callable[[str, str], PageText]] = {
     ".csv": _csv,
     ".md": read_markdown,
     ".mdx": read_markdown,
@@ -127,7 +127,7 @@ def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Ht
     return _file(_OF_TEXT[end](found.text, url)), found.remark
 
 
-def _file(page: Page) -> Html:
+def _file(page: PageText) -> Html:
     return Html(page, "", True, (), False, False)
 
 

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from kefu.knowledge.extract.json_ld import read_questions
 from kefu.knowledge.extract.unseen import remove_unseen
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 
 _FRAME = "header, footer, aside, [role=banner], [role=contentinfo], [role=complementary]"
 """Outside of the main part, on a page that does not name its main part."""
@@ -24,7 +24,7 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _SPACE = re.compile(r"\s+")
 
 _MOUNTS = "#root, #app, #__next, #__nuxt, #app-root, #svelte, app-root"
-"""Where scripts put the text of a page."""
+"""Elements into which scripts put the text of a page."""
 _TEXTS = "main, article, p, li, h1, h2, h3, h4, h5, h6, td, dd, dt, pre, blockquote, address"
 
 SIGN_IN_BYTES = 600
@@ -35,7 +35,7 @@ LOADING_TEXT_BYTES = 80
 
 
 class Html(NamedTuple):
-    page: Page
+    page: PageText
     canonical: str
     """The address that the page names as its own; empty when it names none."""
     indexed: bool
@@ -59,7 +59,7 @@ def read_html(html: str | bytes, url: str) -> Html:
         blocks += questions
     headings = sorted((one for one in blocks if one.level), key=lambda one: one.outside)
     title = head.title or (headings[0].text if headings else "")
-    page = Page(url, title, blocks, head.language)
+    page = PageText(url, title, blocks, head.language)
     size = sum(len(one.text.encode(errors="replace")) for one in blocks)
     needs_script = has_script and not questions and (not blocks or _waits(tree, blocks))
     return Html(page, canonical, indexed, links, login and size < SIGN_IN_BYTES, needs_script)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(title|lang|url)[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -23,7 +23,7 @@ _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*
 _NO_SLUG = re.compile(r"[^\w\- ]+")
 
 
-def read_markdown(text: str, url: str) -> Page:
+def read_markdown(text: str, url: str) -> PageText:
     """Read a file. Its front matter may name `title`, `lang` and `url`."""
     fields = dict[str, str]()
     if front := _FRONT.match(text):
@@ -31,7 +31,7 @@ def read_markdown(text: str, url: str) -> Page:
         text = text[front.end() :]
     blocks = list(_blocks(_without_comments(text)))
     title = fields.get("title") or next((one.text for one in blocks if one.level), "")
-    return Page(fields.get("url") or url, title, blocks, fields.get("lang", ""))
+    return PageText(fields.get("url") or url, title, blocks, fields.get("lang", ""))
 
 
 def _without_comments(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.hooks.commands import Commands
 from kefu.sessions.hooks.correction import TextCorrection
 from kefu.sessions.hooks.facts import CurrentDate, SessionFacts, UserProfile
@@ -23,6 +22,7 @@ from kefu.sessions.hooks.steps import ON_AWS, Hooks
 from kefu.sessions.hooks.summary import Summary
 from kefu.sessions.hooks.token_budget import TokenBudget
 from kefu.sessions.hooks.word_filter import WordFilter
+from kefu.sessions.store.contacts import ContactRequest
 
 HookFactory = Callable[[HookConfig], Hook]
 """Creates a hook when the service starts. Raises BadOptions."""

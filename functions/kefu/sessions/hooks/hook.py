@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from kefu.context import Summarize
 from kefu.messages import Message
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import Rating, Session, Status
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import Rating, Session, Status
 
 
 class HookConfig(NamedTuple):

@@ -85,26 +85,29 @@ class Hooks:
 
         `wait`: the seconds that `tell` waits for functions in the background.
         """
-        self._steps = [_Step(hook, step) for hook in hooks for step in hook.steps]
+        self._steps: dict[str, list[_Step]] = {}
+        for hook in hooks:
+            for name in hook.steps:
+                self._steps.setdefault(name, []).append(_Step(hook, name))
         self._on_fault = on_fault
         self._wait = wait
         self._calls = Calls()
         self._background: set[asyncio.Task[None]] = set()
 
     def has(self, step: str) -> bool:
-        return any(one.name == step for one in self._steps)
+        return step in self._steps
 
     @property
     def repeats_messages(self) -> bool:
         """Whether `user_message` returns the same text each time. A site's own hooks may not."""
-        return all(step.hook.is_ours for step in self._named("user_message"))
+        return all(step.hook.is_ours for step in self._steps.get("user_message", ()))
 
     async def user_message(
         self, text: str, visit: Visit, clean: Callable[[str], str]
     ) -> Preprocessed:
         """`clean` is applied to each changed text. A Reply ends the step."""
         until = _now() + BEFORE_SAVING
-        for step in self._named("user_message"):
+        for step in self._steps.get("user_message", ()):
             longest = len(text) + LONGEST
             changed = await self._called(step, (text, visit), until)
             if changed is _FAILED or not self._is_text(step, changed, longest):
@@ -122,7 +125,7 @@ class Hooks:
     async def history(self, visit: Visit, until: float) -> Sequence[Message]:
         """`visit.history` as the hooks change it."""
         history = visit.history
-        for step in self._named("history"):
+        for step in self._steps.get("history", ()):
             changed = await self._called(step, (history, visit), until)
             if _is_history(changed):
                 history = cast(Sequence[Message], changed)
@@ -132,7 +135,7 @@ class Hooks:
 
     async def context(self, question: str, visit: Visit, until: float) -> list[str]:
         """The texts for the system prompt, in the order of the hooks, which run side by side."""
-        steps = list(self._named("context"))
+        steps = list(self._steps.get("context", ()))
         found = await asyncio.gather(
             *(self._called(step, (question, visit), until) for step in steps)
         )
@@ -145,7 +148,7 @@ class Hooks:
     def filters(self, visit: Visit, field: str) -> list[Filter | GuardedFilter]:
         """New filters for a text field of an answer."""
         made: list[Filter | GuardedFilter] = []
-        for step in self._named("output"):
+        for step in self._steps.get("output", ()):
             output = step.hook.steps["output"]
             if not step.hook.is_ours:
                 create = partial(step.call, self._calls, (visit,))
@@ -191,10 +194,8 @@ class Hooks:
             self._on_fault(f"{step} was not called: {type(error).__name__}")
             return
         until = _now() + AFTERWARDS
-        await asyncio.gather(*(self._called(one, (value,), until) for one in self._named(step)))
-
-    def _named(self, name: str) -> Sequence[_Step]:
-        return [one for one in self._steps if one.name == name]
+        steps = self._steps.get(step, ())
+        await asyncio.gather(*(self._called(one, (value,), until) for one in steps))
 
     async def _called(self, step: _Step, args: tuple[object, ...], until: float) -> object:
         """The result; `_FAILED` if the function failed."""

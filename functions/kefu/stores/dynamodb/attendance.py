@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import uuid
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.attendance import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.model import SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import of_state
 from kefu.stores.dynamodb.table import change as changing

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kefu.sessions.model import CallRecord, SessionId
+from kefu.sessions.store.model import CallRecord, SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.attendance import DynamoAttendance
 from kefu.stores.dynamodb.table import Row, value_of
@@ -67,7 +67,7 @@ class DynamoCalls(DynamoAttendance):
         return await self._table.run(work)
 
     def _known(
-        self, client: DynamoDBClient, session_id: SessionId, bodies: Sequence[_Body]
+        self, client: DynamoDBClient, session_id: SessionId, bodies: Sequence[_CallBody]
     ) -> Known:
         bounds = (items.FIRST_TURN, items.LAST_TURN)
         found = self._table.query(client, items.session_pk(session_id), bounds)
@@ -76,7 +76,7 @@ class DynamoCalls(DynamoAttendance):
         return known([message for turn in turns for message in turn.messages(0.0)], texts)
 
 
-class _Body(NamedTuple):
+class _CallBody(NamedTuple):
     """A record of a call, or a text of an earlier version: its parts, joined."""
 
     kind: str
@@ -90,11 +90,11 @@ class _Body(NamedTuple):
         return CallPlace(session_id, int(message), int(number), self.created)
 
 
-def _bodies(stored: Iterator[Item]) -> Iterator[_Body]:
+def _bodies(stored: Iterator[Item]) -> Iterator[_CallBody]:
     """One that misses a part is damaged. Parts of a longer one, which it replaced, may be left."""
     for sk, group in groupby(stored, lambda item: items.text_in(item, "sk").rpartition("#")[0]):
         parts = list(group)
         count = items.whole_in(parts[0], "parts")
         body = b"".join(part.get("part", {}).get("B", b"") for part in parts[:count])
         kind, _, key = sk.partition("#")
-        yield _Body(kind, key, items.time_in(parts[0], "created"), body)
+        yield _CallBody(kind, key, items.time_in(parts[0], "created"), body)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.contacts import Before, ContactRequest, newest
+from kefu.sessions.store.contacts import Before, ContactRequest, newest
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.overview import Day
+from kefu.sessions.store.overview import Day
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, Table, change
 from kefu.stores.turns import DayChange

@@ -27,9 +27,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kefu.sessions.model import Session, SessionId, Status
-from kefu.sessions.overview import Overview
-from kefu.sessions.people import Attendance, State
+from kefu.sessions.store.attendance import Attendance, State
+from kefu.sessions.store.model import Session, SessionId, Status
+from kefu.sessions.store.overview import Overview
 from kefu.stores.dynamodb.table import Change, Row, change, number_in, value_of
 from kefu.stores.turns import StoredTurn, date_of, seen
 

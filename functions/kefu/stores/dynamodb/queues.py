@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, Table, value_of
 from kefu.stores.turns import ERRORS, bucket_of
@@ -47,7 +47,7 @@ def of_user(user: str) -> set[str]:
     return {f"user#{bucket_of(user)}"} if user else set()
 
 
-def queue_for(wanted: Wanted) -> str | None:
+def queue_for(wanted: SessionFilter) -> str | None:
     """The queue that has all sessions of a filter, the shortest first; None if there is none."""
     queues = (
         *of_user(wanted.user),

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import Retention, SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
+from kefu.sessions.store.model import Retention, SessionId
+from kefu.sessions.store.overview import (
+    AskedQuestions,
+    Day,
+    Overview,
+    Page,
+    SessionFilter,
+    UserSessions,
+)
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DynamoCalls
 from kefu.stores.dynamodb.days import days_between
@@ -79,7 +86,9 @@ class DynamoSessions(DynamoCalls):
         self._is_converted = False
         """Whether all chats are in their queues."""
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
@@ -110,7 +119,7 @@ class DynamoSessions(DynamoCalls):
     def _page(
         self,
         client: DynamoDBClient,
-        wanted: Wanted,
+        wanted: SessionFilter,
         last: Position,
         limit: int,
         now: float,
@@ -118,7 +127,7 @@ class DynamoSessions(DynamoCalls):
         """A page of the rows that match. `read` is their number where no queue has them alone."""
         rows: list[Overview] = []
         queue, scanned, read = queue_for(wanted), 0, 0
-        is_scan = queue is None and wanted != Wanted(since=wanted.since, until=wanted.until)
+        is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
         for listed in self._listed(client, queue, period, BATCH if is_scan else limit + 1):
             overviews = self._overviews(client, listed, now)
@@ -138,7 +147,7 @@ class DynamoSessions(DynamoCalls):
         return Page(rows, None, read if is_scan else None)
 
     def _search(
-        self, client: DynamoDBClient, wanted: Wanted, last: Position, limit: int, now: float
+        self, client: DynamoDBClient, wanted: SessionFilter, last: Position, limit: int, now: float
     ) -> Page:
         """Like `_page`, with the words of the search, among the next `READ_AT_ONCE` sessions."""
         searched = searched_words(wanted.text)
@@ -168,7 +177,7 @@ class DynamoSessions(DynamoCalls):
         self, client: DynamoDBClient, since: float, now: float
     ) -> tuple[Sequence[Overview], bool]:
         """The newest sessions, and whether there are no others."""
-        page = self._page(client, Wanted(since=since), (FAR, ""), NEWEST, now)
+        page = self._page(client, SessionFilter(since=since), (FAR, ""), NEWEST, now)
         return page.rows, page.cursor is None
 
     def _newest_gaps(
@@ -176,7 +185,10 @@ class DynamoSessions(DynamoCalls):
     ) -> tuple[Sequence[Overview], bool]:
         """The newest sessions with a question that was not answered, or an answer rated down."""
         left = all(self._convert(client, now) for _ in range(PARTS))
-        gaps = Wanted(since=since, unanswered=True), Wanted(since=since, rating="down")
+        gaps = (
+            SessionFilter(since=since, unanswered=True),
+            SessionFilter(since=since, rating="down"),
+        )
         pages = [self._page(client, wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
         rows = {row.session.id: row for page in pages for row in page.rows}
         is_whole = not left and len(rows) <= NEWEST and all(page.cursor is None for page in pages)

@@ -21,7 +21,7 @@ from kefu.stores.dynamodb.table import Change, Row, Table, number, number_in
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from kefu.sessions.model import Retention
+    from kefu.sessions.store.model import Retention
     from kefu.stores.dynamodb.sessions import DynamoSessions
     from kefu.stores.dynamodb.table import Item, Values
 

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,

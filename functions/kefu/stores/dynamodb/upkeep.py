@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import enter, leave, of_user, queues_of, rows_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import UserSessions
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import UserSessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, text
 

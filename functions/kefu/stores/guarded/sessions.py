@@ -1,7 +1,8 @@
 """Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
-time limit. The calls after it run in the background, and `kefu.sessions.background` retries them.
+time limit. The calls after it run in the background, and `kefu.sessions.turn.background` retries
+them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
+from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,7 +123,7 @@ class GuardedSessions:
         visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
-        saving = asyncio.ensure_future(self._store.begin(session, asked, now))
+        saving = started(self._store.begin(session, asked, now))
         try:
             return await self.circuit.wait("saving a message", saving, self._limit)
         except (StoreUnavailable, asyncio.CancelledError):

@@ -10,8 +10,8 @@ from kefu.relay.key_pool import CooldownStore
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Retention
-    from kefu.sessions.ports import Sessions
+    from kefu.sessions.store.model import Retention
+    from kefu.sessions.store.ports import Sessions
 
 
 class Store(CooldownStore, LimitStore, Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.contacts import SqliteContacts
 from kefu.stores.sqlite.rows import add_turn
 from kefu.stores.sqlite.turns import ASKED, transaction

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from kefu.sessions.model import Session, SessionId
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import Session, SessionId
 from kefu.stores.sqlite.words import remove_some
 from kefu.stores.turns import StoredTurn
 

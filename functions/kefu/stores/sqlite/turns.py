@@ -8,7 +8,7 @@ from functools import wraps
 from sqlite3 import Connection
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,
@@ -51,7 +51,7 @@ _STATE = "coalesce(trim_states.state, '')"
 _SESSION = (
     f"SELECT {session_columns(_STATE)}"  # noqa: S608 - constant names
     " FROM sessions JOIN titles ON titles.session = id"
-    " LEFT JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
+    " VISITOR_GONE JOIN trim_states ON trim_states.session = id WHERE id = ? AND updated > ?"
 )
 _SAVE_STATE = (
     "INSERT OR REPLACE INTO trim_states (session, state)"
@@ -267,11 +267,13 @@ def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) ->
     tokens = ended.prompt_tokens + ended.completion_tokens
     place = (turn.session_id, turn.question_id)
     count(db, ended_turn(turn, ended, now))
-    was = db.execute(_UNANSWERED, place).fetchone() or (0,)
-    remove(db, *place)
-    turn = turn._replace(unanswered=bool(was[0])).ended(ended, now)
+    former = db.execute(_UNANSWERED, place).fetchone()
+    was = bool(former and former[0])
+    if former:
+        remove(db, *place)
+    turn = turn._replace(unanswered=was).ended(ended, now)
     save_turn(db, turn)
-    by = turn.unanswered - was[0]
+    by = turn.unanswered - was
     db.execute(_END, (ended.status, is_error(ended), tokens, by, turn.session_id))
     db.execute(ASKED, (*place, turn.answered_at, turn.unanswered, turn.rating == "down"))
     return turn

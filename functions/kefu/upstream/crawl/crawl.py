@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import Outcome, State
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
@@ -221,7 +221,7 @@ class Crawler:
         except Unreadable as error:
             raise Refused(str(error)) from None
 
-    def _learnt(self, page: Page, found: Fetched, links: Sequence[str] = ()) -> Outcome:
+    def _learnt(self, page: PageText, found: Fetched, links: Sequence[str] = ()) -> Outcome:
         state = noted(page, found, links)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
         return Outcome(page.url, "unchanged" if same else "learnt", page=page, state=state)

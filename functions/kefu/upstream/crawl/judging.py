@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import State
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Refused
 
 
@@ -37,7 +37,7 @@ def is_passing(error: Refused) -> bool:
     return error.kind == "failed" and not 400 <= error.status < 500
 
 
-def noted(page: Page, found: Fetched, links: Sequence[str]) -> State:
+def noted(page: PageText, found: Fetched, links: Sequence[str]) -> State:
     """What the next run needs: it follows the links of a page that it does not read again."""
     text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
     digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()

@@ -16,14 +16,14 @@ from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.capacity import Room
-from kefu.sessions.contacts import ContactStore
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.capacity import Room
+from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import Gateway, bearer_of
 from kefu.web.json_response import JsonRoute
 
 if TYPE_CHECKING:
-    from kefu.sessions.handoff import HandOff
+    from kefu.sessions.people.handoff import HandOff
 
 WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""
@@ -87,19 +87,14 @@ class Panel:
     pages: PanelPages | None = None
     """None without learnt pages."""
 
-    async def check(self, request: Request, address: str) -> None:
-        """Check the bearer token of a request.
+    async def check(self, request: Request, address: str, *, of_bot_check: bool = False) -> None:
+        """Check the bearer token of a request, or of a command about the bot check.
 
         Raises Unauthorized for a wrong token, and RateLimited after too many from one address.
         """
         await self.ready()
-        if not self.tokens.admits(bearer_of(request), self.clock.now()):
-            await self._failed(address)
-
-    async def check_command(self, request: Request, address: str) -> None:
-        """As `check`, for a request of a command about the bot check."""
-        await self.ready()
-        if not self.tokens.admits_check(bearer_of(request), self.clock.now()):
+        admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
+        if not admits(bearer_of(request), self.clock.now()):
             await self._failed(address)
 
     def stored_chats(self) -> Sessions:

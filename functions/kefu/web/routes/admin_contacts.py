@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import InvalidRequest, NotFound
-from kefu.sessions.contacts import Before
+from kefu.sessions.store.contacts import Before
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import DoneBody
 
 MAX_ROWS = 100

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import SessionNotFound
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.take_over import change_state, say
+from kefu.sessions.people.take_over import change_state, say
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
 from kefu.web.routes.sessions import AFTER
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import LineBody, StateBody
 
 NEWEST_MESSAGES = 100

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Depends, Request
 from starlette.types import ASGIApp
 
+from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
 from kefu.web.body import JsonBody
-from kefu.web.caller import Gateway, caller_of
+from kefu.web.caller import Gateway, answer_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits, WebOptions
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
-from kefu.web.sending import Respond, new_answer
+from kefu.web.sending import AnswerResponse, Respond
 
 if TYPE_CHECKING:
     from kefu.web.routes.contact import Deliveries
@@ -46,7 +47,9 @@ def chat_stream(
     def direct(request: Request, body: ChatRequest) -> ASGIApp:
         configs = kept.turns.deps.configs if kept else None
         conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
-        return new_answer(request, runtime, caller_of(request, body, gateway), conversation)
+        answer = answer_of(request, body, gateway)
+        events = make_answer(answer, conversation, runtime.services)
+        return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     return chat
 

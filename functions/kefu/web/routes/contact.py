@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 
 from kefu.chat.answer import check_visitor
 from kefu.chat.state import Answer
-from kefu.sessions.contacts import FilledForm
+from kefu.sessions.store.contacts import FilledForm
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonRoute
@@ -17,13 +17,13 @@ from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits
 from kefu.web.request_record import record_of
 from kefu.web.routes.sessions import owned_session, session_router
-from kefu.web.runtime import ChatRuntime
+from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ContactBody, FormField, ShownForm
 from kefu.web.sending import PASS_HEADER
 from kefu.web.session_chat import KeptChats
 
 if TYPE_CHECKING:
-    from kefu.sessions.handoff import HandOff
+    from kefu.sessions.people.handoff import HandOff
 
 
 class Deliveries(Protocol):

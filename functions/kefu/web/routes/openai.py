@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.types import ASGIApp
 
 from kefu.auth.client_keys import ClientKeys
+from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
 from kefu.errors import Unauthorized
-from kefu.web.caller import Gateway, bearer_of, caller_of
+from kefu.web.caller import Gateway, answer_of, bearer_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
-from kefu.web.runtime import ChatRuntime
-from kefu.web.schemas import ShownModels
-from kefu.web.sending import Respond, new_answer
+from kefu.web.running import ChatRuntime
+from kefu.web.sending import AnswerResponse, Respond
+
+if TYPE_CHECKING:
+    from kefu.web.completion_schemas import ShownModels
 
 
 class _Access(NamedTuple):
@@ -48,11 +51,12 @@ def completions_stream(
     async def completions(request: Request) -> ASGIApp:
         client = await access.client_of(request)
         body = await questions.read_completion(request)
-        caller = caller_of(request, body, gateway, stream=bool(body.stream))
-        caller = caller._replace(client=client)
+        answer, stream = answer_of(request, body, gateway), bool(body.stream)
+        answer.client = client
         # Without a stream the chunks are collected, so their JSON is read.
-        conversation = Stateless(questions.question(body), reads_bodies=not caller.stream)
-        return new_answer(request, runtime, caller, conversation)
+        conversation = Stateless(questions.question(body), reads_bodies=not stream)
+        events = make_answer(answer, conversation, runtime.services)
+        return AnswerResponse(runtime, answer, events, stream, body.wants_usage)
 
     return completions
 

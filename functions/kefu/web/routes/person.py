@@ -7,7 +7,7 @@ from typing import cast
 
 from fastapi import APIRouter, Request
 
-from kefu.sessions.model import StoredMessage
+from kefu.sessions.store.model import StoredMessage
 from kefu.web.routes.sessions import AFTER, session_router
 from kefu.web.schemas import ShownAttendance, ShownMessage, ShownQuestion
 from kefu.web.session_chat import KeptChats

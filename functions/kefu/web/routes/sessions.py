@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import ASGIApp
 
 from kefu.errors import InvalidRequest, SessionNotFound
-from kefu.sessions.model import Session, StoredMessage
+from kefu.sessions.store.model import Session, StoredMessage
 from kefu.web.body import JsonBody, Query
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors, export_response

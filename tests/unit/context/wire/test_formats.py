@@ -171,6 +171,16 @@ def test_keep_pins_messages_of_any_format_with_their_question() -> None:
     assert sent == [whole[0], number, whole[4]]
 
 
+def test_keep_pins_the_question_before_a_message_and_no_other() -> None:
+    number = {"role": "assistant", "content": "Your order is A4711."}
+    whole = [asks("first"), {"role": "assistant", "content": LONG}]
+    whole += [asks("Which order?"), number, asks(LONG), asks("And now?")]
+    sent = trim_messages(
+        whole, max_tokens=60, reserve=0, counter=BYTES4, keep=lambda m: "A4711" in m["content"]
+    )
+    assert sent == [*whole[2:4], whole[5]]
+
+
 def test_own_messages_are_trimmed_by_the_same_call() -> None:
     whole = [Message("system", "S"), Message("user", LONG), Message("user", "q")]
     sent = trim_messages(whole, max_tokens=20, reserve=0, counter="bytes4")

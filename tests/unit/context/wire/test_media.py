@@ -41,6 +41,31 @@ def webp(width: int, height: int) -> bytes:
         ((1024, 1024), "gpt-4o-mini", False, 2833 + 4 * 5667),
         ((1024, 1024), "gpt-4.1-mini", False, 1659),  # 1,024 patches at 1.62
         ((1800, 2400), "gpt-5-nano-2025", False, 3779),  # at most 1,536 patches, at 2.46
+        ((512, 512), "gpt-4o-mini", True, 2833),
+        ((512, 512), "gpt-5", True, 70),
+        ((512, 512), "o1", False, 75 + 150),
+        ((512, 512), "o3", False, 75 + 150),
+        ((512, 512), "computer-use-preview", False, 65 + 129),
+        ((512, 512), "gpt-4.1", False, 85 + 170),
+        ((512, 512), "openai/GPT-4o", False, 85 + 170),
+        ((1024, 1024), "gpt-4.1-nano", False, 2520),  # 1,024 patches at 2.46
+        ((1024, 1024), "gpt-5-mini", False, 1659),
+        ((1024, 1024), "o4-mini", False, 1762),  # at 1.72
+        ((33, 32), "o4-mini", True, 4),  # 2 patches
+        ((32, 33), "o4-mini", False, 4),
+        ((10_000, 10_000), "o4-mini", False, 2642),  # at most 1,536 patches
+        ((768, 2048), "gpt-4o", False, 85 + 8 * 170),
+        ((2048, 768), "gpt-4o", False, 85 + 8 * 170),
+        ((769, 769), "gpt-4o", False, 85 + 4 * 170),
+        ((1, 1), "gpt-4o", False, 85 + 170),
+        ((0, 0), "gpt-4o", False, 85 + 170),
+        ((1, 9000), "gpt-4o", False, 85 + 4 * 170),
+        (None, "gpt-5", False, 70 + 8 * 140),
+        (None, "gpt-5", True, 70),
+        (None, "claude-sonnet-5", False, 1600),
+        (None, "gpt-5-mini", False, 2489),
+        ((0, 0), "claude-sonnet-5", False, 0),
+        ((3136, 100), "claude-sonnet-5", False, 105),  # 1,568 x 50 pixels
         ((200, 200), "claude-sonnet-5", False, 54),  # examples of Anthropic's page
         ((1000, 1000), "claude-sonnet-5", False, 1334),
         ((1092, 1092), "anthropic/claude-opus-5", False, 1590),
@@ -48,12 +73,43 @@ def webp(width: int, height: int) -> bytes:
     ],
 )
 def test_an_image_costs_what_its_provider_says(
-    size: tuple[int, int], model: str, low: bool, tokens: int
+    size: tuple[int, int] | None, model: str, low: bool, tokens: int
 ) -> None:
     assert image_tokens(size, model, low=low) == tokens
 
 
-@pytest.mark.parametrize("make", [png, gif, jpeg, webp])
+def lossy(width: int, height: int) -> bytes:
+    """WebP with the upper two bits set, which scale the image."""
+    size = struct.pack("<HH", width | 0xC000, height | 0x8000)
+    return b"RIFF\x00\x00\x00\x00WEBPVP8 " + b"\x00" * 7 + b"\x9d\x01\x2a" + size
+
+
+def lossless(width: int, height: int) -> bytes:
+    bits = (width - 1) | (height - 1) << 14 | 1 << 28
+    return (
+        b"RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f" + struct.pack("<I", bits) + b"\x00" * 5
+    )
+
+
+def progressive(width: int, height: int) -> bytes:
+    """JPEG with a table between the start and the frame, as FFC4 looks like one."""
+    frame = b"\xff\xc2\x00\x11\x08" + struct.pack(">HH", height, width) + b"\x03"
+    return b"\xff\xd8\xff\xc4\x00\x10" + b"T" * 14 + frame
+
+
+@pytest.mark.parametrize("marker", [0xC4, 0xC8, 0xCC, 0xBF, 0xD0, 0xDB])
+def test_a_segment_that_is_no_frame_of_a_jpeg_gives_no_size(marker: int) -> None:
+    segment = b"\xff" + bytes([marker]) + b"\x00\x11\x08" + b"\x01" * 14
+    assert size_of_image(b"\xff\xd8" + segment + b"\x00" * 20) is None
+    assert size_of_image(b"\xff\xd8" + segment + jpeg(7, 9)[2:]) == (7, 9)
+
+
+@pytest.mark.parametrize("start", [b"", b"BM", b"\x89PNX", b"RIFF\x00\x00\x00\x00WAVE"])
+def test_other_bytes_have_no_size(start: bytes) -> None:
+    assert size_of_image(start + b"\x01" * 40) is None
+
+
+@pytest.mark.parametrize("make", [png, gif, jpeg, webp, lossy, lossless, progressive])
 def test_the_size_of_an_image_is_read_from_its_first_bytes(make: Any) -> None:
     assert size_of_image(make(1024, 640)) == (1024, 640)
     for end in range(len(make(1024, 640))):
@@ -105,3 +161,31 @@ def test_audio_and_files_are_not_counted_as_base64() -> None:
     assert tokens({"type": "input_file", "file_id": "file-1"}) == 10_000
     text = {"type": "text", "media_type": "text/plain", "data": "abcd" * 10}
     assert tokens({"type": "document", "source": text}) == 10
+    empty = {"type": "input_file", "file_data": base64.b64encode(b"no pages").decode()}
+    assert tokens(empty) == 3000
+
+
+@pytest.mark.parametrize(
+    ("data", "coded_as", "expected"),
+    [("A" * 4000, "mp3", 8), ("A" * 4000, "ogg", 8), ("A" * 4000, "wav", 1), ("", "wav", 0)],
+)
+def test_audio_costs_ten_tokens_a_second(data: str, coded_as: str, expected: int) -> None:
+    """3,000 bytes; a part of a token counts as one."""
+    part = {"type": "input_audio", "input_audio": {"data": data, "format": coded_as}}
+    assert tokens(part) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("abcd" * 10, 10),
+        ([{"type": "text", "text": "abcd" * 10}, "abcd"], 11),
+        ([{"type": "image"}], 0),
+        (None, 0),
+    ],
+)
+def test_the_texts_in_a_document_are_counted(content: Any, expected: int) -> None:
+    """Anthropic's documents of content blocks."""
+    assert (
+        tokens({"type": "document", "source": {"type": "content", "content": content}}) == expected
+    )

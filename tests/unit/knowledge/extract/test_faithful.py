@@ -17,7 +17,7 @@ import pytest
 from kefu.knowledge.extract.files import read_file
 from kefu.knowledge.extract.html import read_html
 from kefu.knowledge.frame import parted
-from kefu.knowledge.pages import Page
+from kefu.knowledge.pages import PageText
 from tests.fakes.files import pdf
 
 SIGNS = "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家"
@@ -126,7 +126,7 @@ def f1_and_recall(found: Counter[str], wanted: Counter[str]) -> tuple[float, flo
     return 2 * precision * recall / (precision + recall), recall
 
 
-def extracted(htmls: Sequence[str]) -> list[Page]:
+def extracted(htmls: Sequence[str]) -> list[PageText]:
     return list(
         parted(
             read_html(html, f"https://www.example.com/{number:02}").page

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kefu.context import CALIBRATED
 from kefu.messages import Message
 from kefu.sessions.hooks import HOOKS, BadOptions, Filter, Hook, HookConfig, Reply, Visit
-from kefu.sessions.model import Session, SessionId
+from kefu.sessions.store.model import Session, SessionId
 
 NOON = 1_800_000_000.0
 """2027-01-15, 08:00 UTC, a Friday."""
@@ -140,6 +140,13 @@ async def test_p24_after_a_clear_the_prompt_has_no_earlier_messages() -> None:
     kept = list(await made("commands").history(history, VISIT))
     assert kept == talk("c", "d", "e", "f")
     assert list(await made("commands").history(talk("a", "b", "/clear", "done"), VISIT)) == []
+
+
+async def test_p24_commands_in_the_history_are_known_in_any_case() -> None:
+    history = talk("a", "b", "/Clear", "done", "/HELP", "lines", "c", "d")
+    assert list(await made("commands").history(history, VISIT)) == talk("c", "d")
+    history = talk("/help", "lines", "a", "b")
+    assert list(await made("commands").history(history, VISIT)) == talk("a", "b")
 
 
 async def test_p24_the_answers_may_be_the_sites_own() -> None:

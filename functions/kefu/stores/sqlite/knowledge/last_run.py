@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page, Passage
+from kefu.knowledge.pages import Block, PageText, Passage
 from kefu.stores.sqlite.knowledge.packed import unpacked, unpacked_pages
 from kefu.stores.sqlite.knowledge.schema import VERSION, check
 
@@ -32,7 +32,7 @@ def _converted(db: sqlite3.Connection) -> dict[str, Learnt]:
     """
     rows = db.execute("SELECT source, title, language, passages FROM page")
     return {
-        url: Learnt(Page(url, title, list(_blocks(unpacked(body))), language), {})
+        url: Learnt(PageText(url, title, list(_blocks(unpacked(body))), language), {})
         for url, title, language, body in rows
     }
 

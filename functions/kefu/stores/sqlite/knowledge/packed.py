@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Block, Page, Passage
+from kefu.knowledge.pages import Block, PageText, Passage
 
 FAST = 1
 """Of LZMA's presets. The default one needs eight times as long for a seventh less."""
@@ -34,7 +34,7 @@ def unpacked_pages(data: bytes) -> Iterator[Learnt]:
 
     for line in lzma.decompress(data).split(b"\n"):
         url, title, blocks, language, state = json.loads(line)
-        yield Learnt(Page(url, title, [Block(*one) for one in blocks], language), state)
+        yield Learnt(PageText(url, title, [Block(*one) for one in blocks], language), state)
 
 
 def as_json(value: object) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kefu.knowledge.finding import LARGE_SITE_PASSAGES
 from kefu.knowledge.frame import parted
 from kefu.knowledge.learning import Learnt
-from kefu.knowledge.pages import Page, Passage
+from kefu.knowledge.pages import PageText, Passage
 from kefu.knowledge.passages import passages
 from kefu.knowledge.terms import page_language, terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import packed, packed_pages, unpacked
@@ -30,7 +30,7 @@ NOTHING_OWN = "has no text of its own"
 """Why a page is not learnt whose text is on many pages."""
 
 
-class Problem(NamedTuple):
+class PageProblem(NamedTuple):
     """A page that was not learnt."""
 
     source: str
@@ -43,7 +43,7 @@ class Run(NamedTuple):
     """The result of one run of `kefu learn`."""
 
     pages: Sequence[Learnt]
-    problems: Sequence[Problem]
+    problems: Sequence[PageProblem]
     made: float
     """Unix time in seconds."""
 
@@ -126,7 +126,7 @@ def _fill(db: sqlite3.Connection, run: Run) -> Size:
     for page in shared:
         index.add(page)
     index.close()
-    problems = [*run.problems, *(Problem(url, "skipped", NOTHING_OWN) for url in without)]
+    problems = [*run.problems, *(PageProblem(url, "skipped", NOTHING_OWN) for url in without)]
     db.executemany("INSERT INTO problem VALUES (?, ?, ?)", sorted(problems))
     facts = {
         "made": run.made,
@@ -181,7 +181,7 @@ class _Index:
         self._db = db
         self._frequency = Counter[str]()
 
-    def add(self, page: Page) -> bool:
+    def add(self, page: PageText) -> bool:
         """Add the passages of a page. Returns False for a page without text."""
         cut = passages(page)
         if not cut:

@@ -12,7 +12,7 @@ from functools import cached_property
 from kefu.context import ToSummarize, TrimState
 from kefu.context.wire.marks import mark
 from kefu.messages import Message
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 
 
 class ChatMemory:

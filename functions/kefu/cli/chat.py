@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 
-from kefu.terminal.flags import ChatFlags, WrongUse
+from kefu.cli.arguments import chat_flags
+from kefu.terminal.flags import WrongUse
 from kefu.terminal.input import whole_input
 from kefu.terminal.pipes import forget_broken_pipes
 from kefu.terminal.repl import Repl
 
 
-def chat(flags: ChatFlags) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the chat until it ends. Returns the exit code. Raises WrongUse."""
+    flags = chat_flags(options)
     if problem := flags.problem():
         raise WrongUse(problem)
     interactive = not flags.once and sys.stdin.isatty() and sys.stderr.isatty()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kefu.sessions.contacts import ContactStore
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import AttendanceStore
+from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.model import (
     BeginResult,
     CallRecord,
     NewMessage,
@@ -16,8 +17,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
-from kefu.sessions.people import AttendanceStore
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
 
 
 class SessionStore(Protocol):
@@ -113,7 +113,9 @@ class CallStore(Protocol):
 class SessionIndex(Protocol):
     """Lists all sessions, for operators."""
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         """A page of sessions, by the visitor's last message, newest first.
 
         A session that changes between two pages may be listed twice or not at all. A page may have

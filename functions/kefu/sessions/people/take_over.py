@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kefu.errors import InvalidRequest, SessionNotFound, WrongState
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, Line
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.ports import Sessions
 
 
 async def change_state(

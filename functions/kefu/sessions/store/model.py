@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, NewType
 
 from kefu.messages import Role
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
 
 SessionId = NewType("SessionId", str)
 
@@ -138,7 +138,7 @@ class CallRecord(NamedTuple):
     response: str | None
     """A JSON object `{id, model, choices, usage}`, merged from the chunks."""
     meta: str
-    """A JSON object with further facts; `kefu.sessions.call_log` describes its fields."""
+    """A JSON object with further facts; `kefu.sessions.turn.call_log` describes its fields."""
     finish_reason: str | None
     stream_complete: bool
     ttft: float | None

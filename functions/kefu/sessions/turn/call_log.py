@@ -42,7 +42,7 @@ from kefu.errors import ContextTooLong
 from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.sessions.model import CallRecord, StoredMessage
+from kefu.sessions.store.model import CallRecord, StoredMessage
 
 CALLS_A_TRY, AUXILIARY = 10, 5
 """Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. Those after the first

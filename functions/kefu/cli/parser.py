@@ -1,0 +1,34 @@
+"""Defines the command line: the arguments of all commands."""
+
+from __future__ import annotations
+
+import argparse
+
+from kefu import __version__
+from kefu.cli.answer_arguments import add_replay, add_tail, add_test
+from kefu.cli.arguments import add_chat, add_sessions
+from kefu.cli.page_arguments import add_find, add_gaps, add_learn
+from kefu.cli.service_arguments import add_completion, add_erase, add_service
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="kefu",
+        description="An AI chat widget for any website, and the backend that streams its answers.",
+        epilog="Settings are read from ./kefu.toml and from environment variables, which win: "
+        "docs/settings.md. `kefu init` writes the file.",
+    )
+    top.add_argument("--version", action="version", version=f"kefu {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_service(commands)
+    add_chat(commands)
+    add_sessions(commands)
+    add_test(commands)
+    add_replay(commands)
+    add_tail(commands)
+    add_learn(commands)
+    add_find(commands)
+    add_completion(commands)
+    add_gaps(commands)
+    add_erase(commands)
+    return top
