@@ -12,7 +12,6 @@ from kefu.context import (
     Budget,
     MessageCounter,
     ToSummarize,
-    Trimmed,
     TrimState,
     Window,
     trim_messages,
@@ -100,6 +99,8 @@ def build_prompt(
     trimmed = trim_messages(conversation, budget, trim.strategy, trim.counter, state=state)
     if memory:
         memory.note(conversation, trimmed.state)
+    has_summary = any(message.summary for message in trimmed)
+    lacks_summary = trim.strategy == SUMMARY and trimmed.dropped and not has_summary
     window = Window(
         tuple(trimmed),
         trimmed.dropped,
@@ -107,14 +108,9 @@ def build_prompt(
         trimmed.limit,
         trimmed.over_budget,
         trimmed.left_out,
-        "not ready" if trim.strategy == SUMMARY and _lacks_summary(trimmed) else "",
+        "not ready" if lacks_summary else "",
     )
     return Prompt(window, client_dropped, trimmed.to_summarize)
-
-
-def _lacks_summary(trimmed: Trimmed[Message]) -> bool:
-    """Whether messages are left out although no summary covers any."""
-    return bool(trimmed.dropped) and not any(message.summary for message in trimmed)
 
 
 def _conversation(
