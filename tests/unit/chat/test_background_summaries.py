@@ -88,7 +88,7 @@ class HookContext:
                 self.failed += 1
             self.waited.append(clock.monotonic() - started)
             self.long += bool(dialogue.prompt.window.dropped)
-            self.with_summary += any(m.summary for m in dialogue.prompt.messages)
+            self.with_summary += any(m.summary for m in dialogue.prompt.window.messages)
             messages.append(Message("assistant", ANSWER))
         self.chat.close()
 

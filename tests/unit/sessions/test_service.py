@@ -252,7 +252,7 @@ def dialogue() -> Dialogue:
     """
     question = Question([Message("user", f"my key: {SECRET}")], 0.5, 10)
     prompt = build_prompt(question.messages, PromptPolicy(trim=TrimPolicy("off")))
-    body = request_body(prompt.messages, "m", 0.5, 10)
+    body = request_body(prompt.window.messages, "m", 0.5, 10)
     completion = Completion("x", "m", 1)
     completion.finish_reason = "stop"
     call = Call(body, completion, started=100.0, first_event_at=103.0)

@@ -37,7 +37,7 @@ from typing import Literal, NamedTuple
 
 from kefu.chat.completion import Dialogue, Question
 from kefu.chat.prompt import Prompt
-from kefu.context import CALIBRATED, Budget
+from kefu.context import CALIBRATED
 from kefu.errors import ContextTooLong
 from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Completion
@@ -96,10 +96,8 @@ class Recording(NamedTuple):
     """Replaces secrets in a text."""
     host: str
     """Host of the upstream. Not its URL, which could contain secrets."""
-    model: str = ""
-    """The model for questions without one."""
     windows: Mapping[str, int] = MappingProxyType({})
-    """Configured context windows by model, in tokens; they override the built-in table."""
+    """The context windows of the presets' models, in tokens, as far as they are known."""
     has_room: Callable[[], bool] = lambda: True
     """Whether the store has space for bodies."""
 
@@ -207,18 +205,13 @@ class Recording(NamedTuple):
     def _question(self, question: Question | None, prompt: Prompt | None) -> dict[str, object]:
         if question is None or prompt is None:
             return {}
-        return {"trimmed": _trimmed(prompt), "local": self._local(question, prompt)}
-
-    def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
-        model = question.model or self.model
-        trim = question.policy.trim if question.policy else None
-        window = Budget.for_model(model, windows=self.windows)
-        return {
+        local = {
             # Counted as one text, because counting each message alone takes ten times as long.
-            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.messages])),
-            "window": window.limit if window.resolved else None,
-            "strategy": trim.strategy if trim else None,
+            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.window.messages])),
+            "window": self.windows.get(question.model),
+            "strategy": question.policy.trim.strategy if question.policy else None,
         }
+        return {"trimmed": _trimmed(prompt), "local": local}
 
     def _text(self, value: Mapping[str, object]) -> str:
         return self.redact(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
