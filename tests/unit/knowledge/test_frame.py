@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kefu.knowledge.frame import parted
-from kefu.knowledge.pages import Block, Page
+from kefu.knowledge.pages import Block, PageText
 
 PHONE = Block("Call us: 555 1234")
 MENU = Block("Home | Shop | Help", linked=True)
@@ -15,10 +15,10 @@ FOOTER = Block("Made in Bergen", outside=True)
 
 
 def site(
-    count: int, *shared: Block, title: str = "Page {}", at: str = "shop.example"
-) -> list[Page]:
+    count: int, *shared: Block, title: str = "PageText {}", at: str = "shop.example"
+) -> list[PageText]:
     return [
-        Page(
+        PageText(
             f"https://{at}/{number}",
             title.format(number),
             [*shared, Block(f"Text of {number}")],
@@ -28,7 +28,7 @@ def site(
     ]
 
 
-def texts(pages: Sequence[Page]) -> list[list[str]]:
+def texts(pages: Sequence[PageText]) -> list[list[str]]:
     return [[block.text for block in page.blocks] for page in pages]
 
 
@@ -80,19 +80,19 @@ def test_a_line_of_links_on_most_pages_is_a_menu_also_where_it_is_none() -> None
 
 @pytest.mark.parametrize("mark", [" | ", " - ", " – ", " — ", " · ", "_"])
 def test_the_end_of_most_titles_is_taken_off(mark: str) -> None:
-    pages = site(8, title=f"Page {{}}{mark}Example")
+    pages = site(8, title=f"PageText {{}}{mark}Example")
     pages[3] = pages[3]._replace(title="Another title")
     pages[4] = pages[4]._replace(title=f"{mark}Example")
     titles = [page.title for page in parted(pages).own]
     whole = pages[4].title
-    assert titles == ["Page 0", "Page 1", "Page 2", "Another title", whole, *titles[5:]]
-    assert titles[5:] == ["Page 5", "Page 6", "Page 7"]
+    assert titles == ["PageText 0", "PageText 1", "PageText 2", "Another title", whole, *titles[5:]]
+    assert titles[5:] == ["PageText 5", "PageText 6", "PageText 7"]
 
 
 @pytest.mark.parametrize(("alike", "is_cut"), [(4, False), (5, True)])
 def test_an_end_of_half_of_the_titles_stays(alike: int, is_cut: bool) -> None:
-    pages = [*site(8, title="Page {} | Example")[:alike], *site(8, title="Page {}")[alike:]]
-    assert (parted(pages).own[0].title == "Page 0") is is_cut
+    pages = [*site(8, title="PageText {} | Example")[:alike], *site(8, title="PageText {}")[alike:]]
+    assert (parted(pages).own[0].title == "PageText 0") is is_cut
 
 
 def test_each_host_and_each_language_has_a_frame_of_its_own() -> None:
