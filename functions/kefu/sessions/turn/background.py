@@ -7,13 +7,9 @@ paid for. After the request, the answer is sent even if the store fails.
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from kefu.errors import StoreUnavailable
-
-T = TypeVar("T")
 
 PAUSES = (0.5, 2.0, 8.0)
 """Seconds before each retry."""
@@ -25,19 +21,6 @@ question, which may follow at once, then finds this answer in its history.
 
 ONE_WRITE = 10.0
 """Time limit of one write in seconds."""
-
-
-def started(call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """A task of a call. Since Python 3.12 a call that does not wait has ended here.
-
-    Calls of a local store rarely wait, and waiting for a task takes as long as the call.
-    """
-    loop = asyncio.get_running_loop()
-    if sys.version_info >= (3, 12):
-        task = asyncio.Task(call, loop=loop, eager_start=True)
-    else:
-        task = loop.create_task(call)
-    return task
 
 
 class BackgroundWriter:
@@ -59,7 +42,7 @@ class BackgroundWriter:
 
         It also goes on when the request is cancelled.
         """
-        task = started(self._write(description, write))
+        task = asyncio.create_task(self._write(description, write))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
-from functools import wraps
+from functools import partial, wraps
 from sqlite3 import Connection
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -199,8 +199,7 @@ class SqliteTurns:
             return []
         last = FAR_ID if before is None else before
         with closing(db.execute(NEWEST, (session_id, last, limit))) as rows:
-            turns = (turn_of(session_id, row) for row in rows)
-            return newest_messages(turns, before, limit, now)
+            return newest_messages(map(partial(turn_of, session_id), rows), before, limit, now)
 
     @transaction
     def rate(
