@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Mapping
@@ -155,6 +156,24 @@ async def test_h2_a_webhook_that_fails_five_times_gets_the_same_request_later_ea
     assert {headers["Idempotency-Key"] for _, headers in here.hook.got} == {"request-1"}
     assert len(here.lines) == 5
     assert not [line for line in here.lines if "kari" in line or "Svalbard" in line]
+
+
+async def test_h2_a_delivery_that_was_killed_is_repeated_after_thirty_seconds() -> None:
+    class Killed(Hook):
+        async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
+            if not self.got:
+                self.got.append((body, headers))
+                raise asyncio.CancelledError
+            return await super().post(body, headers)
+
+    here = site(Killed())
+    await here.handoff.submit(here.session, FILLED)
+    with pytest.raises(asyncio.CancelledError):
+        await here.handoff.deliver_due()
+    for seconds, times in ((29, 1), (2, 2), (60, 2)):
+        here.clock.hand.now += seconds
+        await here.handoff.deliver_due()
+        assert len(here.hook.got) == times
 
 
 async def test_h2_the_pause_of_a_webhook_that_fails_for_weeks_is_at_most_an_hour() -> None:

@@ -19,7 +19,7 @@ from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
-from kefu.sessions.hooks import Hook, HookContext
+from kefu.sessions.hooks import EndedTurn, Hook, HookContext
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
 from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
@@ -578,6 +578,32 @@ async def test_d6_on_lambda_a_response_waits_for_its_data_until_the_deadline(
     assert CLOCK.monotonic() == pytest.approx(ends)
     await asyncio.sleep(5)
     assert (await site.stored())[1:] == [("hello", "ok")]
+
+
+class SlowlyFollowed(Hook):
+    """A hook that needs three seconds after each turn."""
+
+    def __init__(self) -> None:
+        self.ended_at: list[float] = []
+
+    async def after(self, turn: EndedTurn) -> None:
+        await asyncio.sleep(3)
+        self.ended_at.append(CLOCK.monotonic())
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(20.0, 3.0), (2.0, 2.0), (None, 0.0)])
+@in_virtual_time
+async def test_h11_on_lambda_a_response_waits_for_the_hooks_that_follow_it(
+    seconds: float | None, ends: float
+) -> None:
+    """Its process is frozen after the response. Elsewhere nobody waits for them."""
+    slow = SlowlyFollowed()
+    site = Site(hooks={"slow": slow})
+    given = await site.process.connect("question", seconds=seconds).answer()
+    assert given.complete
+    assert CLOCK.monotonic() == pytest.approx(ends)
+    await asyncio.sleep(5)
+    assert slow.ended_at == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.limits import Granted, Rate
 from kefu.errors import StoreUnavailable
-from kefu.relay.key_pool import Cooldowns
+from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint, Reason, fingerprint
 from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.guarded.circuit import IN_A_ROW, Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
@@ -416,3 +416,34 @@ async def test_d8_use_that_could_not_be_settled_is_added_after_the_outage_and_a_
     await asyncio.sleep(10)
     assert await site.used() == 1000 + counted
     await site.limits.aclose()
+
+
+class ForgetfulStore(SlowStore):
+    """A store that cannot write cooldowns for a while."""
+
+    is_away = False
+
+    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
+        if self.is_away:
+            raise StoreUnavailable("away")
+        return await super().cool(key, cooldown)
+
+
+@in_virtual_time
+async def test_d8_a_cooldown_that_could_not_be_written_is_written_when_the_store_is_back() -> None:
+    """The other processes learn of it then, if it has not ended."""
+    store, degraded, one = ForgetfulStore(), list[str](), fingerprint("key-one")
+    cooldowns = GuardedCooldowns(store, CLOCK.now, timeout=0.1, on_degraded=degraded.append)
+    store.is_away = True
+    long = Cooldown(CLOCK.now() + 60, Reason.RATE_LIMITED)
+    short = Cooldown(CLOCK.now() + 4, Reason.FAILING)
+    assert await cooldowns.cool(one, long) == {one: long}
+    assert await cooldowns.cool(fingerprint("key-two"), short)
+    assert degraded == ["writing a cooldown: away"] * 2
+    assert await store.cooldowns() == {}
+    await asyncio.sleep(5)
+    store.is_away = False
+    assert await cooldowns.cooldowns() == {one: long}
+    await asyncio.sleep(0.1)
+    assert await store.cooldowns() == {one: long}
+    await cooldowns.aclose()

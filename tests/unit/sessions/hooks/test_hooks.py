@@ -226,6 +226,13 @@ async def test_p26_a_streamed_text_is_the_filtered_whole_however_it_is_cut(
     assert through(hook.output(VISIT), list("".join(pieces))) == whole
 
 
+async def test_p26_of_two_words_that_begin_alike_the_longer_one_is_masked() -> None:
+    hook = made("word_filter", words=["坏", "坏话", "very", "very bad"])
+    text = "坏话, 坏, very bad, very"
+    assert await hook.user_message(text, VISIT) == "***, ***, ***, ***"
+    assert through(hook.output(VISIT), list(text)) == "***, ***, ***, ***"
+
+
 def test_p26_no_more_is_held_back_than_the_longest_word_has() -> None:
     stream = made("word_filter", words=WORDS).output(VISIT)
     assert stream
