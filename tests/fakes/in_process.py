@@ -111,7 +111,7 @@ class Process:
         ]
         chat = Chat(relay, policy, "m", clock, summaries)
         self.runtime = ChatRuntime(
-            Services(self.admission, chat, prefetch=lambda: None, grounder=grounder),
+            Services(self.admission, chat, prefetches=(), grounder=grounder),
             RequestLog(clock),
         )
         recording = Recording("all", redact, "h")

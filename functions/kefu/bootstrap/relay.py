@@ -29,26 +29,27 @@ def build_relays(base: Base) -> Relays:
     settings, model = base.settings, base.model
     pools = [KeyPool(settings.keys if model.kind == "remote" else ("local",))]
     upstreams = [model.upstream]
-    waits = [base.secret(settings.keys_place, "the API keys", pools[0].replace)]
+    places = [(settings.keys_place, "the API keys", pools[0])]
     fallback = None
     if settings.fallback_url:
         pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
         fallback = ModelProvider(upstream, pool, "fallback", settings.fallback_model)
         pools.append(pool)
         upstreams.append(upstream)
-        place, what = settings.fallback_keys_place, "the fallback's API keys"
-        waits.append(base.secret(place, what, pool.replace))
+        places.append((settings.fallback_keys_place, "the fallback's API keys", pool))
+    found = [base.secret(place, what, pool.replace) for place, what, pool in places]
+    waits = [wait for wait in found if wait]
     base.connections.extend(upstreams)
 
     async def keys_ready() -> None:
-        await asyncio.gather(*(wait() for wait in waits if wait))
+        await asyncio.gather(*(wait() for wait in waits))
 
     def relay_with(cooldowns: CooldownStore, retries: int) -> Relay:
         options = RelayOptions(
             limits=time_limits(settings, base.constants),
             max_retries=retries,
             cooldown=settings.cooldown,
-            keys_ready=keys_ready,
+            keys_ready=keys_ready if waits else None,
             redact=base.log.secrets.hide,
         )
         return Relay(model.upstream, pools[0], cooldowns, base.clock, options, fallback=fallback)

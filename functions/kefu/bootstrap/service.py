@@ -70,7 +70,7 @@ def build(
     pages = learnt_pages(base)
     grounder = build_grounder(base, pages, relays.summaries, admission)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
-    services = Services(admission, chat, lifecycle.prefetch, bot_check(base), grounder)
+    services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder)
     runtime = ChatRuntime(services, base.log)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(

@@ -6,7 +6,7 @@ A stateless request and a message of a stored chat run the same steps. The port 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,8 +39,8 @@ class Services(NamedTuple):
 
     admission: Admission
     chat: Chat
-    prefetch: Callable[[], object]
-    """Starts reading the cooldowns of the keys, so that the relay has them earlier."""
+    prefetches: Sequence[Callable[[], object]]
+    """Start reads that an answer needs later, such as of the keys' cooldowns; return at once."""
     bot_check: BotCheck | None = None
     grounder: Grounder | None = None
     """Finds passages of the site's pages; None for a service without learnt pages."""
@@ -55,13 +55,10 @@ async def make_answer(
     `answer.reason`; without a reason, the visitor has disconnected.
     """
     admission, chat, grounder = services.admission, services.chat, services.grounder
-    services.prefetch()
+    for prefetch in services.prefetches:
+        prefetch()
     with admission.slot(answer.client or answer.address):
-        if answer.client:
-            await admission.admit_client(answer.client)
-        else:
-            await check_visitor(answer, services)
-            await admission.admit_address(answer.address)
+        await _admit_caller(answer, services)
         answer.session = await conversation.open()
         if answer.session and not conversation.is_new:
             await admission.admit_session(answer.session.id)
@@ -160,6 +157,15 @@ async def _shown(
         yield rest
     if failure:
         raise failure
+
+
+async def _admit_caller(answer: Answer, services: Services) -> None:
+    """Raises RateLimited, and the errors of `check_visitor`."""
+    if answer.client:
+        await services.admission.admit_client(answer.client)
+    else:
+        await check_visitor(answer, services)
+        await services.admission.admit_address(answer.address)
 
 
 async def check_visitor(answer: Answer, services: Services) -> None:

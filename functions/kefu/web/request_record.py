@@ -68,7 +68,8 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        mistakes = {text for one in call.attempts if (text := operator_error(one.outcome))}
+        failures = [one.outcome for one in call.attempts if one.outcome != "ok"]
+        mistakes = {text for outcome in failures if (text := operator_error(outcome))}
         optional: dict[str, object] = {
             "upstream": call.answered_by,
             "all_keys_cooling": call.all_keys_cooling,

@@ -59,7 +59,7 @@ class House:
         allowance = Allowance(**{"daily_tokens": DAILY, **limits})
         self.admission = Admission(store, self.clock, allowance)
         chat = Chat(relay, PromptPolicy(), "m", self.clock)
-        self.services = Services(self.admission, chat, lambda: self.steps.append("prefetch"))
+        self.services = Services(self.admission, chat, [lambda: self.steps.append("prefetch")])
 
     def answer(self) -> Answer:
         return Answer("request", self.clock.monotonic(), "1.2.3.4", Proof())

@@ -162,11 +162,14 @@ class KeptConversation:
 
     @asynccontextmanager
     async def answering(self, answer: Answer) -> AsyncIterator[None]:
-        lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
+        def lost() -> None:
+            busy = "Another request is answering this message."
+            answer.stop(SessionBusy(busy, retry_after=BUSY_WAIT))
+
         error: BaseException | None = None
         answer.goes_on = True
         try:
-            with self._recorder.holding(lambda: answer.stop(lost)):
+            with self._recorder.holding(lost):
                 yield
         except (asyncio.CancelledError, GeneratorExit):
             error = answer.reason or ClientGone()

@@ -140,7 +140,8 @@ class TurnRecorder:
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
         sources = dialogue.sources if dialogue and error is None else None
-        cited = sources.cited if sources else ()
+        if not (cited := sources.cited if sources else ()):
+            return self._cleaned(text)
         return joined(self._cleaned(text.removesuffix(listed(cited))), cited)
 
     def _cleaned(self, text: str) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import CooldownStore
-from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
     from kefu.sessions.store.model import Retention
@@ -52,11 +51,6 @@ class GuardedStore(NamedTuple):
         disconnect = getattr(self.store, "disconnect", None)
         if disconnect:
             await disconnect()
-
-    def prefetch(self) -> None:
-        """Start reading the cooldowns in the background."""
-        if isinstance(self.cooldowns, GuardedCooldowns):
-            self.cooldowns.prefetch()
 
     async def aclose(self) -> None:
         for guard in self.guards:
