@@ -19,9 +19,9 @@ from typing import Any
 import boto3
 
 from benchmarks.kept import request_lines
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, body, call, response
@@ -94,7 +94,7 @@ class Chat:
         assert len(await self.store.messages(ONE, now=self.clock.now)) == 20
 
     async def page(self) -> None:
-        assert (await self.store.newest(Wanted(), None, 20, self.clock.now)).rows
+        assert (await self.store.newest(SessionFilter(), None, 20, self.clock.now)).rows
 
 
 async def turn_units(endpoint: str) -> dict[str, Bill]:

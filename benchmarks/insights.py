@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.connection import set_up
 from kefu.stores.sqlite.store import SqliteStore
@@ -89,7 +89,7 @@ async def measured(chats: int, folder: Path) -> str:
     since = time.strftime("%Y-%m-%d", time.gmtime(clock.now - (DAYS - 1) * 86400))
 
     def page(**wanted: object) -> Callable[[], Awaitable[object]]:
-        return lambda: sessions.newest(Wanted(**wanted), None, 50, clock.now)  # type: ignore[arg-type]
+        return lambda: sessions.newest(SessionFilter(**wanted), None, 50, clock.now)  # type: ignore[arg-type]
 
     rows = {
         "open the insights": lambda: insights(sessions, since, today, clock.now),

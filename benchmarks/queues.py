@@ -9,9 +9,9 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import HandClock
@@ -35,23 +35,23 @@ _TITLES = (
     " 'How do I get a refund for order ' || n, iif(n % 4 = 0, 'user ' || (n % 250000), '') FROM n"
 )
 FILTERS = {
-    "the newest chats": Wanted(),
-    "waiting": Wanted(state="waiting"),
-    "with a person": Wanted(state="person"),
-    "closed": Wanted(state="closed"),
-    "the bot answers": Wanted(state="bot"),
-    "rated down": Wanted(rating="down"),
-    "rated up": Wanted(rating="up"),
-    "not answered": Wanted(unanswered=True),
-    "with errors": Wanted(has_error=True),
-    "without errors": Wanted(has_error=False),
-    "status failed": Wanted(status="failed"),
-    "status interrupted": Wanted(status="interrupted"),
-    "status pending": Wanted(status="pending"),
-    "a preset of few chats": Wanted(config_id="shop"),
-    "one user": Wanted(user="user 40"),
-    "rated down, with errors": Wanted(rating="down", has_error=True),
-    "closed, of one preset": Wanted(state="closed", config_id="shop"),
+    "the newest chats": SessionFilter(),
+    "waiting": SessionFilter(state="waiting"),
+    "with a person": SessionFilter(state="person"),
+    "closed": SessionFilter(state="closed"),
+    "the bot answers": SessionFilter(state="bot"),
+    "rated down": SessionFilter(rating="down"),
+    "rated up": SessionFilter(rating="up"),
+    "not answered": SessionFilter(unanswered=True),
+    "with errors": SessionFilter(has_error=True),
+    "without errors": SessionFilter(has_error=False),
+    "status failed": SessionFilter(status="failed"),
+    "status interrupted": SessionFilter(status="interrupted"),
+    "status pending": SessionFilter(status="pending"),
+    "a preset of few chats": SessionFilter(config_id="shop"),
+    "one user": SessionFilter(user="user 40"),
+    "rated down, with errors": SessionFilter(rating="down", has_error=True),
+    "closed, of one preset": SessionFilter(state="closed", config_id="shop"),
 }
 
 
@@ -98,7 +98,7 @@ async def measured(chats: int, folder: Path) -> str:
     ]
     store = SqliteStore(path, clock)
     sessions = store.sessions(Retention(session=60 * 86400, raw=86400))
-    await sessions.newest(Wanted(), None, 50, clock.now)
+    await sessions.newest(SessionFilter(), None, 50, clock.now)
     for name, wanted in FILTERS.items():
         began = time.process_time()
         page = await sessions.newest(wanted, None, 50, clock.now)

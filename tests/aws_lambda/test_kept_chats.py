@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.aws_lambda.conftest import Deploy, Deployed, frozen
 from tests.contract.engines import every_item, new_table
@@ -185,7 +185,7 @@ async def test_l4_what_an_answer_took_is_settled_and_logged_before_the_freeze(ke
         server = instance.processes[1].pid
         assert await kept.site.upstream.until(lambda: frozen(server))
         table = kept.table._table
-        items = await table.run(lambda client: every_item(client, table.name))
+        items = await table.run(lambda: every_item(table.client, table.name))
         [budget] = [item for item in items if item["pk"]["S"].startswith("budget#")]
         assert budget["used"] == {"N": "7"}
         [line] = kept.site.function.requests()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     CallRecord,
     NewMessage,
     Session,
@@ -13,7 +13,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.ports import Sessions, SessionStore
+from kefu.sessions.store.ports import Sessions, SessionStore
 from tests.contract.engines import HandClock
 
 ONE = SessionId("0123456789abcdef0123456789abcdef")

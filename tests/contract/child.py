@@ -21,7 +21,7 @@ from typing import Any
 from kefu.chat.limits import Rate
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint, Reason
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import patient

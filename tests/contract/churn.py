@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import body, call
 
@@ -70,7 +70,7 @@ async def work(chats: Sessions, numbers: Iterator[int]) -> None:
         name = await fill(chats, number)
         if number % 2:
             # A search adds the turns so far to its index, with those of this chat.
-            await chats.newest(Wanted(text=f"{number}"), None, 5, time.time())
+            await chats.newest(SessionFilter(text=f"{number}"), None, 5, time.time())
             await chats.delete(name)
             print(number, flush=True)
 

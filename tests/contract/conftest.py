@@ -9,8 +9,8 @@ import pytest
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import CooldownStore
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.sessions import GuardedSessions

@@ -15,8 +15,8 @@ import pytest
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import Cooldowns, CooldownStore
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import THREADS
@@ -98,7 +98,7 @@ class SharedTable:
             self._store = await new_table(endpoint, self.now, with_ttl=False)
         yield self._store
         table = self._store._table
-        for pk in await table.run(lambda client: partitions(client, table.name)):
+        for pk in await table.run(lambda: partitions(table.client, table.name)):
             await table.run(partial(delete_partition, table, pk=pk))
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ async def new_table(endpoint: str, clock: Callable[[], float], *, with_ttl: bool
     """`with_ttl=False` is for engines without TTL, such as dynalite."""
     store = patient(DynamoStore(f"kefu-{uuid.uuid4().hex}", clock, endpoint=endpoint))
     name = store.table
-    await store._table.run(lambda client: create_table(client, name, with_ttl=with_ttl))
+    await store._table.run(lambda: create_table(store._table.client, name, with_ttl=with_ttl))
     return store
 
 

@@ -17,8 +17,8 @@ import time
 from functools import partial
 from typing import Any
 
-from kefu.sessions.model import Retention
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.engines import settled
 
@@ -55,7 +55,7 @@ async def opened(file: str) -> None:
     store = SqliteStore(file, time.time)
     store.warm()
     chats = store.sessions(LONGEST)
-    while (await chats.newest(Wanted(text="Svalbard"), None, 9, time.time())).waiting:
+    while (await chats.newest(SessionFilter(text="Svalbard"), None, 9, time.time())).waiting:
         pass
     await settled(store._file)
     await store.aclose()

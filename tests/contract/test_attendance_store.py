@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from kefu.sessions.model import NewMessage, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line, State
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, State
+from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, chat_at, turn
 from tests.contract.engines import HandClock
 
@@ -23,8 +23,8 @@ PATHS: dict[State, tuple[State, ...]] = {
 }
 
 
-def line(text: str = "Hello", id: str = "line-0001") -> Line:
-    return Line(text, "Ingrid 客", id)
+def line(text: str = "Hello", id: str = "line-0001") -> OperatorMessage:
+    return OperatorMessage(text, "Ingrid 客", id)
 
 
 def taken(clock: HandClock, operator: str = "Ingrid 客") -> Attendance:
@@ -45,10 +45,10 @@ async def test_h5_a_state_follows_only_its_predecessors_with_who_and_when(
         name = SessionId(f"{number:032x}")
         await chat_at(sessions, name, clock.now, TurnOutcome("ok", "hi"))
         for state in PATHS[before]:
-            await sessions.attend(name, Attendance(state, "first", clock.now))
+            await sessions.set_attendance(name, Attendance(state, "first", clock.now))
         clock.now += 5
         wanted = Attendance(after, "first" if before == "person" else "second", clock.now)
-        found = await sessions.attend(name, wanted)
+        found = await sessions.set_attendance(name, wanted)
         assert found
         if before in BEFORE[after]:
             assert found == wanted
@@ -63,7 +63,9 @@ async def test_h5_a_state_follows_only_its_predecessors_with_who_and_when(
 async def test_h4_one_of_many_operators_takes_a_chat(sessions: Sessions, clock: HandClock) -> None:
     await turn(sessions, clock, "one", "two")
     names = [f"operator {number}" for number in range(6)]
-    found = await asyncio.gather(*(sessions.attend(ONE, taken(clock, name)) for name in names))
+    found = await asyncio.gather(
+        *(sessions.set_attendance(ONE, taken(clock, name)) for name in names)
+    )
     session = await sessions.session(ONE)
     assert session
     assert [one.operator for one in found if one] == [session.attendance.operator] * 6
@@ -74,7 +76,7 @@ async def test_m6_only_the_operator_who_has_a_chat_changes_it_or_writes(
 ) -> None:
     await turn(sessions, clock, "one", "two")
     has = taken(clock)
-    assert await sessions.attend(ONE, has) == has
+    assert await sessions.set_attendance(ONE, has) == has
     clock.now += 1
     refused: list[tuple[Attendance, str]] = [
         (Attendance("bot", "Bob", clock.now), ""),
@@ -85,7 +87,7 @@ async def test_m6_only_the_operator_who_has_a_chat_changes_it_or_writes(
         (taken(clock, "Bob"), "Kari"),
     ]
     for change, taken_from in refused:
-        assert await sessions.attend(ONE, change, taken_from) == has
+        assert await sessions.set_attendance(ONE, change, taken_from) == has
     assert await sessions.add_line(ONE, line()._replace(operator="Bob"), clock.now) is None
     assert await sessions.add_line(ONE, line(), clock.now)
     assert [one.content for one in await sessions.messages(ONE, now=clock.now)][2:] == ["Hello"]
@@ -95,9 +97,9 @@ async def test_m6_one_of_many_operators_takes_a_chat_from_another_who_writes_no_
     sessions: Sessions, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "one", "two")
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     takers = [taken(clock, f"operator {number}") for number in range(6)]
-    await asyncio.gather(*(sessions.attend(ONE, one, "Ingrid 客") for one in takers))
+    await asyncio.gather(*(sessions.set_attendance(ONE, one, "Ingrid 客") for one in takers))
     session = await sessions.session(ONE)
     assert session
     assert session.attendance in takers
@@ -111,7 +113,7 @@ async def test_h4_a_line_is_stored_once_whatever_is_sent_again(
     sessions: Sessions, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "one", "two")
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     ids = await asyncio.gather(*(sessions.add_line(ONE, line(), clock.now) for _ in range(5)))
     assert len(set(ids)) == 1
     later = await sessions.add_line(ONE, line("other"), clock.now + 1)
@@ -121,7 +123,7 @@ async def test_h4_a_line_is_stored_once_whatever_is_sent_again(
     assert (stored[-1].id, stored[-1].operator) == (ids[0], "Ingrid 客")
     assert (stored[-1].role, stored[-1].status, stored[-1].reply_to) == ("assistant", "ok", None)
     assert stored[-1].created_at == pytest.approx(clock.now)
-    await sessions.attend(ONE, Attendance("bot", "Ingrid 客", clock.now))
+    await sessions.set_attendance(ONE, Attendance("bot", "Ingrid 客", clock.now))
     assert await sessions.add_line(ONE, line(), clock.now) == ids[0]  # a late retry
 
 
@@ -129,10 +131,10 @@ async def test_h4_no_line_is_stored_unless_a_person_has_the_chat(
     sessions: Sessions, clock: HandClock
 ) -> None:
     assert await sessions.add_line(ONE, line(), clock.now) is None
-    assert await sessions.attend(ONE, taken(clock)) is None
+    assert await sessions.set_attendance(ONE, taken(clock)) is None
     await turn(sessions, clock, "one", "two")
     for state in ("bot", "waiting"):
-        await sessions.attend(ONE, Attendance(state, "", clock.now))
+        await sessions.set_attendance(ONE, Attendance(state, "", clock.now))
         assert await sessions.add_line(ONE, line(), clock.now) is None
     assert len(await sessions.messages(ONE, now=clock.now)) == 2
 
@@ -142,7 +144,7 @@ async def test_h4_lines_and_messages_keep_their_order_and_find_their_own_answers
 ) -> None:
     await turn(sessions, clock, "one", "two")
     asked = await ask(sessions, clock, "running")
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     for number in range(3):
         await sessions.add_line(ONE, line(f"line {number}", f"line-{number:04}"), clock.now)
     await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late answer"), clock.now)
@@ -172,30 +174,30 @@ async def test_h4_a_message_to_a_person_is_known_when_it_is_sent_again(
 async def test_h5_the_list_is_filtered_by_state(sessions: Sessions, clock: HandClock) -> None:
     await chat_at(sessions, ONE, clock.now, TurnOutcome("ok", "hi"))
     await chat_at(sessions, TWO, clock.now, TurnOutcome("ok", "hi"))
-    await sessions.attend(TWO, Attendance("waiting", "", clock.now))
+    await sessions.set_attendance(TWO, Attendance("waiting", "", clock.now))
     listed: dict[State, list[SessionId]] = {"bot": [ONE], "waiting": [TWO], "person": []}
     for state, expected in listed.items():
-        page = await sessions.newest(Wanted(state=state), None, 10, clock.now)
+        page = await sessions.newest(SessionFilter(state=state), None, 10, clock.now)
         assert [row.session.id for row in page.rows] == expected
-    [row] = (await sessions.newest(Wanted(state="waiting"), None, 10, clock.now)).rows
+    [row] = (await sessions.newest(SessionFilter(state="waiting"), None, 10, clock.now)).rows
     assert row.session.attendance == Attendance("waiting", "", clock.now)
 
 
 async def test_h4_state_and_lines_end_with_their_chat(sessions: Sessions, clock: HandClock) -> None:
     await turn(sessions, clock, "one", "two")
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     await sessions.add_line(ONE, line(), clock.now)
     await sessions.delete(ONE)
     assert await sessions.add_line(ONE, line(), clock.now) is None
-    assert await sessions.attend(ONE, taken(clock)) is None
+    assert await sessions.set_attendance(ONE, taken(clock)) is None
     await turn(sessions, clock, "new", "chat")
     assert [one.content for one in await sessions.messages(ONE, now=clock.now)] == ["new", "chat"]
     session = await sessions.session(ONE)
     assert session
     assert session.attendance.state == "bot"
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     clock.now += 31 * DAY
-    assert await sessions.attend(ONE, Attendance("bot", "", clock.now)) is None
+    assert await sessions.set_attendance(ONE, Attendance("bot", "", clock.now)) is None
     assert await sessions.add_line(ONE, line(), clock.now) is None
 
 
@@ -203,9 +205,9 @@ async def test_h7_a_line_is_found_by_its_words_and_is_no_question(
     sessions: Sessions, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "one", "two")
-    await sessions.attend(ONE, taken(clock))
+    await sessions.set_attendance(ONE, taken(clock))
     assert await sessions.add_line(ONE, line("Our cellar is open"), clock.now)
-    found = await sessions.newest(Wanted(text="cellar"), None, 10, clock.now)
+    found = await sessions.newest(SessionFilter(text="cellar"), None, 10, clock.now)
     assert [row.session.id for row in found.rows] == [ONE]
     asked = await sessions.questions(0, clock.now + 1, 10, clock.now)
     assert ([one.text for one in asked.questions], asked.read) == (["one"], 1)

@@ -15,9 +15,9 @@ from typing import Any
 import boto3
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, TurnOutcome
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.model import NewMessage, Retention, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.migrations import MIGRATIONS
 from kefu.stores.sqlite.sessions import SqliteSessions
@@ -52,7 +52,7 @@ async def table(
 
 
 async def items_of(table: DynamoStore) -> list[dict[str, Any]]:
-    return await table._table.run(lambda client: every_item(client, table.table))
+    return await table._table.run(lambda: every_item(table._table.client, table.table))
 
 
 async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
@@ -71,8 +71,8 @@ async def a_chat_with_canaries(sessions: Sessions, clock: HandClock) -> None:
     await sessions.record(call(1, clock.now, 2, CANARY.encode(), error=f'{{"e":"{CANARY}"}}'))
     for number in range(12):
         await turn(sessions, clock, f"{CANARY} question {number} {NOISE}", f"{CANARY} {NOISE}")
-    await sessions.attend(ONE, Attendance("person", f"operator {CANARY}", clock.now))
-    line = Line(f"line {CANARY} {NOISE}", f"operator {CANARY}", f"line {CANARY}")
+    await sessions.set_attendance(ONE, Attendance("person", f"operator {CANARY}", clock.now))
+    line = OperatorMessage(f"line {CANARY} {NOISE}", f"operator {CANARY}", f"line {CANARY}")
     assert await sessions.add_line(ONE, line, clock.now)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.contacts import Before, ContactRequest
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.contacts import Before, ContactRequest
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE

@@ -12,8 +12,8 @@ from typing import Any
 import boto3
 import pytest
 
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.markdown import markdown
 from kefu.web.admin.view import ChatExport, page_of_session

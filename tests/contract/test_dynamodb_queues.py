@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import Attendance
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import CONVERTED
 from kefu.stores.dynamodb.sessions import AT_ONCE, DynamoSessions
@@ -22,7 +22,7 @@ from tests.fakes.metering_front import MeteringFront
 
 CHATS = AT_ONCE + 200
 WAITING = 5
-PEOPLE = Wanted(state="waiting")
+PEOPLE = SessionFilter(state="waiting")
 UNITS, CALLS = 20, 4
 
 
@@ -77,9 +77,9 @@ class Site:
         return self.store.sessions(Retention())
 
     async def put(self, rows: Sequence[tuple[Row, Any]]) -> None:
-        await self.table.run(lambda client: items.put_rows(self.table, client, list(rows)))
+        await self.table.run(lambda: items.put_rows(self.table, list(rows)))
 
-    async def look(self, wanted: Wanted) -> tuple[list[Overview], list[int]]:
+    async def look(self, wanted: SessionFilter) -> tuple[list[Overview], list[int]]:
         """The rows of a filter, and the numbers of chats that its pages say were read."""
         rows, read = list[Overview](), list[int]()
         cursor = None
@@ -93,7 +93,7 @@ class Site:
         raise AssertionError("the list does not end")
 
     async def queued(self) -> list[str]:
-        found = await self.table.run(lambda client: every_item(client, self.table.name))
+        found = await self.table.run(lambda: every_item(self.table.client, self.table.name))
         return sorted(one["pk"]["S"] for one in found if one["pk"]["S"].startswith("queue#"))
 
 
@@ -166,7 +166,7 @@ async def test_m2_a_filter_without_a_queue_says_how_many_chats_were_read(site: S
     """And reads a hundred in a call."""
     await older(site)
     site.front.settle()
-    rows, read = await site.look(Wanted(config_id="shop"))
+    rows, read = await site.look(SessionFilter(config_id="shop"))
     assert rows == []
     assert sum(read) == CHATS
     assert site.front.settle().calls["BatchGetItem"] <= CHATS // 100 + 2
@@ -184,7 +184,7 @@ async def test_m3_gaps_of_old_chats_are_found(site: Site, monkeypatch: pytest.Mo
 async def test_h21_a_new_table_needs_no_conversion(site: Site) -> None:
     assert await site.look(PEOPLE) == ([], [])
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
-    await site.sessions.attend(ONE, Attendance("waiting", "", site.clock.now))
+    await site.sessions.set_attendance(ONE, Attendance("waiting", "", site.clock.now))
     site.sessions = site.opened()
     site.front.settle()
     rows, read = await site.look(PEOPLE)
@@ -200,18 +200,22 @@ async def test_h21_a_chat_is_in_the_queues_of_its_state_and_leaves_them(site: Si
     ended = TurnOutcome("ok", "no", unanswered=True)
     await store.finish(ONE, asked.message.id, ended, clock.now)
     await store.rate(ONE, "client", "down")
-    await store.attend(ONE, Attendance("waiting", "", clock.now))
+    await store.set_attendance(ONE, Attendance("waiting", "", clock.now))
     [user, *others] = sorted(await site.queued(), key=lambda pk: "user" not in pk)
     assert user.startswith("queue#user#")
     assert "anna" not in user
     assert others == ["queue#downs", "queue#unanswered", "queue#waiting"]
     await store.rate(ONE, "client", "up")
-    await store.attend(ONE, Attendance("person", "Ingrid", clock.now))
+    await store.set_attendance(ONE, Attendance("person", "Ingrid", clock.now))
     clock.now += 3600
     await store.begin(begun, NewMessage("again"), clock.now)
     queues = ["queue#person", "queue#unanswered", "queue#ups", user]
     assert await site.queued() == queues
-    for wanted in (Wanted(state="person"), Wanted(rating="up"), Wanted(user="anna@example.org")):
+    for wanted in (
+        SessionFilter(state="person"),
+        SessionFilter(rating="up"),
+        SessionFilter(user="anna@example.org"),
+    ):
         [row] = (await site.look(wanted))[0]
         assert row.session.updated_at == clock.now
     await store.delete(ONE)
@@ -229,7 +233,7 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
 
     monkeypatch.setattr(site.sessions, "_update", killed)
     with pytest.raises(KeyboardInterrupt):
-        await site.sessions.attend(ONE, Attendance("waiting", "", site.clock.now))
+        await site.sessions.set_attendance(ONE, Attendance("waiting", "", site.clock.now))
     assert await site.queued() == ["queue#waiting"]
     assert await site.look(PEOPLE) == ([], [])
 
@@ -237,7 +241,7 @@ async def test_h21_a_chat_waits_in_the_queue_before_its_state_says_so(
 async def test_h21_a_chat_stays_in_the_queue_of_a_state_that_it_keeps(site: Site) -> None:
     """As when another operator takes it over: the state before is the one after."""
     await chat_at(site.sessions, ONE, site.clock.now, TurnOutcome("ok", "yes"))
-    await site.sessions.attend(ONE, Attendance("person", "Ingrid", site.clock.now))
+    await site.sessions.set_attendance(ONE, Attendance("person", "Ingrid", site.clock.now))
     session = await site.sessions._session(ONE, site.clock.now)
     await site.sessions._requeue(session, (), {"person", "waiting"})
     assert await site.queued() == ["queue#person"]
@@ -248,7 +252,7 @@ async def test_h21_an_outdated_item_of_a_queue_lists_no_chat_twice(site: Site) -
     store, clock = site.sessions, site.clock
     for number in range(9):
         await chat_at(store, ids(number), clock.now, None)
-        await store.attend(ids(number), Attendance("waiting", "", clock.now))
+        await store.set_attendance(ids(number), Attendance("waiting", "", clock.now))
         clock.now += 700
     expires = {"expires": value_of(int(clock.now + 99))}
     stale = [

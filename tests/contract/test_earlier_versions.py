@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.web.admin.view import ChatExport, row
 from tests.contract.killed import LONGEST
@@ -53,7 +53,7 @@ async def check(chats: Sessions, said: Mapping[str, Any]) -> None:
         messages = await chats.messages(name, limit=100, now=now)
         whole = ChatExport(session, messages, await chats.calls(name))
         assert is_in({**kept["operator"], "before": None}, {**_plain(whole.json()), "before": None})
-    page = await chats.newest(Wanted(), None, 20, now)
+    page = await chats.newest(SessionFilter(), None, 20, now)
     rows = [_plain(row(one)) for one in page.rows if one.session.id != said["pending"]["id"]]
     assert is_in(said["rows"], rows)
     assert is_in(said["contacts"], [one._asdict() for one in await chats.contacts(20)])

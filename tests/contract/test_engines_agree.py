@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable
 from tests.fakes.chats_in_memory import ChatsInMemory
@@ -19,7 +19,12 @@ from tests.parts.plugin import slow
 IDS = [SessionId(f"{number:032x}") for number in range(3)]
 KEPT = Retention(session=3.137 * DAY, raw=1.037 * DAY)
 PAUSES = [3.0, 3.0, 7.0, LEASE, 700.0, 0.4 * DAY, 0.9 * DAY, 3.5 * DAY]
-WANTED = [Wanted(), Wanted(has_error=True), Wanted(status="pending"), Wanted(status="ok")]
+WANTED = [
+    SessionFilter(),
+    SessionFilter(has_error=True),
+    SessionFilter(status="pending"),
+    SessionFilter(status="ok"),
+]
 ENDS = [
     TurnOutcome("ok", "the answer {}", 7, 3),
     TurnOutcome("ok", "no answer {}", 7, 3, unanswered=True),

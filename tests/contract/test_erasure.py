@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.rows import AT_ONCE, DELETED, purge_part
@@ -32,7 +32,7 @@ async def chat_of(
         asked = NewMessage(f"CANARY of {user}", f"id-{number}")
         begun = await store.begin(session, asked, now)
         ended = TurnOutcome("ok", "CANARY answer")
-        await store.finish(session_id, begun.message.id, ended, now, begun.again)
+        await store.finish(session_id, begun.message.id, ended, now, begun.retries)
 
 
 def request(session_id: str, name: str, now: float) -> ContactRequest:
@@ -176,6 +176,6 @@ async def test_h12_dynamodb_an_erasure_that_ended_after_any_call_is_completed_by
             assert passing == CALLS[-1], "the erasure makes fewer calls"
         await store.aclose()
     assert await of_user(direct, "kari") == set()
-    left = await table._table.run(lambda client: every_item(client, table.table))
+    left = await table._table.run(lambda: every_item(table._table.client, table.table))
     assert not [item for item in left if ONE in repr(item) or "CANARY of kari" in repr(item)]
     assert len(await direct.messages(TWO, now=now)) == 2

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     CallRecord,
@@ -21,9 +22,8 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestion, Day, Overview, Wanted
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.overview import AskedQuestion, Day, Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.turns import date_of
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock
@@ -68,7 +68,7 @@ class Script:
         self.clock.now += 1.25
         ids = begun.message.session_id, begun.message.id
         self.told.given.append(ended)
-        saved = await self.store.finish(*ids, ended, self.clock.now, begun.again)
+        saved = await self.store.finish(*ids, ended, self.clock.now, begun.retries)
         self.told.returned.append(saved)
 
     async def look(self) -> None:
@@ -79,7 +79,7 @@ class Script:
             await store.session(ONE),
             *await store.messages(ONE, now=now),
             *await store.calls(ONE),
-            *(await store.newest(Wanted(), None, 9, now)).rows,
+            *(await store.newest(SessionFilter(), None, 9, now)).rows,
             *await store.days(today, today),
             *await store.contacts(9),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),
@@ -111,7 +111,7 @@ class Script:
         asked = NewMessage("And in Oslo?", "second")
         await self.finish(await self.begin(chat, asked), TurnOutcome("failed"))
         await self.finish(await self.begin(chat, asked), TurnOutcome("ok", "Twenty."))
-        asked = asked._replace(again=True, attempt="one")
+        asked = asked._replace(replaces=True, attempt="one")
         begun = await self.begin(chat, asked)
         await self.begin(chat, asked)  # busy
         await self.finish(begun, TurnOutcome("ok", "Thirty."))
@@ -129,8 +129,8 @@ class Script:
         await store.end_contact(claimed, due_at=now + 9, delivered_at=now + 1.5)
         await store.mark_contact("r", now + 2.5)
         for change in (Attendance("waiting", "", now), Attendance("person", "Ingrid", now + 1)):
-            self.told.returned.append(await store.attend(ONE, change))
-        line = Line("Hello, how can I help?", "Ingrid", "line 1")
+            self.told.returned.append(await store.set_attendance(ONE, change))
+        line = OperatorMessage("Hello, how can I help?", "Ingrid", "line 1")
         await store.add_line(ONE, line, now)
         self.clock.now += LEASE
 

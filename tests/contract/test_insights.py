@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kefu.knowledge import terms
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import (
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import (
     LEASE,
     NewMessage,
     Rating,
@@ -20,8 +20,8 @@ from kefu.sessions.model import (
     SessionId,
     TurnOutcome,
 )
-from kefu.sessions.overview import Day, Overview, Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.overview import Day, Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, TWO
@@ -58,7 +58,9 @@ async def chat(
         assert await store.rate(session.id, f"client {number}", rating, comment)
 
 
-async def found(store: Sessions, wanted: Wanted, now: float, limit: int = 50) -> list[Overview]:
+async def found(
+    store: Sessions, wanted: SessionFilter, now: float, limit: int = 50
+) -> list[Overview]:
     """All rows, as an operator gets them who asks for the next page until the last one."""
     rows: list[Overview] = []
     cursor: str | None = None
@@ -90,21 +92,21 @@ async def test_h7_a_word_finds_all_its_chats_in_english_and_chinese(
         answer = f"{FILLER[number % 2]}关于{chinese}的问题。"
         await chat(sessions, clock, number, question, TurnOutcome("ok", answer))
     for place, word in enumerate(ENGLISH):
-        rows = await found(sessions, Wanted(text=word), clock.now, limit=3)
+        rows = await found(sessions, SessionFilter(text=word), clock.now, limit=3)
         assert numbers(rows) == [n for n in reversed(range(32)) if n % 8 == place], word
     for word in CHINESE:
         for query in (word, word[-1]):
-            rows = await found(sessions, Wanted(text=query), clock.now, limit=3)
+            rows = await found(sessions, SessionFilter(text=query), clock.now, limit=3)
             expected = [n for n in reversed(range(32)) if query in CHINESE[n // 4]]
             got = numbers(rows)
             assert set(expected) <= set(got), query
             assert got == sorted(got, reverse=True)
             if query == word:
                 assert got == expected
-    both = await found(sessions, Wanted(text="refund 发票"), clock.now)
+    both = await found(sessions, SessionFilter(text="refund 发票"), clock.now)
     assert numbers(both) == [8]
-    assert await found(sessions, Wanted(text="refund 发票 nowhere"), clock.now) == []
-    assert await found(sessions, Wanted(text="?!"), clock.now) == []
+    assert await found(sessions, SessionFilter(text="refund 发票 nowhere"), clock.now) == []
+    assert await found(sessions, SessionFilter(text="?!"), clock.now) == []
 
 
 async def test_h7_a_word_is_found_in_its_other_forms_and_in_other_languages(
@@ -122,7 +124,7 @@ async def test_h7_a_word_is_found_in_its_other_forms_and_in_other_languages(
         await chat(sessions, clock, 2 * number, one, TurnOutcome("ok", "…"))
         await chat(sessions, clock, 2 * number + 1, two, TurnOutcome("ok", "…"))
     for number, (*_, word) in enumerate(texts):
-        rows = await found(sessions, Wanted(text=word), clock.now)
+        rows = await found(sessions, SessionFilter(text=word), clock.now)
         assert numbers(rows) == [2 * number + 1, 2 * number], word
 
 
@@ -130,14 +132,14 @@ async def test_h7_a_message_that_is_sent_again_is_found_by_its_last_answer_alone
     sessions: Sessions, clock: HandClock
 ) -> None:
     await chat(sessions, clock, 1, "Where is it?", TurnOutcome("partial", "in the cellar"))
-    assert numbers(await found(sessions, Wanted(text="cellar"), clock.now)) == [1]
+    assert numbers(await found(sessions, SessionFilter(text="cellar"), clock.now)) == [1]
     session = await sessions.session(ids(1))
     assert session
     begun = await sessions.begin(session, NewMessage("Where is it?", "client 1"), clock.now)
     attic = TurnOutcome("ok", "in the attic")
-    await sessions.finish(ids(1), begun.message.id, attic, clock.now, begun.again)
-    assert await found(sessions, Wanted(text="cellar"), clock.now) == []
-    assert numbers(await found(sessions, Wanted(text="attic"), clock.now)) == [1]
+    await sessions.finish(ids(1), begun.message.id, attic, clock.now, begun.retries)
+    assert await found(sessions, SessionFilter(text="cellar"), clock.now) == []
+    assert numbers(await found(sessions, SessionFilter(text="attic"), clock.now)) == [1]
 
 
 async def test_h7_an_interrupted_message_that_is_sent_again_hides_no_later_one(
@@ -151,8 +153,8 @@ async def test_h7_an_interrupted_message_that_is_sent_again_hides_no_later_one(
     await sessions.finish(ONE, later.message.id, TurnOutcome("ok", "in the attic"), clock.now)
     clock.now += LEASE + 1
     begun = await sessions.begin(session, first, clock.now)
-    assert begun.again == 1
-    rows = await found(sessions, Wanted(text="attic"), clock.now)
+    assert begun.retries == 1
+    rows = await found(sessions, SessionFilter(text="attic"), clock.now)
     assert [row.session.id for row in rows] == [ONE]
     asked = await sessions.questions(0, clock.now + 1, 5, clock.now)
     assert [one.text for one in asked.questions] == ["Anybody there?"]
@@ -168,22 +170,22 @@ async def test_h7_filters_find_ratings_unanswered_questions_presets_and_users(
     await chat(sessions, clock, 3, "the chair", ok, rating="up", config="sales")
     await chat(sessions, clock, 4, "the table", unknown, rating="down", user="anna@example.org")
     expected = [
-        (Wanted(rating="down"), [4, 2]),
-        (Wanted(rating="up"), [3]),
-        (Wanted(unanswered=True), [4]),
-        (Wanted(config_id="sales"), [3]),
-        (Wanted(user="anna@example.org"), [4]),
-        (Wanted(user="anna"), []),
-        (Wanted(text="chair", rating="down"), [2]),
-        (Wanted(text="chair", user="anna@example.org"), []),
-        (Wanted(rating="down", unanswered=True, until=clock.now + 1), [4]),
+        (SessionFilter(rating="down"), [4, 2]),
+        (SessionFilter(rating="up"), [3]),
+        (SessionFilter(unanswered=True), [4]),
+        (SessionFilter(config_id="sales"), [3]),
+        (SessionFilter(user="anna@example.org"), [4]),
+        (SessionFilter(user="anna"), []),
+        (SessionFilter(text="chair", rating="down"), [2]),
+        (SessionFilter(text="chair", user="anna@example.org"), []),
+        (SessionFilter(rating="down", unanswered=True, until=clock.now + 1), [4]),
     ]
     for wanted, rows in expected:
         assert numbers(await found(sessions, wanted, clock.now)) == rows, wanted
     await sessions.rate(ids(4), "client 4", "up")
     await sessions.rate(ids(2), "client 2", None)
-    assert numbers(await found(sessions, Wanted(rating="down"), clock.now)) == []
-    [row, _] = await found(sessions, Wanted(rating="up"), clock.now)
+    assert numbers(await found(sessions, SessionFilter(rating="down"), clock.now)) == []
+    [row, _] = await found(sessions, SessionFilter(rating="up"), clock.now)
     assert (row.ups, row.downs, row.unanswered) == (1, 0, 1)
     assert row.session.user == "anna@example.org"
 
@@ -228,7 +230,7 @@ async def test_h7_a_chat_whose_first_message_is_retried_counts_once(
     clock.now += LEASE + 1
     begun = await sessions.begin(session, asked, clock.now)
     ended = TurnOutcome("ok", "Twenty.")
-    await sessions.finish(session.id, begun.message.id, ended, clock.now, begun.again)
+    await sessions.finish(session.id, begun.message.id, ended, clock.now, begun.retries)
     [day] = await sessions.days("2000-01-01", "2999-01-01")
     assert day.chats == 1
     assert day.turns == 1 + (first is not None)
@@ -248,8 +250,8 @@ async def test_h7_a_new_answer_decides_whether_a_question_is_a_gap(
 
     async def gaps() -> Gaps:
         clock.now += 1
-        [row] = await found(sessions, Wanted(), clock.now)
-        filtered = numbers(await found(sessions, Wanted(unanswered=True), clock.now))
+        [row] = await found(sessions, SessionFilter(), clock.now)
+        filtered = numbers(await found(sessions, SessionFilter(unanswered=True), clock.now))
         asked = await sessions.questions(began, clock.now, 9, clock.now)
         assert asked.read == 1
         asked = await sessions.questions(began, clock.now, 9, clock.now, gaps=True)
@@ -267,12 +269,12 @@ async def test_h7_a_new_answer_decides_whether_a_question_is_a_gap(
     ):
         session = await sessions.session(ids(1))
         assert session
-        asked = NewMessage("hats", "client 1", again=True, attempt=attempt)
+        asked = NewMessage("hats", "client 1", replaces=True, attempt=attempt)
         before = await gaps()
         begun = await sessions.begin(session, asked, clock.now)
         assert await gaps() == before
         clock.now += 1
-        await sessions.finish(ids(1), begun.message.id, ended, clock.now, begun.again)
+        await sessions.finish(ids(1), begun.message.id, ended, clock.now, begun.retries)
         assert await gaps() == expected
 
 
@@ -284,9 +286,9 @@ async def test_h6_a_chat_whose_first_message_is_sent_again_counts_once(
     session = await sessions.session(ids(1))
     assert session
     begun = await sessions.begin(session, NewMessage("a", "client 1"), clock.now)
-    assert begun.again == 1
+    assert begun.retries == 1
     ok = TurnOutcome("ok", "yes")
-    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.again)
+    await sessions.finish(ids(1), begun.message.id, ok, clock.now, begun.retries)
     [day] = await sessions.days("2096-10-01", "2096-10-31")
     assert (day.chats, day.turns, day.errors) == (1, 2, 1)
 
@@ -351,10 +353,10 @@ async def test_h6_a_rating_after_the_end_of_a_turn_changes_its_question(
     assert await gaps() == []
     session = await sessions.session(ids(1))
     assert session
-    again = NewMessage("hats?", "client 1", again=True)
+    again = NewMessage("hats?", "client 1", replaces=True)
     begun = await sessions.begin(session, again, clock.now)
     unknown = TurnOutcome("ok", "I cannot say", unanswered=True)
-    await sessions.finish(ids(1), begun.message.id, unknown, clock.now, begun.again)
+    await sessions.finish(ids(1), begun.message.id, unknown, clock.now, begun.retries)
     assert await gaps() == [(0, ())]
     found = await sessions.questions(0, clock.now + 1, 10, clock.now)
     assert [(one.times, one.unanswered) for one in found.questions] == [(1, 1)]
@@ -375,14 +377,14 @@ async def test_t29_a_deleted_chat_leaves_no_word_in_the_index(
     for number in range(60):
         words = f"zyxwv{number}canary qponm{number % 7}canary 金丝雀{chr(0x4E00 + number)}"
         await chat(sessions, clock, number, words, TurnOutcome("ok", f"stays {number}"))
-    assert len(await found(sessions, Wanted(text="金丝雀"), clock.now)) == 60
+    assert len(await found(sessions, SessionFilter(text="金丝雀"), clock.now)) == 60
     files = (file, file.with_name(f"{file.name}-wal"))
     for number in range(0, 60, 2):
         await sessions.delete(ids(number))
     content = b"".join(one.read_bytes() for one in files)
     gone = [n for n in range(0, 60, 2) if f"zyxwv{n}canary".encode() in content]
     assert gone == []
-    rows = await found(sessions, Wanted(text="金丝雀"), clock.now)
+    rows = await found(sessions, SessionFilter(text="金丝雀"), clock.now)
     assert numbers(rows) == list(range(59, 0, -2))
     for number in range(1, 60, 2):
         await sessions.delete(ids(number))
@@ -422,12 +424,12 @@ async def test_h7_a_long_backlog_is_indexed_page_by_page(tmp_path: Path, clock: 
         begun = await sessions.begin(session, NewMessage(f"needle {number}"), clock.now)
         await sessions.finish(ONE, begun.message.id, TurnOutcome("ok", "yes"), clock.now)
     waiting = list[int]()
-    page = await sessions.newest(Wanted(text="needle 1099"), None, 5, clock.now)
+    page = await sessions.newest(SessionFilter(text="needle 1099"), None, 5, clock.now)
     while page.waiting and len(waiting) < 9:
         assert page.rows == []
         assert page.cursor
         waiting.append(page.waiting)
-        page = await sessions.newest(Wanted(text="needle 1099"), page.cursor, 5, clock.now)
+        page = await sessions.newest(SessionFilter(text="needle 1099"), page.cursor, 5, clock.now)
     assert waiting == sorted(waiting, reverse=True)
     assert [row.session.id for row in page.rows] == [ONE]
     await store.aclose()
@@ -459,7 +461,7 @@ async def test_h6_an_older_file_gets_its_sums_and_its_search(
         db.execute("INSERT INTO days VALUES ('2096-10-02', 1, 0, 4, 5)")
     store = SqliteStore(file, clock)
     sessions = store.sessions(Retention())
-    [row] = (await sessions.newest(Wanted(text="questions"), None, 5, clock.now)).rows
+    [row] = (await sessions.newest(SessionFilter(text="questions"), None, 5, clock.now)).rows
     assert (row.session.title, row.downs, row.session.user) == ("old", 1, "")
     [gap] = (await sessions.questions(0, now + 1, 5, now, gaps=True)).questions
     assert (gap.text, gap.downs) == ("an old question", 1)

@@ -14,10 +14,10 @@ import pytest
 
 from benchmarks.queues import BEFORE, FILTERS, seed
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Overview, Page, Wanted
-from kefu.sessions.people import Attendance, State
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, State
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Overview, Page, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.guarded.circuit import IN_A_ROW
 from kefu.stores.guarded.sessions import GuardedSessions
 from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
@@ -39,10 +39,10 @@ ENDINGS = (
 )
 WANTED = {
     **FILTERS,
-    "one user": Wanted(user="user 1"),
-    "waiting, rated down": Wanted(state="waiting", rating="down"),
-    "closed, of a user": Wanted(state="closed", user="user 0"),
-    "not answered, failed": Wanted(unanswered=True, status="failed"),
+    "one user": SessionFilter(user="user 1"),
+    "waiting, rated down": SessionFilter(state="waiting", rating="down"),
+    "closed, of a user": SessionFilter(state="closed", user="user 0"),
+    "not answered, failed": SessionFilter(unanswered=True, status="failed"),
 }
 
 
@@ -62,10 +62,10 @@ async def chat(store: Sessions, clock: HandClock, dice: random.Random, number: i
     for rating in dice.choice(((), ("up",), ("down",), ("down", "up"), ("down", None))):
         await store.rate(ids(number), "client 0", rating)
     for state in dice.choice(STATES):
-        await store.attend(ids(number), Attendance(state, "Ingrid", clock.now))
+        await store.set_attendance(ids(number), Attendance(state, "Ingrid", clock.now))
 
 
-async def listed(store: Sessions, wanted: Wanted, now: float, limit: int) -> list[Overview]:
+async def listed(store: Sessions, wanted: SessionFilter, now: float, limit: int) -> list[Overview]:
     """All rows, as the panel gets them."""
     rows: list[Overview] = []
     cursor: str | None = None
@@ -90,7 +90,7 @@ async def test_h21_every_filter_lists_its_chats_newest_first_and_no_other(
         if session := await sessions.session(ids(number)):
             await sessions.begin(session, NewMessage("again"), clock.now)
     clock.now += 1
-    every = await listed(sessions, Wanted(), clock.now, 50)
+    every = await listed(sessions, SessionFilter(), clock.now, 50)
     assert len(every) == CHATS - len(range(0, CHATS, 7))
     middle = every[len(every) // 2].session.updated_at
     for name, wanted in WANTED.items():
@@ -133,7 +133,10 @@ async def test_m1_a_filter_reads_no_more_chats_than_its_page_has(
         before = steps
         await sessions.newest(wanted, None, 50, clock.now)
         assert steps - before < 20, name
-    assert [row.session.id for row in await listed(sessions, Wanted(state="waiting"), clock.now, 9)]
+    assert [
+        row.session.id
+        for row in await listed(sessions, SessionFilter(state="waiting"), clock.now, 9)
+    ]
     await store.aclose()
 
 
@@ -169,8 +172,8 @@ async def test_h21_a_conversion_that_is_killed_is_made_again(
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     store = SqliteStore(many, clock)
     sessions = store.sessions(Retention(session=60 * 86400))
-    assert len(await listed(sessions, Wanted(state="waiting"), clock.now, 9)) == 5
-    assert len(await listed(sessions, Wanted(user="user 40"), clock.now, 9)) == 1
+    assert len(await listed(sessions, SessionFilter(state="waiting"), clock.now, 9)) == 5
+    assert len(await listed(sessions, SessionFilter(user="user 40"), clock.now, 9)) == 1
     assert len((await sessions.of_user("user 40", None)).ids) == 1
     await store.aclose()
     with contextlib.closing(sqlite3.connect(many)) as db:
@@ -210,7 +213,7 @@ async def test_m1_chats_are_opened_stored_and_deleted_while_a_query_runs(
     async with asyncio.timeout(30):
         await sessions.begin(new(TWO, clock.now), NewMessage("question"), clock.now)
         assert await sessions.calls(ONE) == []
-        assert len((await sessions.newest(Wanted(), None, 9, clock.now)).rows) == 2
+        assert len((await sessions.newest(SessionFilter(), None, 9, clock.now)).rows) == 2
         await sessions.delete(ONE)
         assert await sessions.session(ONE) is None
     assert not query.done()
@@ -233,13 +236,15 @@ async def test_m1_a_query_creates_no_file(tmp_path: Path, clock: HandClock) -> N
     await store.cooldowns()
     path.rename(tmp_path / "moved.sqlite3")
     with pytest.raises(StoreUnavailable, match="unable to open"):
-        await store.sessions(Retention()).newest(Wanted(), None, 9, clock.now)
+        await store.sessions(Retention()).newest(SessionFilter(), None, 9, clock.now)
     assert not path.exists()
     await store.aclose()
 
 
 class SlowList(ChatsInMemory):
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         await asyncio.Event().wait()
         raise AssertionError("the list came")
 
@@ -250,7 +255,7 @@ async def test_m1_slow_lists_say_what_to_do_and_close_no_chat(clock: HandClock) 
     guarded = GuardedSessions(slow, on_degraded=pytest.fail, longest_query=0.01)
     for _ in range(IN_A_ROW + 1):
         with pytest.raises(QueryTimeout, match="Narrow the dates") as refused:
-            await guarded.newest(Wanted(), None, 9, clock.now)
+            await guarded.newest(SessionFilter(), None, 9, clock.now)
         assert refused.value.status == 503
     assert not guarded.circuit.open
     await guarded.begin(new(ONE, clock.now), NewMessage("question"), clock.now)

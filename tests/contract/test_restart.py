@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, Retention
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, Retention
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import ONE, ask, new
 from tests.contract.engines import HandClock
@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 
 async def statuses(chats: Sessions, clock: HandClock) -> set[str]:
     """The status of the question, and that of its chat in the list."""
-    rows = (await chats.newest(Wanted(), None, 9, clock.now)).rows
+    rows = (await chats.newest(SessionFilter(), None, 9, clock.now)).rows
     kept = await chats.messages(ONE, now=clock.now)
     return {*(row.status for row in rows), *(message.status for message in kept)}
 
@@ -55,7 +55,7 @@ async def test_h17_turns_of_the_server_before_are_free_at_once(
     async with opened(file, clock) as chats:
         assert await statuses(chats, clock) == {"interrupted"}
         begun = await chats.begin(new(ONE, 0.0), AGAIN, clock.now)
-        assert (begun.busy_for, begun.again) == (0.0, 1)
+        assert (begun.busy_for, begun.retries) == (0.0, 1)
         assert await statuses(chats, clock) == {"pending"}
 
 
@@ -71,7 +71,7 @@ async def test_h17_turns_of_a_running_server_are_left_to_it(file: Path, clock: H
         third = await running.enter_async_context(opened(file, clock))
         assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).busy_for == LEASE
         clock.now += LEASE
-        assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).again == 1
+        assert (await third.begin(new(ONE, 0.0), AGAIN, clock.now)).retries == 1
 
 
 async def test_h17_a_command_that_reads_the_file_is_no_server(file: Path, clock: HandClock) -> None:
@@ -102,7 +102,7 @@ async def test_h17_without_a_lock_a_lease_ends_after_its_time(
     async with opened(file, clock) as chats:
         assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).busy_for == LEASE
         clock.now += LEASE
-        assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).again == 1
+        assert (await chats.begin(new(ONE, 0.0), AGAIN, clock.now)).retries == 1
 
 
 async def test_the_lock_is_its_owners_only_and_empty(file: Path, clock: HandClock) -> None:

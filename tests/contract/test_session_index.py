@@ -7,13 +7,13 @@ import json
 
 import pytest
 
-from kefu.sessions.model import LEASE, NewMessage, SessionId, TurnOutcome
-from kefu.sessions.overview import Day, Overview, Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, NewMessage, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Day, Overview, SessionFilter
+from kefu.sessions.store.ports import Sessions
 from tests.contract.chats import DAY, ONE, TWO, ask, body, call, chat_at, new, response, turn
 from tests.contract.engines import HandClock
 
-EVERY = Wanted()
+EVERY = SessionFilter()
 
 
 def ids(number: int) -> SessionId:
@@ -165,21 +165,21 @@ async def test_p27_a_retried_message_is_no_separate_turn(
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        (Wanted(status="ok"), {1}),
-        (Wanted(status="failed"), {2}),
-        (Wanted(status="partial"), {3}),
-        (Wanted(status="interrupted"), {4}),
-        (Wanted(status="pending"), {5}),
-        (Wanted(has_error=True), {2, 3}),
-        (Wanted(has_error=False), {1, 4, 5}),
-        (Wanted(since=1 * DAY), {3, 4, 5}),
-        (Wanted(until=1 * DAY), {1, 2}),
-        (Wanted(since=0.5 * DAY, until=2 * DAY, has_error=True), {2, 3}),
-        (Wanted(since=9 * DAY), set()),
+        (SessionFilter(status="ok"), {1}),
+        (SessionFilter(status="failed"), {2}),
+        (SessionFilter(status="partial"), {3}),
+        (SessionFilter(status="interrupted"), {4}),
+        (SessionFilter(status="pending"), {5}),
+        (SessionFilter(has_error=True), {2, 3}),
+        (SessionFilter(has_error=False), {1, 4, 5}),
+        (SessionFilter(since=1 * DAY), {3, 4, 5}),
+        (SessionFilter(until=1 * DAY), {1, 2}),
+        (SessionFilter(since=0.5 * DAY, until=2 * DAY, has_error=True), {2, 3}),
+        (SessionFilter(since=9 * DAY), set()),
     ],
 )
 async def test_p27_sessions_are_found_by_date_status_and_errors(
-    sessions: Sessions, clock: HandClock, wanted: Wanted, expected: set[int]
+    sessions: Sessions, clock: HandClock, wanted: SessionFilter, expected: set[int]
 ) -> None:
     began = clock.now
     endings = [
@@ -194,7 +194,7 @@ async def test_p27_sessions_are_found_by_date_status_and_errors(
     now = clock.now = began + 2 * DAY
     since = None if wanted.since is None else began + wanted.since
     until = None if wanted.until is None else began + wanted.until
-    asked_for = Wanted(since, until, wanted.status, wanted.has_error)
+    asked_for = SessionFilter(since, until, wanted.status, wanted.has_error)
     found = set()
     cursor: str | None = None
     for _ in range(30):

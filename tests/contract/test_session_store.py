@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.model import LEASE, BeginResult, NewMessage, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions, SessionStore
+from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions, SessionStore
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, response, turn
 from tests.contract.engines import HandClock
 
@@ -124,7 +124,7 @@ async def test_d10_an_unended_turn_reads_as_interrupted(
     clock.now += 1
     assert await sessions.messages(ONE, now=clock.now) == [asked._replace(status="interrupted")]
     assert await ask(sessions, clock, "question", "client 1") == asked
-    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late but here"), clock.now, again=1)
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "late but here"), clock.now, retries=1)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [message.status for message in kept] == ["ok", "ok"]
 
@@ -199,7 +199,7 @@ async def test_h17_a_lease_from_a_clock_ahead_ends_after_the_length_of_a_lease(
     """H17: the clock was an hour ahead. The first retry cuts the lease, the others do not."""
 
     async def statuses() -> set[str]:
-        rows = (await sessions.newest(Wanted(), None, 9, clock.now)).rows
+        rows = (await sessions.newest(SessionFilter(), None, 9, clock.now)).rows
         kept = await sessions.messages(ONE, now=clock.now)
         return {*(m.status for m in kept), *(row.status for row in rows)}
 
@@ -210,12 +210,12 @@ async def test_h17_a_lease_from_a_clock_ahead_ends_after_the_length_of_a_lease(
     for waited in (0, 5, 9):
         clock.now += waited
         again = await sessions.begin(new(ONE, 0.0), same, clock.now)
-        assert (again.message, again.again) == (asked, 0)
+        assert (again.message, again.retries) == (asked, 0)
         assert 0 < again.busy_for <= LEASE
     clock.now += LEASE - 14
     assert await statuses() == {"interrupted"}
     again = await sessions.begin(new(ONE, 0.0), same, clock.now)
-    assert (again.busy_for, again.again) == (0.0, 1)
+    assert (again.busy_for, again.retries) == (0.0, 1)
     assert await statuses() == {"pending"}
 
 
@@ -247,8 +247,8 @@ async def test_p17_a_failed_or_cut_message_sent_again_is_begun_again(
     assert await sessions.messages(ONE, now=clock.now) == [asked]
     clock.now += 5
     mine = next(one for one in begun if not one.busy_for)
-    assert mine.again == 1
-    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now, mine.again)
+    assert mine.retries == 1
+    await sessions.finish(ONE, asked.id, TurnOutcome("ok", "answer"), clock.now, mine.retries)
     kept = await sessions.messages(ONE, now=clock.now)
     assert [(message.content, message.status) for message in kept] == [
         ("question", "ok"),
@@ -263,13 +263,13 @@ async def test_w8_a_new_answer_replaces_the_old_one_and_its_rating(
     asked, former = await turn(sessions, clock, "question", "the first answer", "client 1")
     await sessions.rate(ONE, "client 1", "down")
     clock.now += 5
-    same = NewMessage("question", "client 1", again=True)
+    same = NewMessage("question", "client 1", replaces=True)
     begun = await asyncio.gather(
         *(sessions.begin(new(ONE, 0.0), same, clock.now) for _ in range(3))
     )
     assert sorted(one.busy_for for one in begun) == [0.0, LEASE, LEASE]
     mine = next(one for one in begun if not one.busy_for)
-    assert (mine.answer, mine.again, mine.replaces) == (None, 1, True)
+    assert (mine.answer, mine.retries, mine.replaces) == (None, 1, True)
     awaited = [asked._replace(status="ok"), former._replace(rating="down")]
     assert await sessions.messages(ONE, now=clock.now) == awaited
     clock.now += 5
@@ -288,14 +288,14 @@ async def test_w8_an_answer_stays_if_no_new_one_comes(
     """W8: after a failure, and after the end of the process. A later attempt replaces it."""
     asked, former = await turn(sessions, clock, "question", "the first answer", "client 1")
     complete = [asked._replace(status="ok"), former]
-    same = NewMessage("question", "client 1", again=True)
-    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 1
+    same = NewMessage("question", "client 1", replaces=True)
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).retries == 1
     assert await sessions.finish(ONE, asked.id, TurnOutcome("failed"), clock.now, 1) == former
     assert await sessions.messages(ONE, now=clock.now) == complete
-    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 2
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).retries == 2
     clock.now += LEASE
     assert await sessions.messages(ONE, now=clock.now) == complete
-    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).again == 3
+    assert (await sessions.begin(new(ONE, 0.0), same, clock.now)).retries == 3
     ended = TurnOutcome("partial", "the sec")
     assert await sessions.finish(ONE, asked.id, ended, clock.now, 3)
     kept = await sessions.messages(ONE, now=clock.now)
@@ -304,7 +304,7 @@ async def test_w8_an_answer_stays_if_no_new_one_comes(
         ("the sec", "partial"),
     ]
     begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
-    assert (begun.again, begun.replaces) == (4, False)
+    assert (begun.retries, begun.replaces) == (4, False)
     assert [one.status for one in await sessions.messages(ONE, now=clock.now)] == ["pending"]
 
 
@@ -315,7 +315,8 @@ async def test_w8_a_call_keeps_what_the_model_said_after_a_later_answer(
     first = call(asked.id, clock.now, answer=response("the first answer of this turn"))
     await sessions.record(first)
     assert [one.response for one in await sessions.calls(ONE)] == [first.response]
-    await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1", again=True), clock.now)
+    again = NewMessage("question", "client 1", replaces=True)
+    await sessions.begin(new(ONE, 0.0), again, clock.now)
     await sessions.finish(ONE, asked.id, TurnOutcome("ok", "the second"), clock.now, 1)
     second = call(asked.id, clock.now, 2, answer=response("the second"))
     await sessions.record(second)
@@ -335,9 +336,9 @@ async def test_p17_a_turn_that_renews_its_lease_counts_as_running(
         assert await sessions.renew(ONE, asked.id, 0, clock.now)
     clock.now += LEASE - 1
     assert await sessions.messages(ONE, now=clock.now) == [asked]
-    assert [row.status for row in (await sessions.newest(Wanted(), None, 9, clock.now)).rows] == [
-        "pending"
-    ]
+    assert [
+        row.status for row in (await sessions.newest(SessionFilter(), None, 9, clock.now)).rows
+    ] == ["pending"]
     again = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
     assert again.busy_for == pytest.approx(1)
     clock.now += 1
@@ -369,7 +370,7 @@ async def test_p17_a_turn_that_was_begun_again_ignores_its_first_attempt(
     for again in range(1, 4):
         clock.now += LEASE
         begun = await sessions.begin(new(ONE, 0.0), NewMessage("question", "client 1"), clock.now)
-        assert (begun.busy_for, begun.again) == (0.0, again)
+        assert (begun.busy_for, begun.retries) == (0.0, again)
         assert not await sessions.renew(ONE, asked.id, again - 1, clock.now)
         late = TurnOutcome("partial", "half an ans")
         assert await sessions.finish(ONE, asked.id, late, clock.now, again - 1) is None
@@ -431,18 +432,18 @@ async def test_w8_a_new_answer_whose_response_was_lost_is_returned_to_the_repeat
     sessions: SessionStore, clock: HandClock
 ) -> None:
     await turn(sessions, clock, "question", "the first answer", "client 1")
-    same = NewMessage("question", "client 1", again=True, attempt="attempt 1")
+    same = NewMessage("question", "client 1", replaces=True, attempt="attempt 1")
     begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
     assert begun.replaces
-    await sessions.finish(ONE, 1, TurnOutcome("failed"), clock.now, begun.again)
+    await sessions.finish(ONE, 1, TurnOutcome("failed"), clock.now, begun.retries)
     begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
-    assert (begun.again, begun.answer, begun.busy_for) == (2, None, 0.0)
+    assert (begun.retries, begun.answer, begun.busy_for) == (2, None, 0.0)
     ended = TurnOutcome("ok", "the second answer")
-    answer = await sessions.finish(ONE, 1, ended, clock.now, begun.again)
+    answer = await sessions.finish(ONE, 1, ended, clock.now, begun.retries)
     repeated = await sessions.begin(new(ONE, 0.0), same, clock.now)
     assert repeated.answer == answer
     another = same._replace(attempt="attempt 2")
-    assert (await sessions.begin(new(ONE, 0.0), another, clock.now)).again == 3
+    assert (await sessions.begin(new(ONE, 0.0), another, clock.now)).retries == 3
 
 
 async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
@@ -452,7 +453,7 @@ async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
 
     async def shown() -> tuple[list[str], str]:
         kept = await sessions.messages(ONE, now=clock.now)
-        [row] = (await sessions.newest(Wanted(), None, 5, clock.now)).rows
+        [row] = (await sessions.newest(SessionFilter(), None, 5, clock.now)).rows
         return [message.comment for message in kept], row.comment
 
     await turn(sessions, clock, "question", "answer", "client 1")
@@ -466,10 +467,10 @@ async def test_h8_a_comment_stays_with_its_rating_and_goes_with_it(
     await sessions.rate(ONE, "client 1", None)
     assert await shown() == (["", "", "", ""], "")
     await sessions.rate(ONE, "client 2", "down", "old")
-    same = NewMessage("another", "client 2", again=True)
+    same = NewMessage("another", "client 2", replaces=True)
     begun = await sessions.begin(new(ONE, 0.0), same, clock.now)
     ended = TurnOutcome("ok", "a longer answer")
-    await sessions.finish(ONE, begun.message.id, ended, clock.now, begun.again)
+    await sessions.finish(ONE, begun.message.id, ended, clock.now, begun.retries)
     assert await shown() == (["", "", "", ""], "")
 
 

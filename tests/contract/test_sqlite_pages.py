@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from kefu.agent.events import AgentSessionId as LogId
-from kefu.sessions.model import Retention
+from kefu.sessions.store.model import Retention
 from kefu.stores.sqlite.earlier_logs import logs_in_database
 from kefu.stores.sqlite.migrations import MIGRATIONS, PAGE_SIZE, most_in_tree
 from kefu.stores.sqlite.store import SqliteStore

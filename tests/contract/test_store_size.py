@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.capacity import Capacity, Level
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.capacity import Capacity, Level
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.connection import LONGEST_LOG
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, ask, call, new, turn

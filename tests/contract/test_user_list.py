@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, SessionId
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.chats import DAY, new
 from tests.contract.engines import HandClock, every_item, new_table
@@ -32,7 +32,7 @@ async def listed(
     found: list[int] = []
     cursor = None
     while True:
-        wanted = Wanted(user=user, config_id=config_id)
+        wanted = SessionFilter(user=user, config_id=config_id)
         page = await sessions.newest(wanted, cursor, limit, now)
         assert len(page.rows) <= limit
         found += [int(row.session.id, 16) for row in page.rows]
@@ -105,4 +105,4 @@ async def test_d2_a_table_lists_a_chat_once_and_nothing_of_a_deleted_one(
 
 
 async def _items(table: DynamoStore) -> list[dict[str, dict[str, str]]]:
-    return await table._table.run(lambda client: every_item(client, table.table))
+    return await table._table.run(lambda: every_item(table._table.client, table.table))

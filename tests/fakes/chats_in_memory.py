@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.sqlite.memory import SqliteMemory
 from kefu.stores.sqlite.sessions import SqliteSessions
 

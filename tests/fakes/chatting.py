@@ -10,8 +10,8 @@ from typing import Any, Generic, Protocol
 import httpx
 from typing_extensions import TypeVar
 
-from kefu.sessions.model import Retention
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.store import SqliteStore
 from tests.fakes.asking import Answer, client
 from tests.fakes.stage import Stage

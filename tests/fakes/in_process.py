@@ -16,7 +16,7 @@ import pytest
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Conversation, Stateless
+from kefu.chat.conversation import RequestedConversation, Stateless
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.chat.state import Answer as MadeAnswer
@@ -26,16 +26,16 @@ from kefu.relay.attempt import Upstream
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording
-from kefu.sessions.capacity import UNLIMITED, Capacity
 from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import SessionId
-from kefu.sessions.ports import Sessions
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record
@@ -111,7 +111,7 @@ class Process:
         ]
         chat = Chat(relay, policy, Sampling("m"), clock, summaries)
         self.runtime = ChatRuntime(
-            Services(self.admission, chat, prefetch=lambda: None, grounder=grounder),
+            Services(self.admission, chat, prefetches=(), grounder=grounder),
             RequestLog(clock),
         )
         recording = Recording("all", redact, "h")
@@ -124,7 +124,7 @@ class Process:
         )
         configs = Configs({"default": Config("default", Sampling("m", 0.5, 500), policy)})
         entropy = count(1)
-        self.turns = SessionService(
+        self.sessions = SessionService(
             SessionDeps(
                 persistence,
                 configs,
@@ -149,7 +149,7 @@ class Process:
             more["token"] = after.headers["x-session-token"]
         incoming = IncomingMessage(text, "1.2.3.4", "request", **more)
         record = Record("request", "POST", "/api/chat", self.clock.monotonic())
-        conversation = KeptConversation(self.turns, incoming, record.started)
+        conversation = KeptConversation(self.sessions, incoming, record.started)
         answer = answer_to(record, incoming.client_message_id)
         if seconds is not None:
             answer.deadline = asyncio.get_running_loop().time() + seconds
@@ -164,7 +164,7 @@ class Process:
     def _connection(
         self,
         answer: MadeAnswer,
-        conversation: Conversation,
+        conversation: RequestedConversation,
         record: Record,
         *,
         stream: bool = True,
@@ -179,7 +179,7 @@ class Process:
     async def delete(self, session_id: str) -> None:
         """Delete a chat with its answers in progress, as its visitor does."""
         self.runtime.running.cancel_session(session_id)
-        await self.turns.forget(SessionId(session_id))
+        await self.sessions.forget(SessionId(session_id))
 
     def close(self) -> None:
         """Stop the server."""
@@ -187,11 +187,11 @@ class Process:
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""
-        session = await self.turns.store.session(SessionId(session_id))
+        session = await self.sessions.store.session(SessionId(session_id))
         assert session
         record = Record("another request", "POST", "/answer", self.clock.monotonic())
         answer, body = answer_to(record, None), ResumeRequest(client_message_id=client_message_id)
-        events = resumed(self.runtime, self.turns, answer, session, body)
+        events = resumed(self.runtime, self.sessions, answer, session, body)
         return Connection(AnswerResponse(self.runtime, answer, events), record)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.hooks import EndedTurn, Hook
-from kefu.sessions.model import CallRecord, Retention, Session, SessionId, StoredMessage
-from kefu.sessions.overview import Day, Wanted
+from kefu.sessions.store.model import CallRecord, Retention, Session, SessionId, StoredMessage
+from kefu.sessions.store.overview import Day, SessionFilter
 from kefu.stores.turns import date_of
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Connection, Process
@@ -123,7 +123,7 @@ class Site:
         return self.store.chat
 
     async def chats(self) -> list[SessionId]:
-        page = await self.store.newest(Wanted(), None, 9, CLOCK.now())
+        page = await self.store.newest(SessionFilter(), None, 9, CLOCK.now())
         return [row.session.id for row in page.rows]
 
     async def stored(self) -> list[tuple[str, str]]:
@@ -146,7 +146,7 @@ class Site:
         return days[0] if days else Day(today)
 
     async def errors(self) -> int:
-        page = await self.store.newest(Wanted(), None, 9, CLOCK.now())
+        page = await self.store.newest(SessionFilter(), None, 9, CLOCK.now())
         return sum(row.errors for row in page.rows)
 
     @property

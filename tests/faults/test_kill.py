@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from kefu.sessions.model import LEASE, SessionId
+from kefu.sessions.store.model import LEASE, SessionId
 from tests.fakes import behaviours as b
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import Retention, SessionId
+from kefu.sessions.store.model import Retention, SessionId
 from kefu.stores.dynamodb.store import DynamoStore
 from tests.contract.engines import every_item, new_table
 from tests.fakes import behaviours as b
@@ -37,7 +37,9 @@ class Site:
         }
 
     async def items(self) -> list[dict[str, Any]]:
-        return await self.table._table.run(lambda client: every_item(client, self.table.table))
+        return await self.table._table.run(
+            lambda: every_item(self.table._table.client, self.table.table)
+        )
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from tests.fakes.asking import Answer, get
 from tests.fakes.chatting import FILE, STORE, Visitor, store_of
 from tests.fakes.fixtures import Staged

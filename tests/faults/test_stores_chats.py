@@ -14,9 +14,16 @@ from pathlib import Path
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import BeginResult, NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import (
+    BeginResult,
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    TurnOutcome,
+)
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.dynamodb.table import BATCH_PAUSE, BATCH_TRIES
 from kefu.stores.guarded.circuit import IN_A_ROW
@@ -107,7 +114,7 @@ async def test_d5_a_message_is_refused_in_time_then_at_once_then_taken_again(
 
     await eventually(back)
     # On a busy machine a call of `back` may be refused, and begin the turn all the same.
-    again, ended = begun[0].again, TurnOutcome("ok", "yes")
+    again, ended = begun[0].retries, TurnOutcome("ok", "yes")
     await site.store.finish(ONE, begun[0].message.id, ended, time.time(), again)
     # A refused message may have been saved late. Then its status is failed.
     kept = [message for message in await site.texts() if message[0] != "hello"]
@@ -157,7 +164,7 @@ async def test_d5_batches_that_are_processed_in_parts_are_sent_until_all_is_done
 ) -> None:
     chats, front = busy_table
     front.at_most = 10
-    page = await chats.newest(Wanted(), None, 50, time.time())
+    page = await chats.newest(SessionFilter(), None, 50, time.time())
     assert len({row.session.id for row in page.rows}) == len(page.rows) == 30
     assert len(front.batches) == 3
     await chats.delete(LAST)
@@ -173,7 +180,7 @@ async def test_d5_batches_of_a_table_that_does_nothing_are_given_up_after_growin
     """H18: the caller receives the error, and no write continues."""
     chats, front = busy_table
     front.at_most = 0
-    for work in (chats.newest(Wanted(), None, 50, time.time()), chats.delete(LAST)):
+    for work in (chats.newest(SessionFilter(), None, 50, time.time()), chats.delete(LAST)):
         front.batches.clear()
         with pytest.raises(StoreUnavailable, match="batch"):
             await work
@@ -213,13 +220,13 @@ async def test_t29_a_deletion_that_failed_after_any_call_is_completed_by_a_secon
             if passing:
                 assert await direct.session(ONE) is None
                 assert not await direct.messages(ONE, now=now)
-                assert not (await direct.newest(Wanted(), None, 10, now)).rows
+                assert not (await direct.newest(SessionFilter(), None, 10, now)).rows
             front.throttling = False
             await chats.delete(ONE)
         else:
             assert not front.refused
         await store.aclose()
-    left = await table._table.run(lambda client: every_item(client, table.table))
+    left = await table._table.run(lambda: every_item(table._table.client, table.table))
     assert not [item for item in left if ONE in repr(item) or "CANARY" in repr(item)]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import Retention, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import Retention, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.sqlite.connection import LONGEST_LOG
 from kefu.stores.sqlite.rows import AT_ONCE
 from kefu.stores.sqlite.store import SqliteStore

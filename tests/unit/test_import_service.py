@@ -112,18 +112,8 @@ def test_a_plain_service_imports_no_module_of_a_disabled_feature(
 def test_a_service_with_stored_chats_imports_no_panel_terminal_or_agent() -> None:
     kept = loaded_by("kefu.asgi")
     assert parts(kept) - PLAIN == {
-        *("bootstrap.sessions", "chat.presets", "sessions", "sessions.background"),
-        *("sessions.call_log", "sessions.capacity", "sessions.history"),
-        *("sessions.chat_memory", "sessions.contacts", "sessions.overview", "sessions.people"),
-        "sessions.ports",
-        *(
-            "bootstrap.hooks",
-            "sessions.hooks",
-            "sessions.message_processor",
-            "sessions.model",
-        ),
-        *("sessions.recorder", "sessions.service", "sessions.tokens"),
-        *("sessions.message",),
+        *("bootstrap.hooks", "bootstrap.sessions", "chat.presets"),
+        *("sessions", "sessions.hooks", "sessions.store", "sessions.turn"),
     }
     assert not {name for name in kept if name.startswith("kefu.web.admin")}
 

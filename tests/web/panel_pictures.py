@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Session, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import NewMessage, Session, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, Visitor, store_of

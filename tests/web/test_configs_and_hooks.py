@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from kefu.bootstrap.service import build
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from kefu.settings import ConfigurationError, Settings, load
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kefu.sessions.model import NewMessage, Retention, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.store import SqliteStore
 from tests.cli.pseudo_terminal import PseudoTerminal
@@ -234,7 +234,7 @@ def on_table(table: DynamoStore, url: str) -> dict[str, str]:
 
 
 async def contents(table: DynamoStore) -> str:
-    return repr(await table._table.run(lambda client: every_item(client, table.table)))
+    return repr(await table._table.run(lambda: every_item(table._table.client, table.table)))
 
 
 async def test_h12_chats_that_a_table_refuses_to_delete_are_named_and_deleted_by_the_next(

@@ -20,8 +20,8 @@ from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
 from kefu.relay.redaction import Secrets
 from kefu.sessions.hooks import HOOKS, HookConfig, Visit
-from kefu.sessions.message_processor import MessageProcessor, default_prompt
-from kefu.sessions.model import Session, SessionId
+from kefu.sessions.store.model import Session, SessionId
+from kefu.sessions.turn.message_processor import MessageProcessor, default_prompt
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.injections import INJECTIONS

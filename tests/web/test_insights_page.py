@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import NewMessage, Rating, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import NewMessage, Rating, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, Visitor, new_id, store_of
 from tests.fakes.fixtures import Staged
@@ -100,7 +100,7 @@ async def seeded(staged: Staged) -> AsyncIterator[Seeded]:
     )
     async with store_of(stage, time.time) as store:
         bad = await seed(store, time.time())
-        while (await store.newest(Wanted(text="zebra"), None, 1, time.time())).waiting:
+        while (await store.newest(SessionFilter(text="zebra"), None, 1, time.time())).waiting:
             pass  # each search adds some turns to the index
         yield Seeded(stage, *bad)
 

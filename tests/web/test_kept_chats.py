@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import SessionFilter
 from tests.contract.engines import new_table
 from tests.fakes import behaviours as b
 from tests.fakes.asking import client, conversation
@@ -24,7 +24,7 @@ from tests.fakes.stage import FAST, Stage, stage
 from tests.parts.plugin import CREDENTIALS
 
 DEFAULT = "你是一个有帮助的AI助手。"
-ANY = Wanted()
+ANY = SessionFilter()
 
 
 @pytest.fixture(scope="module")

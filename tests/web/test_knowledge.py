@@ -15,7 +15,7 @@ from kefu.chat.grounding import NOT_ANSWERED, NOT_ANSWERED_ZH
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText
 from kefu.knowledge.sources import HEAD, QUESTION, RULES
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation, get

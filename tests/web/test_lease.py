@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention
-from kefu.sessions.overview import Wanted
-from kefu.sessions.recorder import RENEW_AFTER, RENEW_AGAIN
+from kefu.sessions.store.model import LEASE, Retention
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.turn.recorder import RENEW_AFTER, RENEW_AGAIN
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.virtual_time import VirtualClock, run
@@ -108,7 +108,7 @@ async def later(seconds: float, work: Any) -> Any:
 
 async def whole(store: Store) -> tuple[Sequence[tuple[str, str]], list[tuple[int, bool]]]:
     """The `(content, status)` of each message, and the `(number, stream_complete)` of each call."""
-    [row] = (await store.newest(Wanted(), None, 2, CLOCK.now())).rows
+    [row] = (await store.newest(SessionFilter(), None, 2, CLOCK.now())).rows
     messages = await store.messages(row.session.id, now=CLOCK.now())
     calls = await store.calls(row.session.id)
     return [(m.content, m.status) for m in messages], [(c.number, c.stream_complete) for c in calls]
@@ -241,11 +241,11 @@ def test_p36_a_chat_deleted_in_another_process_is_answered_no_further() -> None:
         store, model = Store(), Model(50)
         answering = asyncio.create_task(ask(process(store, model), None))
         await asyncio.sleep(5)
-        [row] = (await store.newest(Wanted(), None, 2, CLOCK.now())).rows
+        [row] = (await store.newest(SessionFilter(), None, 2, CLOCK.now())).rows
         await store.delete(row.session.id)
         answer = await answering
         assert "[DONE]" not in answer.body
         assert CLOCK.monotonic() < 40
-        assert (await store.newest(Wanted(), None, 2, CLOCK.now())).rows == []
+        assert (await store.newest(SessionFilter(), None, 2, CLOCK.now())).rows == []
 
     run(work())

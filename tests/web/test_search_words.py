@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kefu.chat.search_words import TOKENS
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation
 from tests.fakes.chatting import STORE, Visitor, store_of

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from kefu.sessions.model import NewMessage, SessionId, TurnOutcome
-from kefu.sessions.tokens import SessionTokens
+from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
+from kefu.sessions.turn.tokens import SessionTokens
 from tests.fakes import behaviours as b
 from tests.fakes.asking import client, get
 from tests.fakes.chatting import FILE, STORE, Visitor, new_id, store_of

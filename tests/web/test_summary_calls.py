@@ -10,7 +10,7 @@ import pytest
 
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget
-from kefu.sessions.model import CallRecord, SessionId
+from kefu.sessions.store.model import CallRecord, SessionId
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.spoken import HandClock, Say, Spoken

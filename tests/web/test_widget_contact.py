@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.contacts import ContactRequest
+from kefu.sessions.store.contacts import ContactRequest
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import Visitor, new_id, store_of
 from tests.fakes.stage import FAST, Stage, stage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.overview import SessionFilter
 from tests.fakes import behaviours as b
 from tests.fakes.browser import told_by
 from tests.fakes.chatting import STORE, store_of
@@ -39,7 +39,7 @@ async def test_reload_at_every_tenth_chunk_shows_the_same_text_from_one_request_
             assert (one, shown["questions"], shown["troubles"]) == (one, 1, 0)
             assert len(running.upstream.calls(one["question"])) == 1
         async with store_of(running, time.time) as store:
-            rows = (await store.newest(Wanted(), None, 50, time.time())).rows
+            rows = (await store.newest(SessionFilter(), None, 50, time.time())).rows
             assert len(rows) == len(asked)
             for row in rows:
                 kept = await store.messages(row.session.id, now=time.time())

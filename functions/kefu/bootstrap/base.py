@@ -17,8 +17,8 @@ from kefu.stores.referenced_keys import ReferencedKeys
 from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
-    from kefu.sessions.capacity import Capacity
-    from kefu.sessions.ports import Sessions
+    from kefu.sessions.store.capacity import Capacity
+    from kefu.sessions.store.ports import Sessions
 
 KEYS_TTL_SECONDS: Final = 300.0
 """Seconds after which secrets that are stored elsewhere are read again."""
@@ -72,7 +72,7 @@ class Base(NamedTuple):
 
     def capacity(self, store: Sessions) -> Capacity:
         """The limit on the size of the store."""
-        from kefu.sessions.capacity import Capacity
+        from kefu.sessions.store.capacity import Capacity
 
         limit = limit_of(self.settings.store, self.constants.store_max_mb)
         return Capacity(store.used, limit, self.clock.monotonic, self.log.store_level)

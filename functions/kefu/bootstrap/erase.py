@@ -10,9 +10,9 @@ from typing import NamedTuple
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
-from kefu.sessions.background import PAUSES
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.turn.background import PAUSES
 from kefu.settings import Settings
 
 

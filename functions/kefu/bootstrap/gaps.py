@@ -11,9 +11,9 @@ from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.learnt_file import open_learnt_file
 from kefu.bootstrap.stores import open_chats
 from kefu.knowledge.gaps import Gaps, VisitorQuestion, gaps
-from kefu.sessions.model import CallRecord, Session, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import CallRecord, Session, StoredMessage
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions
 from kefu.settings import Settings
 
 MAX_CHATS = 2000
@@ -46,7 +46,7 @@ async def collected(settings: Settings) -> Gaps:
 async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
     cursor, left = None, MAX_CHATS
     while left:
-        page = await store.newest(Wanted(), cursor, min(_PAGE, left), now)
+        page = await store.newest(SessionFilter(), cursor, min(_PAGE, left), now)
         for row in page.rows[:left]:
             left -= 1
             yield row.session

@@ -10,10 +10,10 @@ from kefu.bootstrap.base import Base
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.hooks import load_hooks
 from kefu.errors import StoreUnavailable
-from kefu.sessions.contact_delivery import ByMail, ByWebhook, Recipient
-from kefu.sessions.handoff import ContactForm, HandOff, Outlet
-from kefu.sessions.ports import Sessions
-from kefu.sessions.service import SessionService
+from kefu.sessions.people.delivery import ByMail, ByWebhook, Recipient
+from kefu.sessions.people.handoff import ContactForm, HandOff, Outlet
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.service import SessionService
 from kefu.stores.aws import SnsTopic
 from kefu.upstream.webhook import HttpWebhook
 

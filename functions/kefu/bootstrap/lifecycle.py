@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.upstream import StartableUpstream
 from kefu.chat.completion import Chat
+from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import DeliveryRunner
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 
@@ -30,13 +31,15 @@ class Lifecycle(NamedTuple):
     contact: DeliveryRunner | None
     pages: ReloadingKnowledge | None
 
-    def prefetch(self) -> None:
+    @property
+    def prefetches(self) -> Sequence[Callable[[], object]]:
         """Start the reads that the next chat needs and that are due."""
-        if self.contact:
-            self.contact.prefetch()
-        self.base.store.prefetch()
-        for secret in self.base.secrets:
-            secret.prefetch()
+        cooldowns = self.base.store.cooldowns
+        return [
+            *([self.contact.prefetch] if self.contact else ()),
+            *([cooldowns.prefetch] if isinstance(cooldowns, GuardedCooldowns) else ()),
+            *(secret.prefetch for secret in self.base.secrets),
+        ]
 
     async def start(self) -> None:
         settings, log, store = self.base.settings, self.base.log, self.base.store

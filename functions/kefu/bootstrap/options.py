@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kefu.bootstrap.constants import (
@@ -57,7 +57,7 @@ def _trim(
     budget = whole._replace(limit=room, reserve=0, trim_step=constants.trim_step)
     estimated = settings.counter == "calibrated"
     counter = message_counter(estimate_of(model) if estimated else settings.counter)
-    return TrimPolicy(settings.trim, budget, counter)
+    return TrimPolicy(settings.trim, budget, counter.within(room))
 
 
 def _check_characters(
@@ -95,6 +95,12 @@ def _check_tokens(
 
 def _window(model: str) -> Budget:
     return Budget.for_model(model, windows=KNOWN_WINDOWS)
+
+
+def windows_of(models: Iterable[str]) -> Mapping[str, int]:
+    """The context windows of those models that are known, in tokens."""
+    windows = {model: resolve_window(model, KNOWN_WINDOWS) for model in models}
+    return {model: one.context_length for model, one in windows.items() if one.resolved}
 
 
 def prompt_room(settings: Settings, model: str) -> int:

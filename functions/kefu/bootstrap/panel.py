@@ -14,8 +14,8 @@ from kefu.relay.key_pool import KeyPool, KeyState
 from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
 
 if TYPE_CHECKING:
-    from kefu.sessions.handoff import HandOff
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.people.handoff import HandOff
+    from kefu.sessions.turn.service import SessionService
 
 
 def operator_panel(

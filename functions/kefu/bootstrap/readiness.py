@@ -16,7 +16,7 @@ from kefu.stores.guarded.store import Store
 from kefu.web.schemas import DegradedReason, Health, Problem
 
 if TYPE_CHECKING:
-    from kefu.sessions.capacity import Capacity
+    from kefu.sessions.store.capacity import Capacity
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 
 CACHE_SECONDS: Final = 5.0

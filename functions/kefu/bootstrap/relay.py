@@ -31,8 +31,10 @@ def build_relays(base: Base) -> Relays:
     keys = settings.keys if model.kind == "remote" else ("local",)
     pools = [KeyPool(keys, settings.endpoint.url)]
     upstreams = [model.upstream]
-    waits = [base.secret(settings.keys_place, "the API keys", pools[0].replace)]
-    waits += [base.secret(*one) for one in stored_values(settings.endpoint, model.upstream)]
+    places = [
+        (settings.keys_place, "the API keys", pools[0].replace),
+        *stored_values(settings.endpoint, model.upstream),
+    ]
     fallback = None
     if settings.fallback_url:
         endpoint = settings.fallback_endpoint
@@ -40,20 +42,23 @@ def build_relays(base: Base) -> Relays:
         fallback = ModelProvider(upstream, pool, "fallback", _fallback_parameters(settings))
         pools.append(pool)
         upstreams.append(upstream)
-        place, what = settings.fallback_keys_place, "the fallback's API keys"
-        waits.append(base.secret(place, what, pool.replace))
-        waits += [base.secret(*one) for one in stored_values(endpoint, upstream)]
+        places += [
+            (settings.fallback_keys_place, "the fallback's API keys", pool.replace),
+            *stored_values(endpoint, upstream),
+        ]
+    found = [base.secret(place, what, set_secrets) for place, what, set_secrets in places]
+    waits = [wait for wait in found if wait]
     base.connections.extend(upstreams)
 
     async def keys_ready() -> None:
-        await asyncio.gather(*(wait() for wait in waits if wait))
+        await asyncio.gather(*(wait() for wait in waits))
 
     def relay_with(cooldowns: CooldownStore, retries: int) -> Relay:
         options = RelayOptions(
             limits=time_limits(settings, base.constants),
             max_retries=retries,
             cooldown=settings.cooldown,
-            keys_ready=keys_ready,
+            keys_ready=keys_ready if waits else None,
             redact=base.log.secrets.hide,
         )
         return Relay(model.upstream, pools[0], cooldowns, base.clock, options, fallback=fallback)

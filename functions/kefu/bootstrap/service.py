@@ -32,7 +32,7 @@ from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.bootstrap.handoff import DeliveryRunner
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.admin.panel import Panel
 
@@ -70,7 +70,7 @@ def build(
     pages = learnt_pages(base)
     grounder = build_grounder(base, pages, relays.summaries, admission)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
-    services = Services(admission, chat, lifecycle.prefetch, bot_check(base), grounder)
+    services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder)
     runtime = ChatRuntime(services, base.log)
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(

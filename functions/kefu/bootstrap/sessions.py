@@ -7,15 +7,15 @@ from typing import TypeVar
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
-from kefu.bootstrap.options import KNOWN_WINDOWS, prompt_policy
+from kefu.bootstrap.options import prompt_policy, windows_of
 from kefu.bootstrap.upstream import sampling_of
 from kefu.chat.presets import DEFAULT, Config, Configs
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.ports import Sessions
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.service import SessionDeps, SessionService, Signer, SummarizeForTurn
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.service import SessionDeps, SessionService, Signer, SummarizeForTurn
 from kefu.settings.sessions import Preset
 
 T = TypeVar("T")
@@ -24,6 +24,7 @@ T = TypeVar("T")
 def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> SessionService:
     """Raises ConfigurationError, with a message for the operator."""
     settings, log, capacity = base.settings, base.log, base.capacity(store)
+    configs = _configs(base)
     persistence = PersistenceDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
@@ -32,14 +33,14 @@ def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> Sess
             capture=settings.capture,
             redact=log.secrets.hide,
             host=base.model.host,
-            windows=KNOWN_WINDOWS,
+            windows=windows_of([config.sampling.model for config in configs.by_id.values()]),
             has_room=lambda: capacity.keeps_bodies,
         ),
         processor=MessageProcessor(strip_code_fence=settings.strip_code_fence),
     )
     deps = SessionDeps(
         persistence=persistence,
-        configs=_configs(base),
+        configs=configs,
         hooks=load_hooks(settings, log.hook_failed),
         summarize=summarize,
         max_turns=settings.max_history_turns,

@@ -18,7 +18,7 @@ from kefu.web.log import RequestLog
 
 if TYPE_CHECKING:
     from kefu.bootstrap.constants import Constants
-    from kefu.sessions.ports import Sessions
+    from kefu.sessions.store.ports import Sessions
 
 
 _MEGABYTE = 1_000_000
@@ -120,7 +120,7 @@ def limit_of(store: str, megabytes: int | None = None) -> int:
 
 def sessions_of(store: Store, settings: Settings, constants: Constants) -> Sessions:
     """The stored chats, kept for as long as the settings say."""
-    from kefu.sessions.model import Retention
+    from kefu.sessions.store.model import Retention
 
     raw_days = min(constants.raw_days, settings.session_days)
     return store.sessions(Retention(session=86400 * settings.session_days, raw=86400 * raw_days))

@@ -6,7 +6,7 @@ A stateless request and a message of a stored chat run the same steps. The port 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kefu.auth.bot_check import BotCheck
 from kefu.chat.admission import Admission
 from kefu.chat.completion import Chat
-from kefu.chat.conversation import Conversation, KnownAnswer
+from kefu.chat.conversation import KnownAnswer, RequestedConversation
 from kefu.chat.output_filter import OutputFilter
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import KefuError, UpstreamUnavailable
@@ -39,15 +39,15 @@ class Services(NamedTuple):
 
     admission: Admission
     chat: Chat
-    prefetch: Callable[[], object]
-    """Starts reading the cooldowns of the keys, so that the relay has them earlier."""
+    prefetches: Sequence[Callable[[], object]]
+    """Start reads that an answer needs later, such as of the keys' cooldowns; return at once."""
     bot_check: BotCheck | None = None
     grounder: Grounder | None = None
     """Finds passages of the site's pages; None for a service without learnt pages."""
 
 
 async def make_answer(
-    answer: Answer, conversation: Conversation, services: Services
+    answer: Answer, conversation: RequestedConversation, services: Services
 ) -> AsyncGenerator[AnswerEvent]:
     """Answer one request. The caller must close the iterator; that also ends the model's answer.
 
@@ -55,13 +55,10 @@ async def make_answer(
     `answer.reason`; without a reason, the visitor has disconnected.
     """
     admission, chat, grounder = services.admission, services.chat, services.grounder
-    services.prefetch()
+    for prefetch in services.prefetches:
+        prefetch()
     with admission.slot(answer.client or answer.address):
-        if answer.client:
-            await admission.admit_client(answer.client)
-        else:
-            await check_visitor(answer, services)
-            await admission.admit_address(answer.address)
+        await _admit_caller(answer, services)
         answer.session = await conversation.open()
         if answer.session and not conversation.is_new:
             await admission.admit_session(answer.session.id)
@@ -117,7 +114,7 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
     yield Done(Usage(0, 0))
 
 
-def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFilter:
+def _output(conversation: RequestedConversation, grounding: Grounding | None) -> OutputFilter:
     """The filters of an answer: citations are checked first, then the hooks change its text."""
     output = OutputFilter()
     if grounding:
@@ -128,7 +125,10 @@ def _output(conversation: Conversation, grounding: Grounding | None) -> OutputFi
 
 
 async def _shown(
-    running: ModelAnswer, answer: Answer, conversation: Conversation, grounding: Grounding | None
+    running: ModelAnswer,
+    answer: Answer,
+    conversation: RequestedConversation,
+    grounding: Grounding | None,
 ) -> AsyncGenerator[AnswerEvent]:
     """The sources of a grounded answer, and the model's chunks after all filters."""
     dialogue, output, failure = answer.dialogue, answer.output, None
@@ -157,6 +157,15 @@ async def _shown(
         yield rest
     if failure:
         raise failure
+
+
+async def _admit_caller(answer: Answer, services: Services) -> None:
+    """Raises RateLimited, and the errors of `check_visitor`."""
+    if answer.client:
+        await services.admission.admit_client(answer.client)
+    else:
+        await check_visitor(answer, services)
+        await services.admission.admit_address(answer.address)
 
 
 async def check_visitor(answer: Answer, services: Services) -> None:

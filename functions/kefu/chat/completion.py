@@ -75,7 +75,7 @@ class Question(NamedTuple):
     memory: Memory | None = None
     """Remembers the cut and the summary of a stored chat; None: this process remembers them."""
     page: str = ""
-    """`PromptPolicy.page` of this question."""
+    """A line about the visitor's page, for the end of the system message."""
 
 
 class TooLong(NamedTuple):
@@ -101,19 +101,8 @@ class Dialogue:
     sources: Sources | None = None
     answer: ModelAnswer | None = None
     too_long: list[TooLong] = field(default_factory=list)
-    prompt_tokens: int = field(init=False)
+    prompt_tokens: int = 0
     """Estimated tokens of the prompt, with its passages and tools."""
-
-    def __post_init__(self) -> None:
-        self.replace_prompt(self.prompt, self.call.body)
-
-    def replace_prompt(self, prompt: Prompt, body: bytes) -> None:
-        """Set the prompt and the body of its request."""
-        self.prompt = prompt
-        self.call.body = body
-        self.prompt_tokens = sum(map(_tokens_of, request_messages(prompt, self.sources)))
-        if tools := self.question.tools:
-            self.prompt_tokens += estimate_tokens_v1(json.dumps(dict(tools), ensure_ascii=False))
 
     @property
     def tokens_at_most(self) -> int:
@@ -129,11 +118,6 @@ class Dialogue:
     def spent(self) -> int:
         """Tokens that the upstream may bill for all attempts."""
         return self.call.spent(self.prompt_tokens)
-
-
-def request_messages(prompt: Prompt, sources: Sources | None) -> Sequence[Message]:
-    """The messages of the request."""
-    return sources.messages(prompt.messages) if sources else prompt.messages
 
 
 class Chat:
@@ -181,19 +165,19 @@ class Chat:
         `sources`: passages of the site's pages for the question.
         Raises InvalidRequest when the policy rejects the client's system message.
         """
-        prompt = self._prompt(question, self._policy_of(question))
-        created = int(self._clock.now())
+        prompt = self._prompt(question, question.policy or self._policy)
         completion = Completion(
             f"chatcmpl-{request_id}",
             question.sampling.model,
-            created,
+            int(self._clock.now()),
             estimate_tokens_v1,
             keep_bodies=keep_bodies,
         )
         if sources:
-            sources.fit(sum(estimate_tokens_v1(one.content) for one in prompt.messages))
-        body = _body_of(question, prompt, sources)
-        return Dialogue(question, prompt, Call(body, completion, started), sources)
+            sources.fit(sum(estimate_tokens_v1(one.content) for one in prompt.window.messages))
+        dialogue = Dialogue(question, prompt, Call(b"", completion, started), sources)
+        self._write_request(dialogue)
+        return dialogue
 
     async def start(self, dialogue: Dialogue, on_summary: OnCall) -> ModelAnswer:
         """Send the request to the model; return when its answer starts.
@@ -202,7 +186,7 @@ class Chat:
         A summary that is due is written in the background, for the next request; `on_summary`
         receives its call. Raises a KefuError when there is no answer.
         """
-        policy = self._policy_of(dialogue.question)
+        question = dialogue.question
         try:
             dialogue.answer = await self._relay.start(dialogue.call)
         except ContextTooLong:
@@ -211,14 +195,16 @@ class Chat:
             if dialogue.sources and dialogue.sources.halve():
                 dialogue.answer = await self._start_with_fewer_passages(dialogue, refused)
             else:
-                self._shorten(dialogue, tightened(policy, prompt))
-                if len(dialogue.prompt.messages) == len(prompt.messages):
+                policy = tightened(question.policy or self._policy, prompt, question.page)
+                dialogue.prompt = self._prompt(question, policy)
+                self._write_request(dialogue)
+                if len(dialogue.prompt.window.messages) == len(prompt.window.messages):
                     raise
                 dialogue.too_long.append(refused)
                 dialogue.answer = await self._relay.start(dialogue.call)
         if self._summaries and (due := dialogue.prompt.to_summarize):
             # Not before the answer has started: no visitor waits for a summary.
-            self._summaries.refresh(due, on_summary, dialogue.question.memory)
+            self._summaries.refresh(due, on_summary, question.memory)
         return dialogue.answer
 
     async def _start_with_fewer_passages(self, dialogue: Dialogue, refused: TooLong) -> ModelAnswer:
@@ -226,8 +212,7 @@ class Chat:
         while True:
             dialogue.too_long.append(refused)
             prompt, call = dialogue.prompt, dialogue.call
-            body = _body_of(dialogue.question, prompt, dialogue.sources)
-            dialogue.replace_prompt(prompt, body)
+            self._write_request(dialogue)
             try:
                 return await self._relay.start(call)
             except ContextTooLong:
@@ -235,24 +220,21 @@ class Chat:
                 if not (dialogue.sources and dialogue.sources.halve()):
                     raise
 
-    def _shorten(self, dialogue: Dialogue, policy: PromptPolicy) -> None:
-        prompt = self._prompt(dialogue.question, policy)
-        body = _body_of(dialogue.question, prompt, dialogue.sources)
-        dialogue.replace_prompt(prompt, body)
-
     def _prompt(self, question: Question, policy: PromptPolicy) -> Prompt:
         memory = question.memory or (self._summaries.memory if self._summaries else None)
-        return build_prompt(question.messages, policy, memory)
+        return build_prompt(question.messages, policy, memory, question.page)
 
-    def _policy_of(self, question: Question) -> PromptPolicy:
-        policy = question.policy or self._policy
-        return policy._replace(page=question.page) if question.page else policy
-
-
-def _body_of(question: Question, prompt: Prompt, sources: Sources | None) -> bytes:
-    return request_body(request_messages(prompt, sources), question.sampling, question.tools)
-
-
-def _tokens_of(message: Message) -> int:
-    arguments = (estimate_tokens_v1(call.arguments) for call in message.tool_calls)
-    return estimate_tokens_v1(message.content) + sum(arguments)
+    def _write_request(self, dialogue: Dialogue) -> None:
+        """Set the body of the request, and the estimated tokens of its prompt and tools."""
+        question, messages = dialogue.question, dialogue.prompt.window.messages
+        if dialogue.sources:
+            messages = dialogue.sources.messages(messages)
+        tokens = 0
+        for message in messages:
+            tokens += estimate_tokens_v1(message.content)
+            for call in message.tool_calls:
+                tokens += estimate_tokens_v1(call.arguments)
+        if question.tools:
+            tokens += estimate_tokens_v1(json.dumps(dict(question.tools), ensure_ascii=False))
+        dialogue.prompt_tokens = tokens
+        dialogue.call.body = request_body(messages, question.sampling, question.tools)

@@ -1,6 +1,6 @@
 """The port of `kefu.chat.answer` to the conversation of a request; and one that stores nothing.
 
-`kefu.sessions.message` implements the port for a message of a stored chat.
+`kefu.sessions.turn.message` implements the port for a message of a stored chat.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple, Protocol
 
 from kefu.chat.completion import Question
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
 
@@ -26,7 +26,7 @@ class KnownAnswer(NamedTuple):
     """Unix time in seconds."""
 
 
-class Conversation(Protocol):
+class RequestedConversation(Protocol):
     """The conversation of one request. The methods are called once, in this order."""
 
     @property
@@ -71,7 +71,7 @@ class Conversation(Protocol):
         """Load the history and build the question (P7 to P9). Raises UpstreamUnavailable."""
         ...
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         """New filters for a text field of the answer; only for a stored chat."""
         ...
 
@@ -109,7 +109,7 @@ class Stateless:
     async def question(self) -> Question:
         return self._question
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         return ()
 
     def note_summary(self, call: SummaryCall) -> None:

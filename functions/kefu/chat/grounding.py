@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.chat.completion import Question
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.search_words import SearchWords
 from kefu.chat.summaries import OnCall
 from kefu.knowledge.citations import CitationFilter
@@ -163,7 +163,7 @@ class Grounding:
         facts = {"passages": passages, "used": list(self.used), "answered": self.answered}
         return facts | ({"words": self._words} if self._words else {})
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         """The filters of a text field of the answer, which check its references."""
         made = CitationFilter(self.sources, self.links)
         if field == "content":

@@ -9,7 +9,7 @@ from kefu.relay.chunks import TEXT_FIELDS, Chunk, Json, chunk_of
 from kefu.relay.collected import Collected
 
 
-class Filter(Protocol):
+class TextFilter(Protocol):
     """Changes a text that arrives in pieces. It may hold text back until a later call.
 
     The filter of a site's hook is asynchronous.
@@ -24,7 +24,7 @@ class Filter(Protocol):
         ...
 
 
-MakeFilters = Callable[[str], Sequence[Filter]]
+MakeFilters = Callable[[str], Sequence[TextFilter]]
 """Creates new filters for a text field of an answer, such as `content`."""
 
 
@@ -35,7 +35,7 @@ class OutputFilter:
         self.unfiltered = Collected()
         """The answer of the model, before filtering."""
         self._layers: list[tuple[MakeFilters, Callable[[], str]]] = []
-        self._filters: dict[str, list[tuple[Filter, Callable[[], str]]]] = {}
+        self._filters: dict[str, list[tuple[TextFilter, Callable[[], str]]]] = {}
         self._shown: list[str] = []
         self._waiting: list[Chunk] = []
         self._head: Json = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
@@ -12,10 +12,10 @@ from kefu.context import (
     Budget,
     MessageCounter,
     ToSummarize,
-    Trimmed,
     TrimState,
     Window,
     trim_messages,
+    window_for,
 )
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
@@ -41,8 +41,6 @@ class PromptPolicy(NamedTuple):
     system_prompt: str = ""
     client_system: ClientSystem = "auto"
     trim: TrimPolicy = TrimPolicy()
-    page: str = ""
-    """A line about the visitor's page, for the end of the system message."""
 
 
 class Prompt(NamedTuple):
@@ -51,10 +49,6 @@ class Prompt(NamedTuple):
     client_system_dropped: bool = False
     to_summarize: ToSummarize | None = None
     """The messages for the next summary, when it is time for one."""
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        return self.window.messages
 
 
 class Memory(Protocol):
@@ -81,27 +75,33 @@ class Memory(Protocol):
 
 
 def build_prompt(
-    messages: Sequence[Message], policy: PromptPolicy, memory: Memory | None = None
+    messages: Sequence[Message],
+    policy: PromptPolicy,
+    memory: Memory | None = None,
+    page: str = "",
 ) -> Prompt:
     """The system prompt and the conversation, trimmed to the budget.
 
     `memory` has the summary for the strategy `summary`, and the last cut for a `trim_step`. The
     strategy `v1` counts the characters of the conversation, without the service's part of the
-    system message.
+    system message. `page` is a line about the visitor's page, for the end of the system message.
     Raises InvalidRequest when the policy rejects the client's system message.
     """
-    conversation, client_dropped = _conversation(messages, policy)
-    trim = policy.trim
+    conversation, client_dropped = _conversation(messages, policy, page)
+    trim, budget = policy.trim, policy.trim.budget
     if trim.strategy == OFF:
         return Prompt(Window(conversation), client_dropped)
-    budget = trim.budget
-    if trim.strategy == "v1" and (ours := policy.system_prompt + policy.page):
+    if trim.strategy == "v1" and (ours := policy.system_prompt + page):
         budget = budget._replace(limit=budget.limit + trim.counter.count(ours))
-    remembers = memory is not None and (trim.strategy == SUMMARY or budget.trim_step)
-    state = memory.state(conversation) if memory and remembers else None
+    if trim.strategy != SUMMARY and not (memory and budget.trim_step):
+        window = window_for(conversation, budget, trim.strategy, trim.counter)
+        return Prompt(window, client_dropped)
+    state = memory.state(conversation) if memory else None
     trimmed = trim_messages(conversation, budget, trim.strategy, trim.counter, state=state)
-    if memory and remembers:
+    if memory:
         memory.note(conversation, trimmed.state)
+    has_summary = any(message.summary for message in trimmed)
+    lacks_summary = trim.strategy == SUMMARY and trimmed.dropped and not has_summary
     window = Window(
         tuple(trimmed),
         trimmed.dropped,
@@ -109,18 +109,13 @@ def build_prompt(
         trimmed.limit,
         trimmed.over_budget,
         trimmed.left_out,
-        "not ready" if trim.strategy == SUMMARY and _lacks_summary(trimmed) else "",
+        "not ready" if lacks_summary else "",
     )
     return Prompt(window, client_dropped, trimmed.to_summarize)
 
 
-def _lacks_summary(trimmed: Trimmed[Message]) -> bool:
-    """Whether messages are left out although no summary covers any."""
-    return bool(trimmed.dropped) and not any(message.summary for message in trimmed)
-
-
 def _conversation(
-    messages: Sequence[Message], policy: PromptPolicy
+    messages: Sequence[Message], policy: PromptPolicy, page: str
 ) -> tuple[tuple[Message, ...], bool]:
     """The conversation with at most one system message, at its start.
 
@@ -139,20 +134,20 @@ def _conversation(
     else:
         system = server_prompt
     dropped = bool(client_prompt) and client_prompt not in system
-    system = "\n\n".join(filter(None, (system, policy.page)))
+    system = "\n\n".join(filter(None, (system, page)))
     conversation = (*((Message("system", system),) if system else ()), *rest)
     return conversation, dropped
 
 
-def tightened(policy: PromptPolicy, prompt: Prompt) -> PromptPolicy:
+def tightened(policy: PromptPolicy, prompt: Prompt, page: str = "") -> PromptPolicy:
     """A policy with half the length of a prompt that exceeded the context window."""
     trim = policy.trim
     if trim.strategy == OFF:
-        trim, length = TrimPolicy(), sum(map(CHARACTERS, prompt.messages))
+        trim, length = TrimPolicy(), sum(map(CHARACTERS, prompt.window.messages))
     else:
         length = prompt.window.tokens
     if trim.strategy == "v1":  # its budget is that of the conversation
-        length -= trim.counter.count(policy.system_prompt + policy.page)
+        length -= trim.counter.count(policy.system_prompt + page)
     half = trim._replace(budget=trim.budget._replace(limit=max(1, length // 2), reserve=0))
     return policy._replace(trim=half)
 
@@ -186,7 +181,7 @@ def request_body(
     """The JSON body of the upstream request. It contains no other field of the client's body."""
     body = {
         "model": sampling.model,
-        "messages": [_fields_of(message) for message in _joined(messages)],
+        "messages": _fields_of(messages),
         "temperature": sampling.temperature,
         "max_tokens": sampling.max_tokens,
         "stream": True,
@@ -202,38 +197,28 @@ def request_body(
     return text.encode(errors="backslashreplace")
 
 
-def _fields_of(message: Message) -> dict[str, object]:
-    fields: dict[str, object] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        fields["content"] = message.content or None
-        fields["tool_calls"] = [
-            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-            for id, name, arguments in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        fields["tool_call_id"] = message.tool_call_id
-    return fields
-
-
-def _joined(messages: Sequence[Message]) -> Iterator[Message]:
-    """The messages, with the summary as the beginning of the user message after it.
+def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
+    """The messages as JSON, with a summary as the beginning of the user message after it.
 
     Some models refuse two user messages in a row.
     """
-    summary: Message | None = None
-    for message in messages:
-        if summary and message.role == "user":
-            yield message._replace(content=f"{summary.content}\n\n{message.content}")
-            summary = None
-        elif message.summary and not summary:
-            summary = message
-        else:
-            if summary:
-                yield summary
-                summary = None
-            yield message
-    if summary:
-        yield summary
+    result: list[dict[str, object]] = []
+    after_summary = False
+    for role, content, calls, call_id, _, is_summary in messages:
+        joins = after_summary and role == "user"
+        text = f"{result.pop()['content']}\n\n{content}" if joins else content
+        fields: dict[str, object] = {"role": role, "content": text}
+        if calls:
+            fields["content"] = content or None
+            fields["tool_calls"] = [
+                {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+                for id, name, arguments in calls
+            ]
+        if call_id is not None:
+            fields["tool_call_id"] = call_id
+        result.append(fields)
+        after_summary = is_summary
+    return result
 
 
 def page_line(facts: Mapping[str, str]) -> str:

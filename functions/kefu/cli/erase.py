@@ -8,14 +8,14 @@ import sys
 from collections.abc import Sequence
 
 from kefu.bootstrap.erase import chats_of, erase, requests_from
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import SessionId
 from kefu.settings import Settings
 from kefu.terminal.clean import one_line
 from kefu.terminal.flags import WrongUse, read_settings, wrong_use
 from kefu.terminal.progress import ProgressLine
 
-LEFT = """\
+NOT_ERASED = """\
 Not deleted, because it does not say whose it is or is not in the store: backups and exports,
 what the webhook or the mailbox received, {rest}the log, questions.yaml, and the data of the
 model's provider.
@@ -86,7 +86,7 @@ def _finish(
     failed = asyncio.run(_erase(settings, chats, requests))
     count, kind = len(chats) + len(requests), "email" if requests else "user"
     what = "chats and requests" if requests else "chats"
-    left = LEFT.format(rest=OF_OTHERS[kind])
+    left = NOT_ERASED.format(rest=OF_OTHERS[kind])
     sys.stdout.write(f"Deleted {what}: {count - failed} of {count}\n{left}")
     return 1 if failed else 0
 

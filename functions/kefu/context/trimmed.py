@@ -17,8 +17,7 @@ from kefu.context.cost import (
 from kefu.context.stages import DropTurns, Stage, stages_of
 from kefu.context.state import ToSummarize, TrimState
 from kefu.context.tokens.lengths import utf8_length
-from kefu.context.trim import STRATEGIES
-from kefu.context.walk import Walk
+from kefu.context.trim import window_for
 from kefu.context.window import LeftOut, View, Window
 from kefu.messages import Message
 
@@ -163,9 +162,8 @@ class _Job:
             return self._run_pipeline(budget, counter, fixed, limit)
         drop = self.stages[-1]
         assert isinstance(drop, DropTurns)
-        bounded = counter.within(budget.room)
-        walk = Walk(self.messages, bounded, counter.priming, self._previous_cut())
-        window = STRATEGIES[drop.rule](walk, budget)
+        bounded, cut = counter.within(budget.room), self._previous_cut()
+        window = window_for(self.messages, budget, drop.rule, bounded, kept_from=cut)
         runs = tuple(window.left_out)
         return self._result(window, self.messages, runs, fixed, limit, window.kept_from)
 

@@ -39,12 +39,14 @@ class Walk:
         count: Callable[[Message], int],
         priming: int = 0,
         kept_from: int = 0,
+        costs: dict[int, int] | None = None,
     ) -> None:
+        """`costs`: those that are known, by position, of messages without tools."""
         self.messages = messages
         self.priming = priming
         self.kept_from = kept_from
         self._count = count
-        self._costs: dict[int, int] = {}
+        self._costs = {} if costs is None else costs
         self._exchanges: dict[int, tuple[int, int]] = {}
         """The results of `_tools_before`, by position."""
         self._holes: set[Span] = set()

@@ -144,23 +144,19 @@ class Completion:
         return chunk if self._keep_bodies else chunk._replace(body=_NO_BODY)
 
     def _note_choice(self, choice: object) -> None:
-        if not isinstance(choice, dict) or not isinstance(choice.get("delta", choice), dict):
+        if not isinstance(choice, dict) or not isinstance(
+            delta := choice.get("delta", _NO_BODY), dict
+        ):
             raise MalformedChunk("a choice without a delta")
-        if self._estimate or not self.has_text:
-            delta = choice.get("delta") or {}
-            for name in TEXT_FIELDS:
-                if isinstance(text := delta.get(name), str) and text:
-                    self._note_text(text)
-            if calls := delta.get("tool_calls"):
-                self._note_text(json.dumps(calls))
+        for name, part in delta.items():
+            is_text = name in TEXT_FIELDS and isinstance(part, str)
+            if part and (is_text or name == "tool_calls"):
+                self.has_text = True
+                if self._estimate:
+                    self.estimated += self._estimate(part if is_text else json.dumps(part))
         reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             self.finish_reason = reason
-
-    def _note_text(self, text: str) -> None:
-        self.has_text = True
-        if self._estimate:
-            self.estimated += self._estimate(text)
 
     def _add_role(self, choice: dict[str, object]) -> bool:
         """Add the role to the first content if no chunk had a role; whether it was added."""

@@ -62,7 +62,8 @@ class Relay:
         search, options = KeySearch(call, self._parts), self._parts.options
         limits, monotonic = options.limits, self._parts.clock.monotonic
         try:
-            await options.keys_ready()
+            if options.keys_ready:
+                await options.keys_ready()
             await search.step(call.started + limits.ping_interval)
             while not (search.opened or search.answered or limits.early_headers):
                 await search.step(NEVER, or_answered=True)

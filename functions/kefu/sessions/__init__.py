@@ -1,6 +1,5 @@
-"""Stored chats: the model and the ports of their stores, a turn from the question to the saved
-answer, session tokens, the log of calls, and hooks.
+"""Stored chats, by life time: what is stored, hooks of the site, one turn, and people.
 
 This package does not use databases, HTTP or terminals. It reaches a store through the ports in
-`model`.
+`store`.
 """

@@ -37,7 +37,7 @@ def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:
 
 
 class SnsTopic:
-    """Implements `kefu.sessions.contact_delivery.Topic` with a topic of Amazon SNS."""
+    """Implements `kefu.sessions.people.delivery.Topic` with a topic of Amazon SNS."""
 
     def __init__(self, arn: str) -> None:
         self._arn = arn

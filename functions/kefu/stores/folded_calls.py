@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kefu.sessions.model import StoredMessage
+from kefu.sessions.store.model import StoredMessage
 
 FOLDED = ("request", "response", "meta", "error")
 """The fields that may be folded."""

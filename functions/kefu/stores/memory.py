@@ -13,7 +13,7 @@ from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores.deadlines import BUDGET_LIFE, later
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Retention
+    from kefu.sessions.store.model import Retention
     from kefu.stores.sqlite.memory import SqliteMemory
     from kefu.stores.sqlite.sessions import SqliteSessions
 

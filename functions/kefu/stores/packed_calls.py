@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kefu.sessions.model import CallRecord, SessionId
+from kefu.sessions.store.model import CallRecord, SessionId
 from kefu.stores.folded_calls import Known, unfold
 
 DICTIONARY = (

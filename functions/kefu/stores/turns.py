@@ -12,7 +12,8 @@ from math import inf
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, holder_before
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,
@@ -22,8 +23,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import Overview, Wanted
-from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.overview import Overview, SessionFilter
 
 FAR = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -53,7 +53,7 @@ class StoredTurn(NamedTuple):
     answer: str = ""
     answered_at: float = 0.0
     rating: Rating | None = None
-    again: int = 0
+    retries: int = 0
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
     """The operator who wrote the answer. Such a turn has no question."""
@@ -65,7 +65,9 @@ class StoredTurn(NamedTuple):
     """Whether the site's pages did not answer. SQLite stores it elsewhere."""
 
     @classmethod
-    def line(cls, session_id: SessionId, question_id: int, line: Line, now: float) -> StoredTurn:
+    def line(
+        cls, session_id: SessionId, question_id: int, line: OperatorMessage, now: float
+    ) -> StoredTurn:
         """A line of an operator."""
         return cls(
             session_id=session_id,
@@ -143,7 +145,7 @@ class StoredTurn(NamedTuple):
         begin the turn again.
         """
         is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
-        if self.status == "ok" and (not asked.again or is_repeated):
+        if self.status == "ok" and (not asked.replaces or is_repeated):
             return BeginResult(self.message(now), answer=self.answer_message(now))
         if self.status == "pending" and self.lease > now:
             return BeginResult(self.message(now), busy_for=min(self.lease - now, LEASE))
@@ -163,7 +165,7 @@ class StoredTurn(NamedTuple):
 
     def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
         """Return the turn as it is retried."""
-        return self._replace(again=self.again + 1, **self.retried(asked, now))
+        return self._replace(retries=self.retries + 1, **self.retried(asked, now))
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
         if not ended.text:
@@ -178,9 +180,9 @@ class StoredTurn(NamedTuple):
         has_ended = (self.status != "pending" or self.answer) and not self.operator
         return bool(has_ended) and since <= self.answered_at < until and (is_gap or not gaps)
 
-    def runs_for(self, again: int) -> bool:
-        """Whether the turn is `pending` and attempt `again` is the latest one."""
-        return self.status == "pending" and self.again == again
+    def runs_for(self, retries: int) -> bool:
+        """Whether the turn is `pending` and attempt `retries` is the latest one."""
+        return self.status == "pending" and self.retries == retries
 
 
 def newest_messages(
@@ -230,7 +232,7 @@ def is_error(ended: TurnOutcome) -> bool:
     return ended.status in ERRORS
 
 
-def wants(wanted: Wanted, row: Overview) -> bool:
+def wants(wanted: SessionFilter, row: Overview) -> bool:
     """Whether a session matches the filter."""
     at = row.session.updated_at
     return (

@@ -47,7 +47,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(
             response.status,
             headers=response.raw_headers,
-            stream=_Body(response),
+            stream=_ResponseBody(response),
             request=request,
             extensions={"http_version": b"HTTP/1.1", RESPONSE: response},
         )
@@ -57,7 +57,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             await self._session.close()
 
 
-class _Body(httpx.AsyncByteStream):
+class _ResponseBody(httpx.AsyncByteStream):
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
 

@@ -119,7 +119,7 @@ class SampleResponse:
     headers: Mapping[str, str] = {"content-type": "text/event-stream"}
 
     def __init__(self, text: str) -> None:
-        self._events = _events(text)
+        self._events = iter(_events(text))
 
     async def read(self, timeout: float) -> bytes:
         await asyncio.sleep(_PACE)
@@ -132,13 +132,11 @@ class SampleResponse:
         """Do nothing: there is no connection."""
 
 
-def _events(text: str) -> Iterator[bytes]:
-    for piece in _PIECE.findall(text):
-        yield _chunk({"content": piece}, None)
-    yield _chunk({}, "stop")
-    yield sse.DONE
-
-
-def _chunk(delta: Mapping[str, str], finish_reason: str | None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-    return sse.encode(json.dumps({"model": NAME, "choices": [choice]}))
+def _events(text: str) -> list[bytes]:
+    choices: list[Mapping[str, object]] = [
+        {"index": 0, "delta": {"content": piece}, "finish_reason": None}
+        for piece in _PIECE.findall(text)
+    ]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    events = [sse.encode(json.dumps({"model": NAME, "choices": [one]})) for one in choices]
+    return [*events, sse.DONE]

@@ -41,7 +41,7 @@ from kefu.web.sending import Respond, StreamingRoute
 
 if TYPE_CHECKING:
     from kefu.auth.origin_secret import OriginSecret
-    from kefu.sessions.service import SessionService
+    from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
     from kefu.web.routes.contact import Deliveries
     from kefu.web.session_chat import KeptChats

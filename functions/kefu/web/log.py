@@ -14,7 +14,7 @@ from kefu.relay.redaction import PLACEHOLDER, Secrets
 from kefu.web.request_record import Record
 
 if TYPE_CHECKING:
-    from kefu.sessions.capacity import Level
+    from kefu.sessions.store.capacity import Level
 
 _CREDENTIAL = re.compile(
     r"\b(?:(?i:bearer)\s{1,8}|sk-)(?=[\w.~+/=-]{0,99}\d)[\w.~+/=-]{20,}", re.ASCII

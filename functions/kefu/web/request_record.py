@@ -69,7 +69,8 @@ class Record:
             "tokens": dialogue.spent,
         }
         has_failed = bool(self.code)  # a refused parameter is a mistake only then
-        mistakes = {operator_error(one.outcome, has_failed * one.said) for one in call.attempts}
+        failed = [one for one in call.attempts if one.outcome != "ok"]
+        mistakes = {operator_error(one.outcome, has_failed * one.said) for one in failed}
         optional: dict[str, object] = {
             "upstream": call.answered_by,
             "all_keys_cooling": call.all_keys_cooling,

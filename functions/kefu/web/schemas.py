@@ -22,7 +22,7 @@ from kefu.errors import InvalidRequest
 from kefu.messages import Message
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Rating
+    from kefu.sessions.store.model import Rating
 
 ClientMessageId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 

@@ -13,9 +13,9 @@ from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
 from kefu.knowledge.sources import named, parted
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import Session, StoredMessage
-from kefu.sessions.service import IncomingMessage, SessionService
+from kefu.sessions.store.model import Session, StoredMessage
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage, SessionService
 from kefu.web.caller import Gateway, answer_of
 from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MessageRequest, ResumeRequest
@@ -28,9 +28,13 @@ class KeptChats:
     """Converts requests into calls of the `SessionService`."""
 
     def __init__(
-        self, runtime: ChatRuntime, turns: SessionService, gateway: Gateway, identities: Identities
+        self,
+        runtime: ChatRuntime,
+        sessions: SessionService,
+        gateway: Gateway,
+        identities: Identities,
     ) -> None:
-        self.turns = turns
+        self.sessions = sessions
         self._runtime = runtime
         self._gateway = gateway
         self._identities = identities
@@ -38,7 +42,7 @@ class KeptChats:
     async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
         answer, runtime = answer_of(request, body, self._gateway), self._runtime
         incoming = await self._incoming(request, body, answer)
-        message = KeptConversation(self.turns, incoming, answer.received_at)
+        message = KeptConversation(self.sessions, incoming, answer.received_at)
         events = make_answer(answer, message, runtime.services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
@@ -49,7 +53,7 @@ class KeptChats:
         """
         session = await self.polled(request, name)
         answer = answer_of(request, body, self._gateway)
-        events = resumed(self._runtime, self.turns, answer, session, body)
+        events = resumed(self._runtime, self.sessions, answer, session, body)
         return AnswerResponse(self._runtime, answer, events)
 
     async def session(self, request: Request, name: str) -> Session:
@@ -57,7 +61,7 @@ class KeptChats:
 
         Raises SessionNotFound, and RateLimited if the session is read too often.
         """
-        session = await self.turns.owned(name, _token(request), await self._owner(request))
+        session = await self.sessions.owned(name, _token(request), await self._owner(request))
         await self._runtime.admission.admit_reader(session.id)
         return session
 
@@ -76,11 +80,11 @@ class KeptChats:
         # Hashed, because the names of limits are stored.
         name = sha256(owner.encode("utf-8", "replace")).hexdigest()[:32]
         await self._runtime.admission.admit_reader(f"user:{name}")
-        return await self.turns.listed(owner, config_id, cursor, limit)
+        return await self.sessions.listed(owner, config_id, cursor, limit)
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""
-        session = await self.turns.owned(name, _token(request), await self._owner(request))
+        session = await self.sessions.owned(name, _token(request), await self._owner(request))
         await self._runtime.admission.admit_poll(session.id)
         return session
 
@@ -113,10 +117,10 @@ class KeptChats:
         Succeeds for a session that was deleted before. Raises as `session` does.
         """
         token, owner = _token(request), await self._owner(request)
-        id = await self.turns.owned_id(name, token, owner)
+        id = await self.sessions.owned_id(name, token, owner)
         await self._runtime.admission.admit_reader(id)
         self._runtime.running.cancel_session(id)
-        await self.turns.forget(id)
+        await self.sessions.forget(id)
 
     async def _owner(self, request: Request) -> str:
         return (await self._identities.visitor(_user_token(request))).name
@@ -134,7 +138,7 @@ class KeptChats:
             owner=visitor.name,
             config_id=body.config_id,
             client_message_id=body.again or answer.client_message_id,
-            again=body.again is not None,
+            replaces=body.again is not None,
             attempt=(answer.client_message_id or "") if body.again else "",
             temperature=body.temperature,
             max_tokens=body.asked_tokens,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kefu.knowledge.sources import named, parted
-from kefu.sessions.model import Session, StoredMessage
+from kefu.sessions.store.model import Session, StoredMessage
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 

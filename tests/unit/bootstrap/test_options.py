@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.bootstrap.options import prompt_policy
+from kefu.bootstrap.options import prompt_policy, windows_of
 from kefu.settings import Settings
+from kefu.upstream import local_model
 
 
 def warnings(**settings: object) -> list[str]:
@@ -48,6 +49,13 @@ def test_the_estimate_follows_the_model() -> None:
     assert counts["LongCat-2.0"] < counts["claude-sonnet-5"] < counts["gpt-4"]
 
 
+def test_no_text_of_a_message_is_counted_whole_that_cannot_fit() -> None:
+    """X17: a text of many megabytes is counted by samples, also of a prompt of the service."""
+    settings = Settings.model_validate({"KEFU_TRIM": "fifo", "KEFU_MAX_PROMPT_TOKENS": 2000})
+    counter = prompt_policy(settings, settings.model, list[str]().append).trim.counter
+    assert (counter.longest, counter.room) == (1_000_000, 2000)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -77,3 +85,10 @@ def test_c11_every_strategy_but_v1_cuts_in_steps() -> None:
     for trim, step in (("v1", 0.0), ("v1_steps", 0.5), ("fifo", 0.2), ("summary", 0.2)):
         settings = Settings.model_validate({"KEFU_TRIM": trim})
         assert prompt_policy(settings, "gpt-4", lambda _: None).trim.budget.trim_step == step
+
+
+def test_records_name_the_window_of_every_known_model() -> None:
+    """X8: looked up once, at the start. An unknown model has none, rather than a guess."""
+    known = windows_of(["gpt-4", "openai/gpt-4o-mini", "mine", local_model.NAME])
+    windows = {"gpt-4": 8192, "openai/gpt-4o-mini": 128_000}
+    assert known == {**windows, local_model.NAME: local_model.CONTEXT_LENGTH}

@@ -13,14 +13,11 @@ from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
-from kefu.chat.conversation import Conversation, KnownAnswer, Stateless
+from kefu.chat.conversation import KnownAnswer, RequestedConversation, Stateless
 from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
-from kefu.chat.output_filter import Filter
-from kefu.chat.prompt import (
-    PromptPolicy,
-    Sampling,
-)
+from kefu.chat.output_filter import TextFilter
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import (
@@ -36,9 +33,9 @@ from kefu.messages import Message
 from kefu.relay.chunks import Chunk
 from kefu.relay.key_pool import KeyPool
 from kefu.relay.relay import Relay
-from kefu.sessions.message import KeptConversation
-from kefu.sessions.model import SessionId
-from kefu.sessions.service import IncomingMessage
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.turn.message import KeptConversation
+from kefu.sessions.turn.service import IncomingMessage
 from kefu.stores.memory import MemoryStore
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
@@ -62,13 +59,13 @@ class House:
         allowance = Allowance(**{"daily_tokens": DAILY, **limits})
         self.admission = Admission(store, self.clock, allowance)
         chat = Chat(relay, PromptPolicy(), Sampling("m"), self.clock)
-        self.services = Services(self.admission, chat, lambda: self.steps.append("prefetch"))
+        self.services = Services(self.admission, chat, [lambda: self.steps.append("prefetch")])
 
     def answer(self) -> Answer:
         return Answer("request", self.clock.monotonic(), "1.2.3.4", Proof())
 
     async def answered(
-        self, conversation: Conversation, made: Answer | None = None
+        self, conversation: RequestedConversation, made: Answer | None = None
     ) -> list[AnswerEvent]:
         events = make_answer(made or self.answer(), conversation, self.services)
         return [event async for event in events]
@@ -121,7 +118,7 @@ class Witnessed(Stateless):
         self.steps.append("load history")
         return await super().question()
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         return (Shown(self.steps),)
 
 
@@ -263,7 +260,7 @@ async def test_p6_p13_a_kept_chat_answers_without_http_and_is_stored() -> None:
     store = ChatsInMemory(clock.now)
     process = Process(store, Spoken("On its way."), clock)
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
-    conversation = KeptConversation(process.turns, asking, clock.monotonic())
+    conversation = KeptConversation(process.sessions, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
     events = [e async for e in make_answer(made, conversation, process.runtime.services)]
     assert text_of(events) == "On its way."
@@ -293,7 +290,7 @@ async def test_a_kept_answer_without_text_shows_nothing_also_with_learnt_pages()
         grounder=Grounder(Nothing(), PassageBudget(100, 1000))
     )
     asking = IncomingMessage("Where is my parcel?", "1.2.3.4", "request")
-    conversation = KeptConversation(process.turns, asking, clock.monotonic())
+    conversation = KeptConversation(process.sessions, asking, clock.monotonic())
     made = Answer("request", clock.monotonic(), "1.2.3.4", Proof())
     events = make_answer(made, conversation, services)
     assert await anext(events) == SourcesFound([])

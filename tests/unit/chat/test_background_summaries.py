@@ -50,7 +50,7 @@ class Model(Spoken):
         return SpokenResponse(self, self.summary)
 
 
-class Visit:
+class HookContext:
     """A conversation of `TURNS` turns, and its results."""
 
     def __init__(self, summary: Say, room: int) -> None:
@@ -92,14 +92,14 @@ class Visit:
                 self.failed += 1
             self.waited.append(clock.monotonic() - started)
             self.long += bool(dialogue.prompt.window.dropped)
-            self.with_summary += any(m.summary for m in dialogue.prompt.messages)
+            self.with_summary += any(m.summary for m in dialogue.prompt.window.messages)
             messages.append(Message("assistant", ANSWER))
         self.chat.close()
 
 
 @in_virtual_time
 async def test_a_summary_is_in_the_prompts_of_long_turns_and_nobody_waits_for_it() -> None:
-    visit = Visit(Say("They asked where an order is. It left on Tuesday."), 1500)
+    visit = HookContext(Say("They asked where an order is. It left on Tuesday."), 1500)
     await visit.run()
     assert visit.failed == 0
     assert visit.long > 30
@@ -112,7 +112,7 @@ async def test_a_summary_is_in_the_prompts_of_long_turns_and_nobody_waits_for_it
 @in_virtual_time
 async def test_a_dead_summarizer_changes_nothing_but_that_there_is_no_summary() -> None:
     for dead in (Say("down", status=500), Say(""), Say("limited", status=429)):
-        visit = Visit(dead, 500)
+        visit = HookContext(dead, 500)
         await visit.run(25)
         assert visit.failed == 0
         assert visit.with_summary == 0

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from contextlib import aclosing
 
-from kefu.chat.completion import Dialogue, Question
-from kefu.chat.prompt import (
-    Prompt,
-    Sampling,
-)
-from kefu.context import Window
+from kefu.chat.completion import Chat, Question
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.context.tokens import estimate_tokens_v1
-from kefu.messages import Message
-from kefu.relay.call import Call
-from kefu.relay.chunks import Completion
+from kefu.messages import Message, ToolCall
+from kefu.relay.key_pool import KeyPool
+from kefu.relay.relay import Relay
+from kefu.stores.memory import MemoryStore
+from tests.fakes.spoken import HandClock, Say, Spoken
+
+ASKED = Message("user", "How much is the fish?")
 
 
-class CountingReads(list[Message]):
-    """A sequence of messages that counts how often they are read."""
-
-    reads: int
-
-    def __iter__(self) -> Iterator[Message]:
-        self.reads = getattr(self, "reads", 0) + 1
-        return super().__iter__()
+def chat_with(model: Spoken) -> Chat:
+    clock = HandClock()
+    relay = Relay(model, KeyPool(["one key"]), MemoryStore(clock.now), clock)
+    return Chat(relay, PromptPolicy(), Sampling("m"), clock)
 
 
-def dialogue_of(messages: CountingReads) -> Dialogue:
-    call = Call(b"{}", Completion("chatcmpl-1", "m", 0, estimate_tokens_v1), 0.0)
-    return Dialogue(Question(messages, Sampling("m", 0.5, 100)), Prompt(Window(messages)), call)
+def test_a_dialogue_counts_the_tokens_of_its_prompt_with_tools_and_their_calls() -> None:
+    calls = (ToolCall("1", "price", '{"of": "fish"}'),)
+    messages = [ASKED, Message("assistant", "", calls), Message("tool", "4 €", tool_call_id="1")]
+    tools = {"tools": [{"type": "function", "function": {"name": "price"}}]}
+    question = Question(messages, Sampling("m", 0.5, 100), tools=tools)
+    dialogue = chat_with(Spoken("hello")).prepare(question, 0.0, "1")
+    texts = [ASKED.content, '{"of": "fish"}', "4 €", json.dumps(tools)]
+    tokens = sum(map(estimate_tokens_v1, texts))
+    assert (dialogue.prompt_tokens, dialogue.tokens_at_most) == (tokens, tokens + 100)
 
 
-def test_a_dialogue_counts_the_tokens_of_its_prompt_once() -> None:
-    messages = CountingReads([Message("user", "How much is the fish?")])
-    dialogue = dialogue_of(messages)
-    tokens = estimate_tokens_v1("How much is the fish?")
-    assert [dialogue.tokens_at_most, dialogue.tokens_at_most] == [tokens + 100] * 2
-    assert dialogue.prompt_tokens == tokens
-    assert messages.reads == 1
-
-
-def test_a_dialogue_with_a_shorter_prompt_counts_the_shorter_prompt() -> None:
-    dialogue = dialogue_of(CountingReads([Message("user", "long " * 40)]))
-    dialogue.replace_prompt(Prompt(Window([Message("user", "short")])), b'{"short": true}')
-    assert dialogue.prompt_tokens == estimate_tokens_v1("short")
-    assert dialogue.call.body == b'{"short": true}'
+async def test_a_dialogue_with_a_shorter_prompt_counts_the_shorter_prompt() -> None:
+    model = Spoken(Say("context_length_exceeded", status=400), "Four euros.")
+    chat = chat_with(model)
+    messages = [Message("user", "long " * 400), Message("assistant", "So."), ASKED]
+    question = Question(messages, Sampling("m", 0, 9))
+    dialogue = chat.prepare(question, 0.0, "1")
+    assert dialogue.prompt_tokens > estimate_tokens_v1("long " * 400)
+    async with aclosing(await chat.start(dialogue, lambda _: None)):
+        assert dialogue.prompt_tokens == estimate_tokens_v1(ASKED.content)
+        assert json.loads(dialogue.call.body) == model.asked[-1]
+        assert [one["content"] for one in model.asked[-1]["messages"]] == [ASKED.content]

@@ -21,7 +21,7 @@ from kefu.chat.prompt import (
     tightened,
 )
 from kefu.chat.summaries import Summaries
-from kefu.context import BYTES4, Budget, Message, ToSummarize, TrimState
+from kefu.context import BYTES4, STRATEGIES, Budget, Message, ToSummarize, TrimState, trim_messages
 from kefu.context.wire.marks import mark
 from kefu.errors import InvalidRequest
 from kefu.relay.key_pool import KeyPool
@@ -59,7 +59,7 @@ def test_the_prompt_starts_with_one_system_message(
     """The prompt also records whether the client's system message was left out."""
     sent = [Message("system", theirs), ASKED] if theirs else [ASKED]
     prompt = build_prompt(sent, PromptPolicy(ours, policy))
-    assert list(prompt.messages) == [*([Message("system", system)] if system else []), ASKED]
+    assert list(prompt.window.messages) == [*([Message("system", system)] if system else []), ASKED]
     assert prompt.client_system_dropped is dropped
 
 
@@ -71,16 +71,16 @@ def test_a_rejected_system_message_of_a_client_is_an_error() -> None:
 
 def test_an_empty_system_message_is_none() -> None:
     prompt = build_prompt([Message("system", ""), ASKED], PromptPolicy(client_system="reject"))
-    assert (list(prompt.messages), prompt.client_system_dropped) == ([ASKED], False)
+    assert (list(prompt.window.messages), prompt.client_system_dropped) == ([ASKED], False)
 
 
 def test_by_default_six_thousand_characters_are_sent() -> None:
     """X5: a system prompt of the client counts, too."""
     turns = [Message("system", "ppp"), *user("a" * 3000, "b" * 2997)]
-    assert len(build_prompt(turns, PromptPolicy()).messages) == 3
+    assert len(build_prompt(turns, PromptPolicy()).window.messages) == 3
     turns[0] = Message("system", "pppp")
     cut = build_prompt(turns, PromptPolicy())
-    assert list(cut.messages) == [turns[0], turns[2]]
+    assert list(cut.window.messages) == [turns[0], turns[2]]
     assert cut.window.reasons == {"budget": 1}
 
 
@@ -95,13 +95,30 @@ TURNS = user("aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff")
 def test_messages_over_the_limit_are_dropped(strategy: str) -> None:
     """C12: this is the prompt of the strategy `summary` if no summary can be written."""
     prompt = build_prompt(TURNS, trimmed(strategy))
-    assert list(prompt.messages) == [OURS, *TURNS[3:]]
+    assert list(prompt.window.messages) == [OURS, *TURNS[3:]]
     assert list(prompt.window.dropped) == TURNS[:3]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_prompt_is_what_the_librarys_one_call_selects(strategy: str) -> None:
+    """X12: with and without something to drop, with the reasons."""
+    for room in range(9):
+        policy = trimmed(strategy, room)
+        window = build_prompt(TURNS, policy).window
+        budget = policy.trim.budget
+        if strategy == "v1":  # without the service's part of the system message
+            budget = budget._replace(limit=room + BYTES4.count("ours"))
+        expected = trim_messages([OURS, *TURNS], budget, strategy, BYTES4)
+        assert list(window.messages) == expected
+        assert list(window.dropped) == list(expected.dropped)
+        assert tuple(window.left_out) == expected.left_out
+        facts = window.tokens, window.limit, window.over_budget
+        assert facts == (expected.tokens, expected.limit, expected.over_budget)
 
 
 def test_trimming_can_be_off() -> None:
     prompt = build_prompt(TURNS, trimmed(OFF, room=1))
-    assert list(prompt.messages) == [OURS, *TURNS]
+    assert list(prompt.window.messages) == [OURS, *TURNS]
     assert (prompt.window.left_out, prompt.window.over_budget) == ((), False)
 
 
@@ -131,9 +148,9 @@ def test_a_known_summary_follows_the_system_prompt() -> None:
     turns = TURNS * 20
     prompt = build_prompt([THEIRS, *turns], trimmed(SUMMARY, 80), Remembered("They asked.", 70))
     assert prompt.client_system_dropped
-    assert prompt.messages[0] == OURS
-    assert "They asked." in prompt.messages[1].content
-    assert list(prompt.messages[2:]) == turns[70:]
+    assert prompt.window.messages[0] == OURS
+    assert "They asked." in prompt.window.messages[1].content
+    assert list(prompt.window.messages[2:]) == turns[70:]
     assert prompt.window.reasons == {"summarized": 70}
     assert prompt.window.fallback == ""
 
@@ -142,7 +159,7 @@ def test_without_a_summary_the_prompt_is_the_one_that_needs_none() -> None:
     """X9: the prompt also has the messages that the next summary should cover."""
     turns = TURNS * 20
     prompt = build_prompt(turns, trimmed(SUMMARY, 80))
-    assert prompt.messages == build_prompt(turns, trimmed("fifo", 80)).messages
+    assert prompt.window.messages == build_prompt(turns, trimmed("fifo", 80)).window.messages
     assert prompt.window.fallback == "not ready"
     assert prompt.to_summarize
     covered = len(prompt.to_summarize.messages)
@@ -154,19 +171,21 @@ def test_the_operators_system_prompt_leaves_six_thousand_characters_to_the_conve
     """X5: with a long system prompt all history was dropped."""
     turns = user("a" * 3000, "b" * 2999, "c")
     whole = build_prompt(turns, PromptPolicy("p" * 7000))
-    assert len(whole.messages) == 4
+    assert len(whole.window.messages) == 4
     turns = user("a" * 3000, "b" * 3000, "c")
-    assert len(build_prompt(turns, PromptPolicy("p" * 7000)).messages) == 3
+    assert len(build_prompt(turns, PromptPolicy("p" * 7000)).window.messages) == 3
     theirs = [Message("system", "p" * 3000), *turns]
-    assert len(build_prompt(theirs, PromptPolicy()).messages) == 2
+    assert len(build_prompt(theirs, PromptPolicy()).window.messages) == 2
 
 
 def test_v1_trims_in_steps_where_they_are_set() -> None:
     """X11: prompts of a growing conversation start with the same messages."""
     turns = user(*(f"{turn:03}" + "x" * 297 for turn in range(80)))
     policy = PromptPolicy(trim=TrimPolicy("v1", Budget(6000, 0, 0.4)))
-    starts = {build_prompt(turns[:n], policy).messages[0].content for n in range(30, 80)}
-    exact = {build_prompt(turns[:n], PromptPolicy()).messages[0].content for n in range(30, 80)}
+    starts = {build_prompt(turns[:n], policy).window.messages[0].content for n in range(30, 80)}
+    exact = {
+        build_prompt(turns[:n], PromptPolicy()).window.messages[0].content for n in range(30, 80)
+    }
     assert len(starts) < 20
     assert len(exact) > 40
 
@@ -189,7 +208,7 @@ def test_a_prompt_that_was_not_trimmed_is_halved_by_characters() -> None:
     policy = trimmed(OFF)
     half = tightened(policy, build_prompt(TURNS, policy))
     assert (half.trim.strategy, half.trim.budget.room) == ("v1", 12)
-    assert list(build_prompt(TURNS, half).messages) == [OURS, *TURNS[-2:]]
+    assert list(build_prompt(TURNS, half).window.messages) == [OURS, *TURNS[-2:]]
 
 
 @pytest.mark.parametrize("strategy", ["fifo", OFF])
@@ -247,7 +266,7 @@ def test_most_of_a_trimmed_prompt_is_what_the_last_one_began_with() -> None:
     before: list[Message] = []
     repeated = total = 0
     for turn in range(200):
-        prompt = list(build_prompt(texts[: 2 * turn + 1], policy, memory).messages)
+        prompt = list(build_prompt(texts[: 2 * turn + 1], policy, memory).window.messages)
         shared = 0
         while shared < min(len(prompt), len(before)) and prompt[shared] == before[shared]:
             shared += 1

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from kefu.chat.admission import Allowance
-from kefu.sessions.model import Retention
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import Retention
+from kefu.sessions.store.overview import SessionFilter
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Connection, Process
@@ -67,7 +67,7 @@ async def test_p3_an_answer_is_paid_for_and_nothing_is_stored(stream: bool) -> N
         assert body["usage"]["total_tokens"] == 25
     assert "x-session-id" not in given.headers
     assert await site.spent() == 25
-    assert list((await site.store.newest(Wanted(), None, 9, CLOCK.now())).rows) == []
+    assert list((await site.store.newest(SessionFilter(), None, 9, CLOCK.now())).rows) == []
 
 
 def end(site: Site, asked: Connection, how: str) -> None:

@@ -16,6 +16,7 @@ from kefu.context import (
     window_for,
 )
 from kefu.context.ledger import Ledger
+from kefu.context.walk import Walk
 from tests.unit.context.histories import (
     COUNTERS,
     check,
@@ -72,6 +73,28 @@ def test_a_conversation_kept_up_to_date_gives_the_same_window(
         fresh = window_for(whole, budget, name, counter)
         assert (grown.left_out, grown.tokens) == (fresh.left_out, fresh.tokens)
         assert (grown.messages, grown.over_budget) == (fresh.messages, fresh.over_budget)
+
+
+@pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(
+    whole=histories,
+    step=st.sampled_from([0.0, 0.3]),
+    most=st.integers(0, 9),
+    kept_from=st.integers(0, 9),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_window_is_that_of_the_strategy_also_if_the_whole_conversation_fits(
+    name: str, counter: MessageCounter, whole: list[Message], step: float, most: int, kept_from: int
+) -> None:
+    """X1, X9, X12: `window_for` asks no strategy when everything fits, and reports the same."""
+    kept_from = min(kept_from, max(0, len(whole) - 1))
+    for room in rooms(whole, counter):
+        budget = Budget(room, reserve=0, trim_step=step, max_messages=most)
+        asked = STRATEGIES[name](Walk(whole, counter, counter.priming, kept_from), budget)
+        window = window_for(whole, budget, name, counter, kept_from=kept_from)
+        assert (window, window.reasons) == (asked, asked.reasons)
+        assert list(map(type, window)) == list(map(type, asked))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

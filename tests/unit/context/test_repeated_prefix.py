@@ -87,7 +87,7 @@ def test_most_of_the_services_prompts_repeat_where_it_cuts_in_steps() -> None:
         policy = prompt_policy(settings, "gpt-4", lambda _: None)
         repeated, memory, tallest = Repeated(), ProcessMemory(10), 0
         for messages in questions():
-            prompt = build_prompt(messages[1:], policy, memory).messages
+            prompt = build_prompt(messages[1:], policy, memory).window.messages
             repeated.note(prompt[1:])
             tallest = max(tallest, sum(len(message.content) for message in prompt[1:]))
         shares[trim] = repeated.share

@@ -30,6 +30,32 @@ def filtered(*pieces: str) -> tuple[str, list[int], bool]:
 
 
 @pytest.mark.parametrize(
+    ("url", "is_kept"),
+    [
+        ("https://shop.example/help", True),
+        ("https://shop.example/help/", True),
+        ("https://shop.example/help/returns#how", True),
+        ("https://shop.example/help#how", True),
+        ("https://shop.example/helpers", False),
+        ("https://shop.example", False),
+        ("https://shop.example/customs", True),
+        ("https://shop.example/customs/", True),
+        ("https://shop.example/customs#x", True),
+        ("https://shop.example/customs/x", False),
+        ("https://shop.example/customs?x", False),
+        ("https://other.example/help", False),
+        ("/help", False),
+    ],
+)
+def test_g27_links_lead_to_a_source_or_to_and_below_the_sites_own_addresses(
+    url: str, is_kept: bool
+) -> None:
+    one = CitationFilter(SOURCES, ["https://shop.example/help/"])
+    shown = one.feed(f"See [here]({url}).") + one.close()
+    assert shown == (f"See [here]({url})." if is_kept else "See here.")
+
+
+@pytest.mark.parametrize(
     ("text", "shown", "used"),
     [
         ("Yes. [1] And [2]!", "Yes. [1] And [2]!", [1, 2]),
@@ -69,6 +95,12 @@ def test_numbers_of_sources_stay_and_others_vanish(
         (f"`open {EVIL}", "`open evil.example/x"),
         (f"`open\n\n{EVIL}`", "`open\n\nevil.example/x`"),
         (f"\\`{EVIL}\\`", "\\`evil.example/x\\`"),
+        # After a line that begins with a tag, ticks may be a part of its HTML, and no code.
+        (f"<div>\n`[in]({EVIL})`", "<div>\n`[in] (evil.example/x)`"),
+        (f"<b>\n`<a href={EVIL}>in</a>`", None),
+        (f"- <b>\n```\n<a href={EVIL}>in</a>\n```", None),
+        (f"<div>\n\n`[in]({EVIL})`", f"<div>\n\n`[in]({EVIL})`"),
+        (f"a <b>b\n`[in]({EVIL})`", f"a <b>b\n`[in]({EVIL})`"),
         (f"[a\\]b]({EVIL})", "[a\\]b] (evil.example/x)"),
         ("ht[9]tps://evil.example h[t](x)tps://evil.example", None),
         ("ht<a>tps://evil.example https[9]://evil.example www[9].evil.example", None),

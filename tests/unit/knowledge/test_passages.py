@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,36 @@ def test_small_sections_are_joined_and_keep_their_headings() -> None:
 def test_a_heading_without_text_is_shown_with_the_next_section() -> None:
     cut = passages(page(Block("Prices", 2), Block("Europe", 2, "eu"), Block(LONG)))
     assert [one.text for one in cut] == [f"Prices\n{LONG}"]
+
+
+def test_headings_without_text_are_above_the_passage_below_them() -> None:
+    blocks = [Block("A", 1), Block("B", 2), Block("C", 3, "c"), Block(LONG)]
+    (only,) = passages(page(*blocks))
+    assert (only.headings, only.text) == (("A", "B", "C"), LONG)
+    (only,) = passages(page(Block("A", 2), Block("B", 2), Block(LONG), Block("end")))
+    assert (only.headings, only.text, only.inside) == (("B",), f"A\n{LONG}\nend", ("A",))
+
+
+def test_a_heading_of_the_same_level_ends_the_one_before() -> None:
+    blocks = [Block("A", 2), Block(LONG * 4), Block("B", 3), Block(LONG * 4)]
+    blocks += [Block("C", 3), Block(LONG * 4), Block("D", 2), Block(LONG * 4)]
+    found = [one.headings for one in passages(page(*blocks))]
+    assert found == [("A",), ("A", "B"), ("A", "C"), ("D",)]
+
+
+def test_the_title_of_the_page_is_no_text_and_no_heading_of_its_passages() -> None:
+    (only,) = passages(page(Block("Help", 1), Block("Help"), Block(LONG), title="Help"))
+    assert (only.headings, only.text) == ((), LONG)
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "word " * 2000, "字" * 4000])
+def test_a_sentence_without_an_end_is_cut_at_spaces_or_anywhere(text: str) -> None:
+    cut = passages(page(Block(text)))
+    assert all(len(one.text.encode()) <= MAX_BLOCK_BYTES for one in cut)
+    assert "".join(one.text for one in cut).replace(" ", "") == text.replace(" ", "")
+    assert len(cut) <= len(text.encode()) // 900 + 1
+    if " " in text:
+        assert all(set(one.text.split()) == {"word"} for one in cut)
 
 
 @given(

@@ -41,6 +41,11 @@ def test_the_passages_stand_in_front_of_the_question_one_on_a_line() -> None:
     assert json.loads(second)["n"] == 2
 
 
+def test_letters_of_any_script_are_written_as_they_are() -> None:
+    """Each escape would cost the prompt several tokens."""
+    assert '"text": "包裹 посылка é"' in block([found("包裹 посылка é")], "?")
+
+
 def test_no_page_can_end_its_line_or_write_a_role_token() -> None:
     for text in (*corpus(), *families()):
         made = block([found(text, title=text)], "Why?")

@@ -34,6 +34,32 @@ def test_complete_chunk_passes_as_it_came() -> None:
     assert read.text == second.data
 
 
+@pytest.mark.parametrize(
+    ("text", "as_it_came"),
+    [
+        ("hi", True),
+        (r"\n", True),
+        (r"\u4f60", True),
+        ("\u4f60", True),
+        (r"\u0068i", False),
+        (r"a\/b", False),
+        ("\u2028", False),
+        ("\x7f", False),
+    ],
+)
+def test_a_chunk_in_which_a_key_could_hide_is_written_anew(text: str, as_it_came: bool) -> None:
+    """An escaped key would not be found, and some clients end a line at U+2028."""
+    completion = reading()
+    completion.read(chunk())
+    data = chunk().data.replace("hi", text)
+    read = completion.read(Event(data))
+    assert read is not None
+    assert (read.text == data) is as_it_came
+    assert json.loads(read.text) == json.loads(data)
+    assert "\\u0068" not in read.text
+    assert "\u2028" not in read.text
+
+
 def test_all_chunks_carry_the_id_of_the_first() -> None:
     """Requirement C5."""
     completion = reading()

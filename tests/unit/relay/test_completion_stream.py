@@ -6,7 +6,7 @@ import pytest
 
 from kefu.errors import GatewayTimeout, KefuError, RateLimited, UpstreamUnavailable
 from kefu.relay.chunks import Usage
-from kefu.relay.time_limits import NORMAL, TimeLimits
+from kefu.relay.time_limits import NORMAL, SLOW, TimeLimits
 from tests.fakes import in_process_upstream as up
 from tests.fakes.in_process_upstream import Reply
 from tests.fakes.relaying import PING, Result, Rig, in_virtual_time
@@ -123,6 +123,19 @@ async def test_answer_that_never_ends_is_cut_after_two_minutes() -> None:
     assert result.ended_at == pytest.approx(117)
     assert len(result.text) == 116
     assert endless.open == []
+
+
+@in_virtual_time
+async def test_a_slow_models_answer_may_pause_a_minute_and_take_ten() -> None:
+    endless = Rig({"only": up.STREAM.then(*[up.text("x")] * 500, after=59)}, limits=SLOW)
+    result = await endless.ask()
+    assert isinstance(result.broken, GatewayTimeout)
+    assert result.ended_at == pytest.approx(600)
+    assert result.text == "x" * 10
+    stalled = Rig({"only": up.STREAM.then(up.text("x")).then_silence()}, limits=SLOW)
+    assert (await stalled.ask()).ended_at == pytest.approx(60)
+    finished = up.STREAM.then(up.text("x"), up.STOP).then_silence()
+    assert (await Rig({"only": finished}, limits=SLOW).ask()).ended_at == pytest.approx(10)
 
 
 @in_virtual_time

@@ -49,7 +49,7 @@ def test_spent_quota_makes_the_key_invalid_for_an_hour(name: str) -> None:
     assert found.cooldown == (NOW + 3600, Reason.INVALID)
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("status", [400, 405, 406, 413, 414, 415, 422])
 def test_status_that_is_the_requests_fault_cools_no_key(status: int) -> None:
     """Requirement C9 and fault U8."""
     found = verdict(status)

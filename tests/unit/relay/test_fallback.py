@@ -51,6 +51,24 @@ async def test_second_upstream_answers_when_all_keys_of_the_first_fail(
     assert rig.open == []
 
 
+@pytest.mark.parametrize("retries", [0, 1, 2, 3, 4])
+@in_virtual_time
+async def test_all_attempts_but_the_last_are_for_the_first_upstream(retries: int) -> None:
+    """The first attempt is always for it."""
+    rig = Rig(dict.fromkeys(KEYS, up.refusal(500)), second=GOOD, max_retries=retries)
+    await rig.ask()
+    asked = [secret for secret, _ in rig.asked]
+    assert asked == ([*KEYS[:retries], "spare"] if retries else ["a"])
+
+
+@in_virtual_time
+async def test_the_last_attempt_is_for_the_first_upstream_if_the_other_one_has_no_key() -> None:
+    rig = Rig(dict.fromkeys(KEYS, up.refusal(500)), second=GOOD)
+    await rig.cool("spare", 60)
+    await rig.ask()
+    assert [secret for secret, _ in rig.asked] == [*KEYS[:4]]
+
+
 @in_virtual_time
 async def test_first_upstream_answers_while_it_has_a_key() -> None:
     rig = Rig({"a": up.refusal(429), "b": up.answer("b")}, second=GOOD)

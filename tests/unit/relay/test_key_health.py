@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
@@ -153,3 +154,20 @@ async def test_all_failing_keys_are_still_asked() -> None:
     rig = Rig({"a": [up.REFUSED, up.answer()], "b": up.REFUSED})
     assert (await rig.ask()).error.status == 503
     assert (await rig.ask()).whole
+
+
+@pytest.mark.parametrize("is_read_whole", [True, False])
+@in_virtual_time
+async def test_r1_a_key_that_cut_its_answer_is_good_again_after_a_whole_one_alone(
+    is_read_whole: bool,
+) -> None:
+    """Not after one whose visitor left."""
+    rig = Rig({"cuts": [CUT, up.STREAM.then(up.text("a")).then(up.STOP, up.DONE, after=1)]})
+    await rig.ask()
+    assert rig.failing == ["cuts"]
+    answer = await rig.relay.start(rig.call())
+    async with aclosing(answer), aclosing(answer.batches()) as batches:
+        async for _ in batches:
+            if not is_read_whole:
+                break
+    assert rig.failing == ([] if is_read_whole else ["cuts"])

@@ -9,7 +9,7 @@ import asyncio
 import pytest
 
 from kefu.errors import StoreFull, StoreUnavailable
-from kefu.sessions.capacity import EVERY, UNLIMITED, Capacity, Level
+from kefu.sessions.store.capacity import EVERY, UNLIMITED, Capacity, Level
 
 LIMIT = 1000
 

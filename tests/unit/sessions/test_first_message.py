@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kefu.sessions.service import RETRIES_FOR
+from kefu.sessions.turn.service import RETRIES_FOR
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import InProcessUpstream, answer

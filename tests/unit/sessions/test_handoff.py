@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Mapping
@@ -12,8 +13,7 @@ from typing import Any
 import pytest
 
 from kefu.errors import InvalidRequest, StoreFull
-from kefu.sessions.capacity import Capacity
-from kefu.sessions.contact_delivery import (
+from kefu.sessions.people.delivery import (
     LARGEST_MAIL,
     ByMail,
     ByWebhook,
@@ -21,9 +21,10 @@ from kefu.sessions.contact_delivery import (
     Recipient,
     as_text,
 )
-from kefu.sessions.contacts import ContactRequest, FilledForm
-from kefu.sessions.handoff import A_DAY, ContactForm, HandOff, Outlet
-from kefu.sessions.model import Session, StoredMessage
+from kefu.sessions.people.handoff import A_DAY, ContactForm, HandOff, Outlet
+from kefu.sessions.store.capacity import Capacity
+from kefu.sessions.store.contacts import ContactRequest, FilledForm
+from kefu.sessions.store.model import Session, StoredMessage
 from kefu.stores.memory import MemoryStore
 from tests.contract.chats import ONE, new, turn
 from tests.contract.engines import HandClock
@@ -130,6 +131,17 @@ async def test_h2_a_request_is_delivered_once_with_the_transcript_and_a_signatur
     assert stored.delivered_at == here.clock.hand.now
 
 
+async def test_h2_the_newest_hundred_messages_are_delivered() -> None:
+    here = site(Hook())
+    for number in range(60):
+        await turn(here.store, here.clock.hand, f"question {number}", f"answer {number}")
+    await here.handoff.submit(here.session, FILLED)
+    await here.handoff.deliver_due()
+    [(body, _)] = here.hook.got
+    told = [one["content"] for one in json.loads(body)["transcript"]]
+    assert (len(told), told[0], told[-1]) == (100, "question 10", "answer 59")
+
+
 async def test_h2_a_webhook_that_fails_five_times_gets_the_same_request_later_each_time() -> None:
     here = site(Hook(failures=5))
     await here.handoff.submit(here.session, FILLED)
@@ -144,6 +156,24 @@ async def test_h2_a_webhook_that_fails_five_times_gets_the_same_request_later_ea
     assert {headers["Idempotency-Key"] for _, headers in here.hook.got} == {"request-1"}
     assert len(here.lines) == 5
     assert not [line for line in here.lines if "kari" in line or "Svalbard" in line]
+
+
+async def test_h2_a_delivery_that_was_killed_is_repeated_after_thirty_seconds() -> None:
+    class Killed(Hook):
+        async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
+            if not self.got:
+                self.got.append((body, headers))
+                raise asyncio.CancelledError
+            return await super().post(body, headers)
+
+    here = site(Killed())
+    await here.handoff.submit(here.session, FILLED)
+    with pytest.raises(asyncio.CancelledError):
+        await here.handoff.deliver_due()
+    for seconds, times in ((29, 1), (2, 2), (60, 2)):
+        here.clock.hand.now += seconds
+        await here.handoff.deliver_due()
+        assert len(here.hook.got) == times
 
 
 async def test_h2_the_pause_of_a_webhook_that_fails_for_weeks_is_at_most_an_hour() -> None:

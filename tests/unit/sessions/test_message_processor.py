@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kefu.sessions.message_processor import DEFAULT_SYSTEM_PROMPT, MessageProcessor
-from kefu.sessions.model import SessionId, StoredMessage
+from kefu.sessions.store.model import SessionId, StoredMessage
+from kefu.sessions.turn.message_processor import DEFAULT_SYSTEM_PROMPT, MessageProcessor
 from tests.fakes.growth import assert_linear
 
 processor = MessageProcessor()

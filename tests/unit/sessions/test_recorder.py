@@ -11,8 +11,8 @@ import pytest
 
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget, TrimState
-from kefu.sessions.hooks import Filter, Hook, Reply, Visit
-from kefu.sessions.model import LEASE, NewMessage
+from kefu.sessions.hooks import Filter, Hook, HookContext, Reply
+from kefu.sessions.store.model import LEASE, NewMessage
 from tests.fakes.in_process_upstream import (
     DONE,
     LOST,
@@ -52,7 +52,7 @@ async def take_over(site: Site) -> int:
     begun = await super(type(site.store), site.store).begin(
         session, NewMessage("question", ID), later
     )
-    return begun.again
+    return begun.retries
 
 
 @in_virtual_time
@@ -210,7 +210,7 @@ class Holding(Hook):
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
 
-    def output(self, visit: Visit) -> Filter:
+    def output(self, visit: HookContext) -> Filter:
         return Held(self.error)
 
 
@@ -274,7 +274,7 @@ async def test_p12_the_saved_answer_is_text_of_whole_characters_without_secrets(
 
 
 class Closed(Hook):
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         return Reply("my secret reply")
 
 

@@ -26,11 +26,11 @@ from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Chunk, Completion, chunk_of
 from kefu.relay.collected import Collected, replayed
 from kefu.relay.key_pool import Fingerprint
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.history import Exchange, alternating, exchanges, from_stable_start
 from kefu.sessions.hooks import Filter
-from kefu.sessions.model import SessionId, StoredMessage
+from kefu.sessions.store.model import SessionId, StoredMessage
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording, TurnRecord
+from kefu.sessions.turn.history import Exchange, alternating, exchanges, from_stable_start
 
 ONE = SessionId("1" * 32)
 
@@ -258,7 +258,7 @@ def dialogue() -> Dialogue:
     """
     question = Question([Message("user", f"my key: {SECRET}")], Sampling("m"))
     prompt = build_prompt(question.messages, PromptPolicy(trim=TrimPolicy("off")))
-    body = request_body(prompt.messages, Sampling("m"))
+    body = request_body(prompt.window.messages, Sampling("m"))
     completion = Completion("x", "m", 1)
     completion.finish_reason = "stop"
     call = Call(body, completion, started=100.0, first_event_at=103.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kefu.errors import InvalidRequest, SessionNotFound, WrongState
-from kefu.sessions.people import Attendance, Line, State
-from kefu.sessions.take_over import change_state, say
+from kefu.sessions.people.take_over import change_state, say
+from kefu.sessions.store.attendance import Attendance, OperatorMessage, State
 from tests.fakes.kept_site import Site
 from tests.fakes.relaying import CLOCK, in_virtual_time
 
@@ -41,7 +41,7 @@ async def test_h4_a_chat_that_another_operator_has_is_refused_with_the_name() ->
     with pytest.raises(WrongState, match=r"^Ingrid has this chat\.$"):
         await change_state(site.store, site.session, change("closed", "Olav"))
     with pytest.raises(WrongState, match=r"^Ingrid has this chat\.$"):
-        await say(site.store, site.session, Line("hello", "Olav", "line"), CLOCK.now())
+        await say(site.store, site.session, OperatorMessage("hello", "Olav", "line"), CLOCK.now())
     taken = await change_state(site.store, site.session, change("person", "Olav"), "Ingrid")
     assert taken.operator == "Olav"
 
@@ -69,14 +69,14 @@ async def test_h4_an_absent_chat_is_not_found() -> None:
     with pytest.raises(SessionNotFound):
         await change_state(site.store, site.session, change("person"))
     with pytest.raises(SessionNotFound):
-        await say(site.store, site.session, Line("hello", "Ingrid", "line"), CLOCK.now())
+        await say(site.store, site.session, OperatorMessage("hello", "Ingrid", "line"), CLOCK.now())
 
 
 @in_virtual_time
 async def test_h5_a_line_is_saved_once_without_spaces_around_it() -> None:
     site = await chat()
     await change_state(site.store, site.session, change("person"))
-    line = Line(" hello \n", "Ingrid", "line")
+    line = OperatorMessage(" hello \n", "Ingrid", "line")
     ids = [await say(site.store, site.session, line, CLOCK.now()) for _ in range(2)]
     messages = await site.messages()
     assert [one.id for one in messages if one.operator == "Ingrid"] == ids[:1] == ids[1:]
@@ -89,7 +89,7 @@ async def test_h5_an_empty_line_is_refused(text: str) -> None:
     site = await chat()
     await change_state(site.store, site.session, change("person"))
     with pytest.raises(InvalidRequest) as refused:
-        await say(site.store, site.session, Line(text, "Ingrid", "line"), CLOCK.now())
+        await say(site.store, site.session, OperatorMessage(text, "Ingrid", "line"), CLOCK.now())
     assert refused.value.param == "text"
     assert len(await site.messages()) == 2
 
@@ -98,4 +98,4 @@ async def test_h5_an_empty_line_is_refused(text: str) -> None:
 async def test_h5_a_line_needs_a_chat_that_a_person_has() -> None:
     site = await chat()
     with pytest.raises(WrongState, match="Take it over first"):
-        await say(site.store, site.session, Line("hello", "Ingrid", "line"), CLOCK.now())
+        await say(site.store, site.session, OperatorMessage("hello", "Ingrid", "line"), CLOCK.now())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
 
 A, B = session_id(b"a" * ID_BYTES), session_id(b"b" * ID_BYTES)
 OLD, NEW = "o" * 32, "n" * 32

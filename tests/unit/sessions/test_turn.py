@@ -19,10 +19,10 @@ from kefu.errors import SessionNotFound, UpstreamUnavailable
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
-from kefu.sessions.capacity import FROM, RETRY_AFTER, Capacity
-from kefu.sessions.hooks import Hook, Visit
-from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
-from kefu.sessions.people import Attendance
+from kefu.sessions.hooks import EndedTurn, Hook, HookContext
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
+from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
 from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Process
 from tests.fakes.in_process_upstream import (
@@ -285,6 +285,9 @@ async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
     assert (meta["request_id"], meta["config_id"]) == ("request", "default")
     assert meta["history"] == {"read": 2, "told": 2}
     assert meta["page"]["title"] == "Hats"
+    assert meta["timings"] == {"started": CLOCK.now(), "first_event_ms": 0.0, "chunk_count": 3}
+    [attempt] = meta["attempts"]
+    assert (attempt["outcome"], attempt["at"], attempt["ms"]) == ("ok", 0.0, 0.0)
     assert (call.prompt_tokens, call.completion_tokens, call.attempt) == (20, 5, 1)
     said = json.loads(call.request or b"")["messages"]
     assert [one["content"] for one in said if one["role"] != "system"] == [
@@ -296,6 +299,19 @@ async def test_p10_a_call_says_what_was_asked_and_for_whom() -> None:
 
 
 @in_virtual_time
+async def test_p10_a_call_has_the_times_of_its_attempt_and_of_its_first_text() -> None:
+    site = Site(STREAM.then(text("a"), after=0.75).then(text("b"), STOP, DONE, after=1))
+    site.store.seconds["begin"] = 0.5
+    await site.ask()
+    [call] = await site.calls()
+    meta = json.loads(call.meta)
+    [attempt] = meta["attempts"]
+    assert (attempt["at"], attempt["ms"], attempt["rested"]) == (500.0, 750.0, False)
+    assert (meta["timings"]["first_event_ms"], call.duration) == (1250.0, 4.25)
+    assert call.created_at == CLOCK.now() - 4.25
+
+
+@in_virtual_time
 async def test_p17_a_lost_lease_ends_the_answer_and_leaves_the_turn_to_its_new_owner() -> None:
     """Another process, whose clock is ahead, takes the turn."""
     site = Site(SLOW)
@@ -304,7 +320,7 @@ async def test_p17_a_lost_lease_ends_the_answer_and_leaves_the_turn_to_its_new_o
     assert session
     later = CLOCK.now() + LEASE + 1
     begun = await site.store.begin(session, NewMessage("question", ID), later)
-    assert begun.again == 1
+    assert begun.retries == 1
     assert (await asked.answer()).code == "session_busy"
     assert CLOCK.monotonic() == pytest.approx(LEASE / 2)
     assert await site.stored() == [("question", "pending")]
@@ -374,6 +390,18 @@ async def test_p17_a_known_message_with_another_text_is_refused_and_may_be_sent_
     assert (await site.ask("question")).text == "hello"
 
 
+@in_virtual_time
+async def test_p17_another_text_ends_neither_an_answer_nor_one_that_is_being_made() -> None:
+    site = Site(STREAM.then(text("a")).then(text("b"), after=5).then(STOP, DONE))
+    asked = await site.began(2)
+    assert (await site.process.ask("another", client_message_id=ID)).code == "message_changed"
+    assert (await asked.answer()).complete
+    site.last = await asked.answer()
+    assert (await site.ask("another")).code == "message_changed"
+    assert await site.stored() == [("question", "ok"), ("ab", "ok")]
+    assert site.asked == 1
+
+
 @pytest.mark.parametrize(
     ("after", "wait"), [(0.0, 3), (LEASE - 3, 3), (LEASE - 1.5, 2), (LEASE - 0.5, 1)]
 )
@@ -385,7 +413,7 @@ async def test_p17_a_busy_message_may_be_asked_again_after_three_seconds_at_most
     site, now, session = Site(), CLOCK.now(), SessionId("a" * 32)
     chat = Session(session, "", "default", now, now)
     await site.store.begin(chat, NewMessage("question", ID), now)
-    token = await site.process.turns.token(session)
+    token = await site.process.sessions.token(session)
     await asyncio.sleep(after)
     busy = await site.ask(session_id=session, token=token)
     assert facts(busy) == (409, "session_busy", str(wait))
@@ -397,12 +425,12 @@ async def test_p17_a_new_answer_replaces_the_former_one_with_its_rating() -> Non
     site = Site(answer("first"), answer("second"))
     await site.ask()
     await site.store.rate(site.session, ID, "down", "wrong")
-    given = await site.ask(again=True, attempt="one")
+    given = await site.ask(replaces=True, attempt="one")
     assert (given.text, site.asked) == ("second", 2)
     [_, message] = await site.messages()
     assert (message.content, message.rating, message.comment) == ("second", None, "")
     assert (await site.day()).downs == 0
-    repeated = await site.ask(again=True, attempt="one")
+    repeated = await site.ask(replaces=True, attempt="one")
     assert (repeated.text, site.asked) == ("second", 2)
 
 
@@ -410,7 +438,7 @@ async def test_p17_a_new_answer_replaces_the_former_one_with_its_rating() -> Non
 async def test_p10_calls_of_a_replaced_answer_keep_what_the_model_said() -> None:
     site = Site(answer("first answer of the model"), answer("second answer of the model"))
     await site.ask()
-    await site.ask(again=True, attempt="one")
+    await site.ask(replaces=True, attempt="one")
     said = [
         json.loads(call.response or "")["choices"][0]["message"]["content"]
         for call in await site.calls()
@@ -424,7 +452,7 @@ async def test_p17_a_new_answer_that_fails_leaves_the_former_one(how: str) -> No
     """Cancelled or refused, without any text: the message still has a complete answer."""
     site = Site(answer("first"), refusal(500) if how == "refused" else SILENT)
     await site.ask()
-    more: dict[str, Any] = {"client_message_id": ID, "again": True, "attempt": "one"}
+    more: dict[str, Any] = {"client_message_id": ID, "replaces": True, "attempt": "one"}
     asked = site.process.connect("question", site.last, **more)
     await asyncio.sleep(0.5)
     if how == "cancelled":
@@ -472,7 +500,7 @@ class SiteHook(Hook):
     def __init__(self, said: str) -> None:
         self.said = said
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         return self.said
 
 
@@ -502,13 +530,13 @@ async def test_p5_a_text_that_a_hook_empties_is_refused_and_nothing_is_saved() -
 async def test_h4_a_message_to_a_person_is_stored_without_an_answer_of_the_model() -> None:
     site = Site(answer("first"))
     await site.ask(id="first")
-    await site.store.attend(site.session, Attendance("waiting", "", CLOCK.now()))
-    await site.store.attend(site.session, Attendance("person", "Ingrid", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("waiting", "", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("person", "Ingrid", CLOCK.now()))
     for _ in range(2):
         given = await site.ask("hello Ingrid")
         assert (given.complete, given.text, site.asked) == (True, "", 1)
     assert (await site.stored())[2:] == [("hello Ingrid", "ok")]
-    await site.store.attend(site.session, Attendance("closed", "Ingrid", CLOCK.now()))
+    await site.store.set_attendance(site.session, Attendance("closed", "Ingrid", CLOCK.now()))
     given = await site.ask("hello Ingrid")  # a retry of the former request
     assert (given.complete, given.text, site.asked) == (True, "", 1)
 
@@ -550,6 +578,32 @@ async def test_d6_on_lambda_a_response_waits_for_its_data_until_the_deadline(
     assert CLOCK.monotonic() == pytest.approx(ends)
     await asyncio.sleep(5)
     assert (await site.stored())[1:] == [("hello", "ok")]
+
+
+class SlowlyFollowed(Hook):
+    """A hook that needs three seconds after each turn."""
+
+    def __init__(self) -> None:
+        self.ended_at: list[float] = []
+
+    async def after(self, turn: EndedTurn) -> None:
+        await asyncio.sleep(3)
+        self.ended_at.append(CLOCK.monotonic())
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(20.0, 3.0), (2.0, 2.0), (None, 0.0)])
+@in_virtual_time
+async def test_h11_on_lambda_a_response_waits_for_the_hooks_that_follow_it(
+    seconds: float | None, ends: float
+) -> None:
+    """Its process is frozen after the response. Elsewhere nobody waits for them."""
+    slow = SlowlyFollowed()
+    site = Site(hooks={"slow": slow})
+    given = await site.process.connect("question", seconds=seconds).answer()
+    assert given.complete
+    assert CLOCK.monotonic() == pytest.approx(ends)
+    await asyncio.sleep(5)
+    assert slow.ended_at == [3.0]
 
 
 @pytest.mark.parametrize(
@@ -637,7 +691,7 @@ async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_fo
     await site.ask()
     session = await site.store.session(site.session)
     assert session
-    turns = site.process.turns
+    turns = site.process.sessions
     with pytest.raises(SessionNotFound):
         await turns.rate(session, "another id", "up")
     await turns.rate(session, ID, "down", " not\nso ")
@@ -649,13 +703,32 @@ async def test_p20_a_rating_of_no_answer_is_not_found_and_one_of_an_answer_is_fo
     assert rated.comment == "not so"
 
 
+@pytest.mark.parametrize(("more", "is_found"), [(148, True), (155, False)])
+@in_virtual_time
+async def test_p20_hooks_follow_the_rating_of_one_of_the_newest_three_hundred_messages(
+    more: int, is_found: bool
+) -> None:
+    site = Site()
+    await site.ask()
+    for number in range(more):
+        await site.ask("more", id=f"id-{number:08}")
+    session = await site.store.session(site.session)
+    assert session
+    await site.process.sessions.rate(session, ID, "up", "")
+    messages = await site.store.messages(site.session, limit=1000, now=CLOCK.now())
+    assert [one.rating for one in messages if one.id == 2] == ["up"]
+    await asyncio.sleep(1)
+    rated = [(turn.question, turn.rating) for turn in site.followed.rated_turns]
+    assert rated == ([("question", "up")] if is_found else [])
+
+
 @in_virtual_time
 async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
     site = Site()
     site.store.away_until["delete"] = 0.5
     await site.ask()
     with pytest.raises(UpstreamUnavailable) as refused:
-        await site.process.turns.forget(site.session)
+        await site.process.sessions.forget(site.session)
     assert refused.value.retry_after == 5
     assert await site.chats() == [site.session]
     await asyncio.sleep(1)

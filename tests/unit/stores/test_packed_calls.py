@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.messages import Role
-from kefu.sessions.model import CallRecord, SessionId, StoredMessage
+from kefu.sessions.store.model import CallRecord, SessionId, StoredMessage
 from kefu.stores.folded_calls import Known, known
 from kefu.stores.packed_calls import CallPlace, pack, unpack
 

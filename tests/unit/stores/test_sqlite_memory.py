@@ -8,8 +8,8 @@ import pytest
 
 from kefu.chat.limits import Rate
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import NewMessage, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.model import NewMessage, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.file import TIDY_AFTER
 from kefu.stores.sqlite.memory import SqliteMemory
@@ -37,7 +37,7 @@ async def chat(store: SqliteSessions, clock: Clock, number: int, text: str = "He
 
 
 async def listed(store: SqliteSessions, clock: Clock, text: str = "") -> list[int]:
-    page = await store.newest(Wanted(text=text), None, 100, clock.now)
+    page = await store.newest(SessionFilter(text=text), None, 100, clock.now)
     return [int(row.session.id, 16) for row in page.rows]
 
 

@@ -127,7 +127,7 @@ async def test_reset_inside_a_body_is_a_lost_connection() -> None:
 
 
 async def test_reading_may_time_out_and_go_on_without_loss() -> None:
-    server = Server([HEAD, 0.3, DONE, END])
+    server = Server([HEAD, 1.0, DONE, END])
     async with talking_to(server) as upstream:
         response = await upstream.send(b"{}", "key")
         for _ in range(2):
@@ -138,12 +138,12 @@ async def test_reading_may_time_out_and_go_on_without_loss() -> None:
 
 
 async def test_each_read_has_its_own_time() -> None:
-    """Reads of 0.3 s take 0.5 s together, and a short one after a long one ends in time."""
+    """Reads of 1 s take 1.2 s together, and a short one after a long one ends in time."""
     hi = b"5\r\n: hi\n\r\n"
-    server = Server([HEAD, 0.1, hi, 0.1, hi, 0.1, hi, 0.1, hi, 0.1, hi, 0.5, DONE, END])
+    server = Server([HEAD, 0.3, hi, 0.3, hi, 0.3, hi, 0.3, hi, 0.3, hi, 1.0, DONE, END])
     async with talking_to(server) as upstream:
         response = await upstream.send(b"{}", "key")
-        for timeout in (30, 0.3, 0.3, 0.3, 0.3):
+        for timeout in (30, 1, 1, 1, 1):
             assert await response.read(timeout) == b": hi\n"
         with pytest.raises(TimeoutError):
             await response.read(0.1)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import kefu
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 from kefu.web.request_record import Record
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Connection, Process

@@ -14,7 +14,7 @@ from starlette.types import Message as Event
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.auth.identity import Identities
 from kefu.bootstrap.clock import SystemClock
-from kefu.sessions.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
+from kefu.sessions.store.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
 from kefu.stores.memory import MemoryStore
 from kefu.web.admin.panel import Panel, PanelInfo
 from kefu.web.caller import Gateway
@@ -82,11 +82,11 @@ async def browser() -> AsyncIterator[httpx.AsyncClient]:
     )
     app = FastAPI()
     app.include_router(admin_routes(panel, process.runtime, gateway))
-    kept = KeptChats(process.runtime, process.turns, gateway, Identities([], ""))
+    kept = KeptChats(process.runtime, process.sessions, gateway, Identities([], ""))
     app.include_router(session_routes(kept, 5.0))
     headers = {
         "Authorization": f"Bearer {TOKEN}",
-        "X-Session-Token": await process.turns.token(ONE),
+        "X-Session-Token": await process.sessions.token(ONE),
     }
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
-from kefu.sessions.model import LEASE, NewMessage, Session, SessionId
+from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import DONE, LOST, STOP, STREAM, InProcessUpstream, Reply, text

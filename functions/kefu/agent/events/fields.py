@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache, partial
+from functools import cache
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from kefu.agent.events.parts import Estimate, Tokens
 
 AnyValue = TypeVar("AnyValue")
 
-Reader = Callable[[object], object]
-"""Returns the value for a field, or None if the JSON value has the wrong type."""
-
-
-class Field(NamedTuple):
-    name: str
-    key: str
-    """The name in JSON."""
-    read: Reader
-
 
 @cache
-def _fields(kind: Any) -> tuple[Field, ...]:
+def _fields(kind: Any) -> list[tuple[str, str, Any]]:
+    """The name of each field, its name in JSON, and its type without None."""
     hints = get_type_hints(kind)
-    return tuple(Field(f.name, camel(f.name), _reader(hints[f.name])) for f in fields(kind))
+    return [(f.name, camel(f.name), _without_none(hints[f.name])) for f in fields(kind)]
+
+
+def _without_none(hint: Any) -> Any:
+    options = get_args(hint)
+    return options[0] if NoneType in options else hint
 
 
 def camel(name: str) -> str:
@@ -56,55 +52,27 @@ def to_json(value: object) -> dict[str, object]:
 def from_json(kind: type[AnyValue], source: Mapping[str, object]) -> AnyValue:
     """The dataclass from a JSON object. A missing field or a wrong type gives the default."""
     values = {}
-    for name, key, read in _fields(cast(Any, kind)):
-        if key in source and (content := read(source[key])) is not None:
+    for name, key, hint in _fields(cast(Any, kind)):
+        if key in source and (content := _read(hint, source[key])) is not None:
             values[name] = content
     return kind(**values)
 
 
-def _reader(hint: Any) -> Reader:
-    """The reader for a type annotation: a scalar, a literal, an object, or nested dataclasses."""
-    options = [option for option in get_args(hint) if option is not NoneType]
-    if NoneType in get_args(hint):
-        return _reader(options[0])
-    if hint in _PLAIN:
-        return _PLAIN[hint]
+def _read(hint: Any, value: object) -> object:
+    """The value of a field of this type; None if the JSON value has the wrong type."""
+    options = get_args(hint)
+    if hint in (str, bool, int):
+        return value if type(value) is hint else None
     if hint in (Tokens, Estimate):
-        return partial(_part, hint)
+        return from_json(hint, value) if isinstance(value, dict) else None
     if get_origin(hint) is tuple:
-        return partial(_parts, options[0])
-    return partial(_choice, options) if isinstance(options[0], str) else _object
+        items = value if isinstance(value, list) else ()
+        return tuple(from_json(options[0], item) for item in items if isinstance(item, dict))
+    if isinstance(options[0], str):
+        return value if isinstance(value, str) and value in options else None
+    return value if isinstance(value, dict) else None
 
 
 def integer(value: object) -> int | None:
     """The value if it is an int and not a bool, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _truth(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _object(value: object) -> object:
-    return value if isinstance(value, dict) else None
-
-
-def _choice(choices: list[object], value: object) -> object:
-    return value if isinstance(value, str) and value in choices else None
-
-
-def _part(kind: type[object], value: object) -> object:
-    return from_json(kind, value) if isinstance(value, dict) else None
-
-
-def _parts(kind: type[object], value: object) -> object:
-    if not isinstance(value, list):
-        return None
-    return tuple(from_json(kind, item) for item in value if isinstance(item, dict))
-
-
-_PLAIN: Mapping[object, Reader] = {str: _text, bool: _truth, int: integer}
+    return value if type(value) is int else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kefu.context.tokens.calibrated import estimate_calibrated
-from kefu.context.tokens.cjk import estimate_tokens_v1
 from kefu.context.tokens.counter import COUNTERS, Counter, counter
 from kefu.context.tokens.lengths import (
     estimate_chars4,
     estimate_message_tokens,
+    estimate_tokens_v1,
     utf16_length,
 )
 

@@ -93,17 +93,13 @@ def _estimate(text: str, weights: tuple[int, ...]) -> int:
 def parts_of(text: str) -> list[int]:
     """The number of characters of each class in `PARTS`; only ASCII classes for ASCII text."""
     data = text.encode("utf-8", "surrogatepass")
-    if text.isascii():
-        return _parts_of_ascii(data)
-    leads = _counts(data.translate(None, _NOT_LEADS), _LEADS)
-    return _parts_of_ascii(data.translate(None, _NOT_ASCII)) + leads
-
-
-def _parts_of_ascii(data: bytes) -> list[int]:
-    words = (b" " + data).translate(_BEFORE_WORDS)
-    kinds = data.translate(_KINDS)
-    counts = _counts(data, _ASCII)
+    letters = data if text.isascii() else data.translate(None, _NOT_ASCII)
+    words = (b" " + letters).translate(_BEFORE_WORDS)
+    kinds = letters.translate(_KINDS)
+    counts = _counts(letters, _ASCII)
     counts += (words.count(b" a"), kinds.count(b"aA"), kinds.count(b" ."))
+    if letters is not data:
+        counts += _counts(data.translate(None, _NOT_LEADS), _LEADS)
     return counts
 
 

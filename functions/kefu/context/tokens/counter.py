@@ -9,8 +9,7 @@ from kefu.context.tokens.calibrated import (
     estimate_cl100k,
     estimate_claude,
 )
-from kefu.context.tokens.cjk import estimate_tokens_v1
-from kefu.context.tokens.lengths import estimate_chars4, estimate_message_tokens
+from kefu.context.tokens.lengths import estimate_chars4, estimate_message_tokens, estimate_tokens_v1
 from kefu.errors import UnknownCounter
 
 COUNTERS: dict[str, Callable[[str], int]] = {

@@ -12,7 +12,7 @@ from kefu.context.trim.newest import fifo, sliding_window
 from kefu.context.trim.summary import Summarize, summary
 from kefu.context.trim.v1 import v1
 from kefu.context.walk import Walk
-from kefu.context.window import Window
+from kefu.context.window import Window, window_of
 from kefu.messages import Message
 
 Strategy = Callable[[Conversation, Budget], Window]
@@ -34,15 +34,42 @@ def window_for(
     budget: Budget,
     strategy: str = "fifo",
     counter: MessageCounter = CALIBRATED,
+    *,
+    kept_from: int = 0,
 ) -> Window:
     """Trims a conversation of own messages, with the current user message in it, to the budget.
 
     `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
-    only the messages that are kept. The others read every message.
+    only the messages that are kept. The others read every message. `kept_from` is that of the
+    previous window of this conversation.
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
-    return STRATEGIES[strategy](Walk(messages, counter, counter.priming), budget)
+    rule, costs = STRATEGIES[strategy], dict[int, int]()
+    whole = _whole(messages, budget, counter, costs)
+    return whole or rule(Walk(messages, counter, counter.priming, kept_from, costs), budget)
+
+
+def _whole(
+    messages: Sequence[Message], budget: Budget, counter: MessageCounter, costs: dict[int, int]
+) -> Window | None:
+    """The window of a conversation that fits, as every strategy gives it.
+
+    None also for a conversation with tools, which may have holes, and for one that needs to be read
+    for `max_messages`. Notes in `costs` what it has counted.
+    """
+    tokens, room = counter.priming, budget.room
+    if budget.max_messages or len(messages) > room:  # nearly every message has a token
+        return None
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if message.role == "tool" or message.tool_calls or tokens > room:
+            return None
+        costs[at] = cost = counter(message)
+        tokens += cost
+    if tokens > room:
+        return None
+    return window_of(messages, [(0, len(messages))], (), tokens, room)
 
 
 async def trim_with_summary(

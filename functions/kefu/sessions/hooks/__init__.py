@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kefu.sessions.contacts import ContactRequest
 from kefu.sessions.hooks.commands import Commands
 from kefu.sessions.hooks.correction import TextCorrection
 from kefu.sessions.hooks.facts import CurrentDate, SessionFacts, UserProfile
@@ -14,8 +13,8 @@ from kefu.sessions.hooks.hook import (
     Filter,
     Hook,
     HookConfig,
+    HookContext,
     Reply,
-    Visit,
 )
 from kefu.sessions.hooks.importance import Importance
 from kefu.sessions.hooks.loading import BadHook, LoadedHook, loaded
@@ -23,6 +22,10 @@ from kefu.sessions.hooks.steps import ON_AWS, Hooks
 from kefu.sessions.hooks.summary import Summary
 from kefu.sessions.hooks.token_budget import TokenBudget
 from kefu.sessions.hooks.word_filter import WordFilter
+from kefu.sessions.store.contacts import ContactRequest
+
+Visit = HookContext
+"""The name of `HookContext` in Kefu 0.1."""
 
 HookFactory = Callable[[HookConfig], Hook]
 """Creates a hook when the service starts. Raises BadOptions."""
@@ -49,6 +52,7 @@ __all__ = [
     "Filter",
     "Hook",
     "HookConfig",
+    "HookContext",
     "HookFactory",
     "Hooks",
     "LoadedHook",

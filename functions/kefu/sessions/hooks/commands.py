@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kefu.messages import Message
-from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, Reply, Visit
+from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, Reply
 
 CLEAR, HELP = "/clear", "/help"
 
@@ -27,10 +27,10 @@ class Commands(Hook):
             HELP: Reply(_text(config, "help", _HELP)),
         }
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         return self._answers.get(text.lower(), text)
 
-    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+    async def history(self, history: Sequence[Message], visit: HookContext) -> Sequence[Message]:
         shown: list[Message] = []
         command = ""
         for message in history:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, Visit
+from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext
 
 # Full-width letters and digits, which Chinese input methods can produce. Punctuation is unchanged.
 _WIDE = {
@@ -27,7 +27,7 @@ class TextCorrection(Hook):
         longest_first = sorted(self._replacements, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         text = text.translate(_WIDE)
         if not self._replacements:
             return text

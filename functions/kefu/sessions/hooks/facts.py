@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 
 from kefu.chat.prompt import data
-from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, Visit, texts
+from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, texts
 
 _LONGEST = 200
 """Maximum length of one fact about a visitor, in characters."""
@@ -17,7 +17,7 @@ class UserProfile(Hook):
     def __init__(self, config: HookConfig) -> None:
         self._fields = texts(config.options, "fields") or ["name", "language"]
 
-    async def context(self, question: str, visit: Visit) -> str:
+    async def context(self, question: str, visit: HookContext) -> str:
         facts = {
             name: visit.profile[name][:_LONGEST] for name in self._fields if name in visit.profile
         }
@@ -34,7 +34,7 @@ class CurrentDate(Hook):
         self._zone = _zone(name)
         self._name = name
 
-    async def context(self, question: str, visit: Visit) -> str:
+    async def context(self, question: str, visit: HookContext) -> str:
         moment = datetime.fromtimestamp(visit.now, self._zone)
         return f"Now it is {moment:%Y-%m-%d %H:%M}, {moment:%A} ({self._name})."
 
@@ -45,7 +45,7 @@ class SessionFacts(Hook):
     def __init__(self, config: HookConfig) -> None:
         pass
 
-    async def context(self, question: str, visit: Visit) -> str:
+    async def context(self, question: str, visit: HookContext) -> str:
         began = datetime.fromtimestamp(visit.session.created_at, UTC)
         title = data(visit.session.title)
         return f"This chat began at {began:%Y-%m-%d %H:%M} UTC with the words {title}."

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from kefu.context import Summarize
 from kefu.messages import Message
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import Rating, Session, Status
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import Rating, Session, Status
 
 
 class HookConfig(NamedTuple):
@@ -24,7 +24,7 @@ class HookConfig(NamedTuple):
     """The table `[hooks.NAME]` of kefu.toml."""
 
 
-class Visit(NamedTuple):
+class HookContext(NamedTuple):
     """The visitor's message that is being answered."""
 
     session: Session
@@ -88,22 +88,22 @@ class Hook:
     The methods of a site's hook may be plain functions, which run in a thread.
     """
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         """The visitor's text, possibly changed, before it is saved.
 
         A Reply becomes the answer of the turn. An empty text is rejected with status 400.
         """
         return text
 
-    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+    async def history(self, history: Sequence[Message], visit: HookContext) -> Sequence[Message]:
         """The older messages to send to the model, oldest first, in complete turns."""
         return history
 
-    async def context(self, question: str, visit: Visit) -> str:
+    async def context(self, question: str, visit: HookContext) -> str:
         """A text to append to the system prompt; "" for none."""
         return ""
 
-    def output(self, visit: Visit) -> Filter | None:
+    def output(self, visit: HookContext) -> Filter | None:
         """A filter for the answer, before it is sent and saved; None for no filter."""
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kefu.context import CALIBRATED, Budget, window_for
 from kefu.messages import Message
-from kefu.sessions.hooks.hook import Hook, HookConfig, Visit, texts, whole_number
+from kefu.sessions.hooks.hook import Hook, HookConfig, HookContext, texts, whole_number
 
 _WORDS = ("order", "订单", "refund", "退款", "phone", "电话", "address", "地址", "email", "邮箱")
 
@@ -21,7 +21,7 @@ class Importance(Hook):
         self._budget = Budget(whole_number(config.options, "tokens", 2000), reserve=0)
         self._words = [w.casefold() for w in texts(config.options, "words") or _WORDS]
 
-    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+    async def history(self, history: Sequence[Message], visit: HookContext) -> Sequence[Message]:
         pinned = [
             message._replace(pinned=important) for message, important in self._marked(history)
         ]

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from kefu.messages import Message
 from kefu.sessions.hooks.calls import Calls, HookFailed, TimedOut
 from kefu.sessions.hooks.filters import GuardedFilter
-from kefu.sessions.hooks.hook import Filter, Reply, Visit
+from kefu.sessions.hooks.hook import Filter, HookContext, Reply
 from kefu.sessions.hooks.loading import LoadedHook
 
 BEFORE_SAVING = 0.5
@@ -103,7 +103,7 @@ class Hooks:
         return all(step.hook.is_ours for step in self._steps.get("user_message", ()))
 
     async def user_message(
-        self, text: str, visit: Visit, clean: Callable[[str], str]
+        self, text: str, visit: HookContext, clean: Callable[[str], str]
     ) -> Preprocessed:
         """`clean` is applied to each changed text. A Reply ends the step."""
         until = _now() + BEFORE_SAVING
@@ -122,7 +122,7 @@ class Hooks:
                 break
         return Preprocessed(text, None)
 
-    async def history(self, visit: Visit, until: float) -> Sequence[Message]:
+    async def history(self, visit: HookContext, until: float) -> Sequence[Message]:
         """`visit.history` as the hooks change it."""
         history = visit.history
         for step in self._steps.get("history", ()):
@@ -133,7 +133,7 @@ class Hooks:
                 self._failed(step, "returned no list of messages of visitor and assistant")
         return history
 
-    async def context(self, question: str, visit: Visit, until: float) -> list[str]:
+    async def context(self, question: str, visit: HookContext, until: float) -> list[str]:
         """The texts for the system prompt, in the order of the hooks, which run side by side."""
         steps = list(self._steps.get("context", ()))
         found = await asyncio.gather(
@@ -145,7 +145,7 @@ class Hooks:
             if text not in (_FAILED, None, "") and self._is_text(step, text, LONGEST)
         ]
 
-    def filters(self, visit: Visit, field: str) -> list[Filter | GuardedFilter]:
+    def filters(self, visit: HookContext, field: str) -> list[Filter | GuardedFilter]:
         """New filters for a text field of an answer."""
         made: list[Filter | GuardedFilter] = []
         for step in self._steps.get("output", ()):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kefu.context import CALIBRATED, Budget, trim_with_summary
 from kefu.messages import Message
-from kefu.sessions.hooks.hook import Hook, HookConfig, Visit, whole_number
+from kefu.sessions.hooks.hook import Hook, HookConfig, HookContext, whole_number
 
 _STEP = 0.5
 """The fraction of the tokens by which the summary proceeds, so that it is written rarely."""
@@ -19,7 +19,7 @@ class Summary(Hook):
         tokens = whole_number(config.options, "tokens", 2000)
         self._budget = Budget(tokens, reserve=0, trim_step=_STEP)
 
-    async def history(self, history: Sequence[Message], visit: Visit) -> Sequence[Message]:
+    async def history(self, history: Sequence[Message], visit: HookContext) -> Sequence[Message]:
         if visit.summarize is None:
             return history
         conversation = (*history, Message("user", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kefu.sessions.hooks.hook import Filter, Hook, HookConfig, Visit, texts
+from kefu.sessions.hooks.hook import Filter, Hook, HookConfig, HookContext, texts
 
 MASK = "***"
 
@@ -21,10 +21,10 @@ class WordFilter(Hook):
         longest_first = sorted(words, key=len, reverse=True)
         self._words = re.compile("|".join(map(_pattern, longest_first)), re.IGNORECASE)
 
-    async def user_message(self, text: str, visit: Visit) -> str:
+    async def user_message(self, text: str, visit: HookContext) -> str:
         return self._words.sub(MASK, text) if self._longest else text
 
-    def output(self, visit: Visit) -> Filter | None:
+    def output(self, visit: HookContext) -> Filter | None:
         return WordStream(self._words, self._longest) if self._longest else None
 
 

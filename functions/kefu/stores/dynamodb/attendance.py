@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import uuid
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import BEFORE, Attendance, Line, holder_before
+from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, holder_before
+from kefu.sessions.store.model import SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import of_state
 from kefu.stores.dynamodb.table import change as changing
@@ -19,7 +19,7 @@ from kefu.stores.turns import StoredTurn, may_change
 class DynamoAttendance(DynamoTurns):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
-    async def attend(
+    async def set_attendance(
         self, session_id: str, change: Attendance, taken_from: str = ""
     ) -> Attendance | None:
         session = await self._session(SessionId(session_id), self._clock())
@@ -56,7 +56,7 @@ class DynamoAttendance(DynamoTurns):
         session = await self._session(SessionId(session_id), self._clock())
         return items.attendance_in(session) if session else None
 
-    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+    async def add_line(self, session_id: str, line: OperatorMessage, now: float) -> int | None:
         name = SessionId(session_id)
         if not await self._session(name, now):
             return None
@@ -74,11 +74,11 @@ class DynamoAttendance(DynamoTurns):
         await self._put_turn(turn, replace=False)
         if not await self._session(name, now):  # it was deleted in the meantime
             item = await self._read(items.turn_row(name, turn.question_id))
-            await self._table.run(lambda client: self._remove(client, item) if item else None)
+            await self._table.run(lambda: self._remove(item) if item else None)
             return None
         return turn.question_id + 1
 
-    async def _number(self, session_id: SessionId, line: Line, now: float) -> int | None:
+    async def _number(self, session_id: SessionId, line: OperatorMessage, now: float) -> int | None:
         """Reserve two message ids; None if the line's operator does not have the chat."""
         reserve = changing(
             "ADD #seq :two, #turns :one",

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kefu.sessions.model import CallRecord, SessionId
+from kefu.sessions.store.model import CallRecord, SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.attendance import DynamoAttendance
 from kefu.stores.dynamodb.table import Row, value_of
@@ -15,8 +15,6 @@ from kefu.stores.folded_calls import Known, known
 from kefu.stores.packed_calls import CallPlace, pack, unpack
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item
 
 PART: Final = 350 * 1024
@@ -33,7 +31,7 @@ class DynamoCalls(DynamoAttendance):
         written = await self._put_parts(row, pack(call), call.created_at)
         # A concurrent deletion of the session may have missed these items, so check afterwards.
         if not await self._session(call.session_id, now):
-            await self._table.run(lambda client: items.delete_rows(self._table, client, written))
+            await self._table.run(lambda: items.delete_rows(self._table, written))
 
     async def _put_parts(self, row: Row, body: bytes, at: float) -> list[Row]:
         parts = [body[start : start + PART] for start in range(0, len(body), PART)]
@@ -44,9 +42,9 @@ class DynamoCalls(DynamoAttendance):
             "expires": value_of(int(at + self._retention.raw) + 1),
         }
 
-        def put(client: DynamoDBClient) -> None:
+        def put() -> None:
             for one, part in zip(rows, parts, strict=True):
-                self._table.put(client, one, {**fixed, "part": {"B": part}})
+                self._table.put(one, {**fixed, "part": {"B": part}})
 
         await self._table.run(put)
         return rows
@@ -57,26 +55,24 @@ class DynamoCalls(DynamoAttendance):
             return []
         oldest = now - self._retention.raw
 
-        def work(client: DynamoDBClient) -> list[CallRecord]:
-            stored = self._table.query(client, items.calls_pk(session_id), (" ", "~"))
+        def work() -> list[CallRecord]:
+            stored = self._table.query(items.calls_pk(session_id), (" ", "~"))
             bodies = [one for one in _bodies(stored) if one.created > oldest]
-            earlier = cache(lambda: self._known(client, session_id, bodies))
+            earlier = cache(lambda: self._known(session_id, bodies))
             calls = [one for one in bodies if one.kind == "call"]
             return [unpack(one.place(session_id), one.body, earlier) for one in calls]
 
         return await self._table.run(work)
 
-    def _known(
-        self, client: DynamoDBClient, session_id: SessionId, bodies: Sequence[_Body]
-    ) -> Known:
+    def _known(self, session_id: SessionId, bodies: Sequence[_CallBody]) -> Known:
         bounds = (items.FIRST_TURN, items.LAST_TURN)
-        found = self._table.query(client, items.session_pk(session_id), bounds)
+        found = self._table.query(items.session_pk(session_id), bounds)
         turns = [items.turn_in(item) for item in found]
         texts = [(one.key, one.body) for one in bodies if one.kind == "text"]
         return known([message for turn in turns for message in turn.messages(0.0)], texts)
 
 
-class _Body(NamedTuple):
+class _CallBody(NamedTuple):
     """A record of a call, or a text of an earlier version: its parts, joined."""
 
     kind: str
@@ -90,11 +86,11 @@ class _Body(NamedTuple):
         return CallPlace(session_id, int(message), int(number), self.created)
 
 
-def _bodies(stored: Iterator[Item]) -> Iterator[_Body]:
+def _bodies(stored: Iterator[Item]) -> Iterator[_CallBody]:
     """One that misses a part is damaged. Parts of a longer one, which it replaced, may be left."""
     for sk, group in groupby(stored, lambda item: items.text_in(item, "sk").rpartition("#")[0]):
         parts = list(group)
         count = items.whole_in(parts[0], "parts")
         body = b"".join(part.get("part", {}).get("B", b"") for part in parts[:count])
         kind, _, key = sk.partition("#")
-        yield _Body(kind, key, items.time_in(parts[0], "created"), body)
+        yield _CallBody(kind, key, items.time_in(parts[0], "created"), body)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.contacts import Before, ContactRequest, newest
+from kefu.sessions.store.contacts import Before, ContactRequest, newest
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
@@ -22,7 +22,6 @@ from kefu.stores.dynamodb.upkeep import DynamoUpkeep
 from kefu.stores.turns import DayChange, date_of
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
     from kefu.stores.dynamodb.table import Item
@@ -47,23 +46,19 @@ class DynamoContacts(DynamoUpkeep):
             "due": value_of(request.due_at),
         }
 
-        def work(client: DynamoDBClient) -> None:
-            self._table.put(client, Row(WAITING, request.id), queued)
-            new, _ = self._table.put(client, Row(CONTACTS, request.id), values, replace=False)
+        def work() -> None:
+            self._table.put(Row(WAITING, request.id), queued)
+            new, _ = self._table.put(Row(CONTACTS, request.id), values, replace=False)
             if new:
-                count(self._table, client, DayChange(date_of(request.created_at), {"handoffs": 1}))
+                count(self._table, DayChange(date_of(request.created_at), {"handoffs": 1}))
 
         await self._table.run(work)
 
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
         # One try: a claim whose response is lost must not be repeated before `until`.
-        return await self._table.run(
-            lambda client: self._claim_contact(client, now, until), tries=1
-        )
+        return await self._table.run(lambda: self._claim_contact(now, until), tries=1)
 
-    def _claim_contact(
-        self, client: DynamoDBClient, now: float, until: float
-    ) -> ContactRequest | None:
+    def _claim_contact(self, now: float, until: float) -> ContactRequest | None:
         claim = change(
             "SET #due = :until ADD #attempts :one",
             "attribute_not_exists(#delivered) AND attribute_not_exists(#done) AND #due <= :now",
@@ -71,15 +66,15 @@ class DynamoContacts(DynamoUpkeep):
             now=now,
             one=1,
         )
-        for queued in self._table.query(client, WAITING, _ALL):
+        for queued in self._table.query(WAITING, _ALL):
             row = Row(CONTACTS, items.text_in(queued, "sk"))
-            claimed, item = self._table.update(client, row, claim)
+            claimed, item = self._table.update(row, claim)
             if claimed:
                 return _request(item)
-            stored = item or self._table.read(client, row, consistent=True)
+            stored = item or self._table.read(row)
             has_ended = "delivered" in stored or "done" in stored
             if has_ended or (not stored and _is_abandoned(queued, now)):
-                items.delete_rows(self._table, client, [items.row_of(queued)])
+                items.delete_rows(self._table, [items.row_of(queued)])
         return None
 
     async def end_contact(
@@ -94,7 +89,7 @@ class DynamoContacts(DynamoUpkeep):
         end = change("SET #delivered = :at", is_claimed, at=delivered_at, attempts=attempts)
         if (await self._update(row, end))[0]:
             queued = [Row(WAITING, claimed.id)]
-            await self._table.run(lambda client: items.delete_rows(self._table, client, queued))
+            await self._table.run(lambda: items.delete_rows(self._table, queued))
 
     async def contacts(self, limit: int, before: Before | None = None) -> Sequence[ContactRequest]:
         oldest = self._clock() - self._retention.session
@@ -114,12 +109,12 @@ class DynamoContacts(DynamoUpkeep):
         found, item = await self._update(row, reopen)
         if found and "delivered" not in item:  # the queue drops requests that are done
             queued = self._queued(items.time_in(item, "created"))
-            await self._table.run(lambda client: self._table.put(client, Row(WAITING, id), queued))
+            await self._table.run(lambda: self._table.put(Row(WAITING, id), queued))
         return found
 
     async def delete_contact(self, id: str) -> None:
         rows = [Row(CONTACTS, id), Row(WAITING, id)]
-        await self._table.run(lambda client: items.delete_rows(self._table, client, rows))
+        await self._table.run(lambda: items.delete_rows(self._table, rows))
 
     async def delete_contacts(self, session_id: str) -> None:
         for request in await self._all_contacts():
@@ -132,8 +127,8 @@ class DynamoContacts(DynamoUpkeep):
         return {"created": value_of(created_at), "expires": value_of(expires)}
 
     async def _all_contacts(self) -> Sequence[ContactRequest]:
-        def work(client: DynamoDBClient) -> list[ContactRequest]:
-            return [_request(item) for item in self._table.query(client, CONTACTS, _ALL)]
+        def work() -> list[ContactRequest]:
+            return [_request(item) for item in self._table.query(CONTACTS, _ALL)]
 
         return await self._table.run(work)
 

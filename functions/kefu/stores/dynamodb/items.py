@@ -27,15 +27,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kefu.sessions.model import Session, SessionId, Status
-from kefu.sessions.overview import Overview
-from kefu.sessions.people import Attendance, State
+from kefu.sessions.store.attendance import Attendance, State
+from kefu.sessions.store.model import Session, SessionId, Status
+from kefu.sessions.store.overview import Overview
 from kefu.stores.dynamodb.table import Change, Row, change, number_in, value_of
 from kefu.stores.turns import StoredTurn, date_of, seen
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item, Table, Values
 
 SESSION: Final = "~"
@@ -219,29 +217,25 @@ def turn_change(
     return change(expression, condition, **kept, **values)
 
 
-def delete_partition(
-    table: Table, client: DynamoDBClient, pk: str, keep: Row | None = None
-) -> None:
+def delete_partition(table: Table, pk: str, keep: Row | None = None) -> None:
     """Delete all items of a partition except `keep`."""
-    found = map(row_of, table.query(client, pk, (" ", TRIM_STATE), keys_only=True))
-    rows = [row for row in found if row != keep]
-    for start in range(0, len(rows), 25):
-        delete_rows(table, client, rows[start : start + 25])
+    found = map(row_of, table.query(pk, (" ", TRIM_STATE), keys_only=True))
+    delete_rows(table, [row for row in found if row != keep])
 
 
-def put_rows(table: Table, client: DynamoDBClient, rows: list[tuple[Row, Values]]) -> None:
-    """Write whole items, 25 in a call, the limit of BatchWriteItem."""
-    puts = [{"PutRequest": {"Item": {**row.key(), **values}}} for row, values in rows]
-    for start in range(0, len(puts), 25):
+def put_rows(table: Table, rows: list[tuple[Row, Values]]) -> None:
+    """Write whole items."""
+    _write(table, [{"PutRequest": {"Item": {**row.key(), **values}}} for row, values in rows])
+
+
+def delete_rows(table: Table, rows: list[Row]) -> None:
+    _write(table, [{"DeleteRequest": {"Key": row.key()}} for row in rows])
+
+
+def _write(table: Table, requests: list[Any]) -> None:
+    """Send 25 requests in a call, the limit of BatchWriteItem."""
+    for start in range(0, len(requests), 25):
         table.batch(
-            lambda requests: client.batch_write_item(RequestItems=requests)["UnprocessedItems"],
-            {table.name: puts[start : start + 25]},
+            lambda left: table.client.batch_write_item(RequestItems=left)["UnprocessedItems"],
+            {table.name: requests[start : start + 25]},
         )
-
-
-def delete_rows(table: Table, client: DynamoDBClient, rows: list[Row]) -> None:
-    """Delete up to 25 items, the limit of BatchWriteItem."""
-    table.batch(
-        lambda requests: client.batch_write_item(RequestItems=requests)["UnprocessedItems"],
-        {table.name: [{"DeleteRequest": {"Key": row.key()}} for row in rows]},
-    )

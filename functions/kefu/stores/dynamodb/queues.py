@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.overview import Wanted
+from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, Table, value_of
 from kefu.stores.turns import ERRORS, bucket_of
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item, Values
 
 CONVERTED: Final = Row("queue", "converted")
@@ -47,7 +45,7 @@ def of_user(user: str) -> set[str]:
     return {f"user#{bucket_of(user)}"} if user else set()
 
 
-def queue_for(wanted: Wanted) -> str | None:
+def queue_for(wanted: SessionFilter) -> str | None:
     """The queue that has all sessions of a filter, the shortest first; None if there is none."""
     queues = (
         *of_user(wanted.user),
@@ -70,27 +68,27 @@ def entries(session: Item, queues: Collection[str]) -> list[tuple[Row, Values]]:
     return [(row, values) for row in rows_of(name, queues, active)]
 
 
-def enter(table: Table, client: DynamoDBClient, session: Item, queues: Collection[str]) -> None:
+def enter(table: Table, session: Item, queues: Collection[str]) -> None:
     """Add a session to queues."""
-    items.put_rows(table, client, entries(session, queues))
+    items.put_rows(table, entries(session, queues))
 
 
-def leave(table: Table, client: DynamoDBClient, session: Item, queues: Collection[str]) -> None:
+def leave(table: Table, session: Item, queues: Collection[str]) -> None:
     """Remove a session from queues."""
     name, active = items.session_in(session).id, items.text_in(session, "active")
     if rows := rows_of(name, queues, active):
-        items.delete_rows(table, client, rows)
+        items.delete_rows(table, rows)
 
 
-def read_converted(table: Table, client: DynamoDBClient, now: float) -> float:
+def read_converted(table: Table, now: float) -> float:
     """The time until which the chats of an older version may have no items; 0.0: all have.
 
     At first it is `now`, or 0.0 in a table without chats.
     """
-    item = table.read(client, CONVERTED, consistent=True)
+    item = table.read(CONVERTED)
     if item:
         return items.time_in(item, "until")
-    has_chats = next(table.query(client, items.DAYS, (" ", "~"), newest=1), None)
+    has_chats = next(table.query(items.DAYS, (" ", "~"), newest=1), None)
     until = now if has_chats else 0.0
-    table.put(client, CONVERTED, {"until": value_of(until)}, replace=False)
+    table.put(CONVERTED, {"until": value_of(until)}, replace=False)
     return until

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from kefu.sessions.model import Retention, SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Overview, Page, UserSessions, Wanted
+from kefu.sessions.store.model import Retention, SessionId
+from kefu.sessions.store.overview import (
+    AskedQuestions,
+    Day,
+    Overview,
+    Page,
+    SessionFilter,
+    UserSessions,
+)
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DynamoCalls
 from kefu.stores.dynamodb.days import days_between
@@ -39,8 +46,6 @@ from kefu.stores.turns import (
 )
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item
 
 AT_ONCE: Final = 1000
@@ -79,16 +84,18 @@ class DynamoSessions(DynamoCalls):
         self._is_converted = False
         """Whether all chats are in their queues."""
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         last = (FAR, "") if cursor is None else position(cursor)
         if wanted.until is not None:
             last = min(last, (wanted.until, ""))
         read = self._search if wanted.text else self._page
 
-        def work(client: DynamoDBClient) -> Page:
-            if queue_for(wanted) and (converted := self._convert(client, now)):
+        def work() -> Page:
+            if queue_for(wanted) and (converted := self._convert(now)):
                 return Page([], cursor or START, read=converted)
-            return read(client, wanted, last, limit, now)
+            return read(wanted, last, limit, now)
 
         page = await self._table.run(work)
         # Only chats with a rating down can have a comment.
@@ -103,14 +110,13 @@ class DynamoSessions(DynamoCalls):
 
         async def turns(name: SessionId) -> list[StoredTurn]:
             async with gate:
-                return await self._table.run(lambda client: list(self._turns(client, name)))
+                return await self._table.run(lambda: list(self._turns(name)))
 
         return await asyncio.gather(*map(turns, names))
 
     def _page(
         self,
-        client: DynamoDBClient,
-        wanted: Wanted,
+        wanted: SessionFilter,
         last: Position,
         limit: int,
         now: float,
@@ -118,10 +124,10 @@ class DynamoSessions(DynamoCalls):
         """A page of the rows that match. `read` is their number where no queue has them alone."""
         rows: list[Overview] = []
         queue, scanned, read = queue_for(wanted), 0, 0
-        is_scan = queue is None and wanted != Wanted(since=wanted.since, until=wanted.until)
+        is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
-        for listed in self._listed(client, queue, period, BATCH if is_scan else limit + 1):
-            overviews = self._overviews(client, listed, now)
+        for listed in self._listed(queue, period, BATCH if is_scan else limit + 1):
+            overviews = self._overviews(listed, now)
             overviews.sort(key=_position, reverse=True)
             new = [row for row in overviews if _position(row) < last]
             rows += [row for row in new if wants(wanted, row)]
@@ -137,53 +143,50 @@ class DynamoSessions(DynamoCalls):
                 return Page(rows, cursor_after(overviews[-1]), read)
         return Page(rows, None, read if is_scan else None)
 
-    def _search(
-        self, client: DynamoDBClient, wanted: Wanted, last: Position, limit: int, now: float
-    ) -> Page:
+    def _search(self, wanted: SessionFilter, last: Position, limit: int, now: float) -> Page:
         """Like `_page`, with the words of the search, among the next `READ_AT_ONCE` sessions."""
         searched = searched_words(wanted.text)
         if not searched:
             return Page([], None, read=0)
-        page = self._page(client, wanted, last, READ_AT_ONCE, now)
-        found = page_of_matches(page.rows, lambda name: self._turns(client, name), searched, limit)
+        page = self._page(wanted, last, READ_AT_ONCE, now)
+        found = page_of_matches(page.rows, self._turns, searched, limit)
         read = max(found.read or 0, page.read or 0)
         return found if found.cursor else found._replace(cursor=page.cursor, read=read)
 
-    def _turns(self, client: DynamoDBClient, session_id: SessionId) -> Iterator[StoredTurn]:
+    def _turns(self, session_id: SessionId) -> Iterator[StoredTurn]:
         bounds = (items.FIRST_TURN, items.LAST_TURN)
         pk = items.session_pk(session_id)
-        return map(items.turn_in, self._table.query(client, pk, bounds))
+        return map(items.turn_in, self._table.query(pk, bounds))
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
     ) -> AskedQuestions:
         look = self._newest_gaps if gaps else self._newest
-        rows, is_whole = await self._table.run(lambda client: look(client, since, now))
+        rows, is_whole = await self._table.run(lambda: look(since, now))
         found = await self._turns_of([row.session.id for row in rows])
         asked = [one for some in found for one in some if one.is_asked(since, until, gaps=gaps)]
         # In a thread: the stems of many questions take longer than chats should wait.
         return await asyncio.to_thread(asked_most, asked, limit, is_whole=is_whole)
 
-    def _newest(
-        self, client: DynamoDBClient, since: float, now: float
-    ) -> tuple[Sequence[Overview], bool]:
+    def _newest(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
         """The newest sessions, and whether there are no others."""
-        page = self._page(client, Wanted(since=since), (FAR, ""), NEWEST, now)
+        page = self._page(SessionFilter(since=since), (FAR, ""), NEWEST, now)
         return page.rows, page.cursor is None
 
-    def _newest_gaps(
-        self, client: DynamoDBClient, since: float, now: float
-    ) -> tuple[Sequence[Overview], bool]:
+    def _newest_gaps(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
         """The newest sessions with a question that was not answered, or an answer rated down."""
-        left = all(self._convert(client, now) for _ in range(PARTS))
-        gaps = Wanted(since=since, unanswered=True), Wanted(since=since, rating="down")
-        pages = [self._page(client, wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
+        left = all(self._convert(now) for _ in range(PARTS))
+        gaps = (
+            SessionFilter(since=since, unanswered=True),
+            SessionFilter(since=since, rating="down"),
+        )
+        pages = [self._page(wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
         rows = {row.session.id: row for page in pages for row in page.rows}
         is_whole = not left and len(rows) <= NEWEST and all(page.cursor is None for page in pages)
         return sorted(rows.values(), key=_position, reverse=True)[:NEWEST], is_whole
 
     def _listed(
-        self, client: DynamoDBClient, queue: str | None, period: tuple[float, float], size: int
+        self, queue: str | None, period: tuple[float, float], size: int
     ) -> Iterator[list[Item]]:
         """Yield the items of the list or of a queue, the newest first.
 
@@ -192,7 +195,7 @@ class DynamoSessions(DynamoCalls):
         """
         part: list[Item] = []
         found = self._in_queue if queue else self._active
-        for _, group in groupby(found(client, queue or "", period, size), items.active_in):
+        for _, group in groupby(found(queue or "", period, size), items.active_in):
             part += group
             if len(part) >= size:
                 yield part
@@ -200,30 +203,24 @@ class DynamoSessions(DynamoCalls):
         if part:
             yield part
 
-    def _in_queue(
-        self, client: DynamoDBClient, queue: str, period: tuple[float, float], size: int
-    ) -> Iterator[Item]:
+    def _in_queue(self, queue: str, period: tuple[float, float], size: int) -> Iterator[Item]:
         latest, oldest = map(items.active_at, period)
         bounds = (oldest, f"{latest}#~")
-        return self._table.query(client, f"queue#{queue}", bounds, newest=min(2 * size, AT_ONCE))
+        return self._table.query(f"queue#{queue}", bounds, newest=min(2 * size, AT_ONCE))
 
-    def _active(
-        self, client: DynamoDBClient, _queue: str, period: tuple[float, float], size: int
-    ) -> Iterator[Item]:
+    def _active(self, _queue: str, period: tuple[float, float], size: int) -> Iterator[Item]:
         day, oldest = period
         minutes = items.active_at(day).partition("#")[2]
         page = min(2 * size, AT_ONCE)
         while date_of(day) >= date_of(oldest):
             pk = items.active_row(items.active_at(day), "").pk
-            yield from self._table.query(client, pk, (" ", f"{minutes}#~"), newest=page)
+            yield from self._table.query(pk, (" ", f"{minutes}#~"), newest=page)
             day, minutes = day - DAY, "~"
 
-    def _overviews(
-        self, client: DynamoDBClient, listed: Sequence[Item], now: float
-    ) -> list[Overview]:
-        return [items.overview_in(one, now) for one in self._sessions(client, listed, now)]
+    def _overviews(self, listed: Sequence[Item], now: float) -> list[Overview]:
+        return [items.overview_in(one, now) for one in self._sessions(listed, now)]
 
-    def _sessions(self, client: DynamoDBClient, listed: Sequence[Item], now: float) -> list[Item]:
+    def _sessions(self, listed: Sequence[Item], now: float) -> list[Item]:
         """Read the sessions of items of the list or of a queue.
 
         A session that was used again may briefly have two items in the list. The outdated one is
@@ -232,7 +229,7 @@ class DynamoSessions(DynamoCalls):
         sessions: list[Item] = []
 
         def read(requests: Any) -> Any:
-            answer = client.batch_get_item(RequestItems=requests)
+            answer = self._table.client.batch_get_item(RequestItems=requests)
             sessions.extend(answer["Responses"].get(self._table.name, []))
             return answer["UnprocessedKeys"]
 
@@ -243,36 +240,36 @@ class DynamoSessions(DynamoCalls):
             self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
         return [one for one in sessions if self._is_kept(one, now) and _is_current(one, rows)]
 
-    def _convert(self, client: DynamoDBClient, now: float) -> int:
+    def _convert(self, now: float) -> int:
         """Add some chats of an older version to their queues.
 
         Returns the number of chats that were read if there are more of them, otherwise 0.
         """
         if self._is_converted:
             return 0
-        until, read = read_converted(self._table, client, now + AHEAD), 0
+        until, read = read_converted(self._table, now + AHEAD), 0
         oldest = max(now - self._retention.session, until - DAYS_AT_ONCE * DAY)
-        for listed in self._listed(client, None, (until, oldest), BATCH) if until > oldest else ():
-            sessions = self._sessions(client, listed, now)
+        for listed in self._listed(None, (until, oldest), BATCH) if until > oldest else ():
+            sessions = self._sessions(listed, now)
             new = [one for session in sessions for one in entries(session, queues_of(session))]
-            items.put_rows(self._table, client, new)
+            items.put_rows(self._table, new)
             read += len(listed)
             until = items.began_at(items.active_in(listed[-1])) - 1
             if read >= AT_ONCE:
-                self._table.update(client, CONVERTED, change("SET #until = :until", until=until))
+                self._table.update(CONVERTED, change("SET #until = :until", until=until))
                 return read
         has_more = oldest > now - self._retention.session
         if read or has_more:
             until = oldest if has_more else 0
-            self._table.update(client, CONVERTED, change("SET #until = :until", until=until))
+            self._table.update(CONVERTED, change("SET #until = :until", until=until))
         self._is_converted = not has_more
         return max(1, read) if has_more else 0
 
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
-        return await self._table.run(lambda client: sessions_of(self._table, client, user, cursor))
+        return await self._table.run(lambda: sessions_of(self._table, user, cursor))
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
-        return await self._table.run(lambda client: days_between(self._table, client, since, until))
+        return await self._table.run(lambda: days_between(self._table, since, until))
 
     async def used(self) -> None:
         """Returns None: a table has no maximum size. Rate limits and TTL bound its growth."""

@@ -19,9 +19,7 @@ from kefu.stores import deadlines
 from kefu.stores.dynamodb.table import Change, Row, Table, number, number_in
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-    from kefu.sessions.model import Retention
+    from kefu.sessions.store.model import Retention
     from kefu.stores.dynamodb.sessions import DynamoSessions
     from kefu.stores.dynamodb.table import Item, Values
 
@@ -92,15 +90,15 @@ class DynamoStore:
             },
         )
 
-        def work(client: DynamoDBClient) -> Cooldowns:
-            _, item = self._table.update(client, self._pool, change)
-            return _cooldowns_in(item or self._table.read(client, self._pool, consistent=True))
+        def work() -> Cooldowns:
+            _, item = self._table.update(self._pool, change)
+            return _cooldowns_in(item or self._table.read(self._pool))
 
         return await self._table.run(work)
 
     async def take(self, bucket: str, rate: Rate) -> float:
         now = self._clock()
-        return await self._table.run(lambda client: self._take(client, bucket, rate, now))
+        return await self._table.run(lambda: self._take(bucket, rate, now))
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
         room = limit - amount
@@ -111,7 +109,7 @@ class DynamoStore:
     async def settle(self, budget: str, difference: int) -> None:
         await self._spend(budget, difference, None, {})
 
-    def _take(self, client: DynamoDBClient, bucket: str, rate: Rate, now: float) -> float:
+    def _take(self, bucket: str, rate: Rate, now: float) -> float:
         """Implement `admit` with conditional updates. Returns the seconds to wait; 0: admitted.
 
         A drained bucket needs one update, a bucket in use needs two (see `_changes`).
@@ -119,16 +117,16 @@ class DynamoStore:
         row = Row(f"rate#{bucket}", "limit")
         fresh, used = _changes(rate, now)
         for _ in range(TURNS):
-            done, item = self._table.update(client, row, fresh)
+            done, item = self._table.update(row, fresh)
             if done:
                 return 0.0
             # The bucket is in use. It may still admit the request: the second update checks this.
             if wait := _wait(item, rate, now):
                 return wait
-            done, item = self._table.update(client, row, used)
+            done, item = self._table.update(row, used)
             if done:
                 return 0.0
-            item = item or self._table.read(client, row, consistent=True)
+            item = item or self._table.read(row)
             if (number_in(item, "arrival") or 0.0) >= now:
                 return max(_wait(item, rate, now), SLACK)
         raise StoreUnavailable("DynamoDB: too many writers for one bucket")
@@ -146,12 +144,12 @@ class DynamoStore:
         )
         row = Row(f"budget#{budget}", "limit")
         done, item = await self._table.run(
-            lambda client: self._table.update(client, row, change), tries=1 if amount < 0 else 2
+            lambda: self._table.update(row, change), tries=1 if amount < 0 else 2
         )
         return int(number_in(item, "used") or 0) if done else None
 
-    def _read_pool(self, client: DynamoDBClient) -> Cooldowns:
-        return _cooldowns_in(self._table.read(client, self._pool, consistent=False))
+    def _read_pool(self) -> Cooldowns:
+        return _cooldowns_in(self._table.read(self._pool, consistent=False))
 
 
 def _changes(rate: Rate, now: float) -> tuple[Change, Change]:

@@ -66,12 +66,12 @@ class Table:
         self._connecting = threading.Lock()
         self._client: DynamoDBClient | None = None
 
-    def start(self, work: Callable[[DynamoDBClient], object]) -> None:
+    def start(self, work: Callable[[], object]) -> None:
         """Start a call in a thread, and ignore its result and its errors."""
         self._threads.submit(self._call, work)
 
-    async def run(self, work: Callable[[DynamoDBClient], T], *, tries: int = 2) -> T:
-        """Run `work` in a thread and return its result. `work` receives the boto3 client.
+    async def run(self, work: Callable[[], T], *, tries: int = 2) -> T:
+        """Run `work` in a thread and return its result. `work` may use `client`.
 
         `tries`: the number of attempts. Use 1 if `work` is not idempotent: DynamoDB may apply a
         change whose response is lost. Raises StoreUnavailable if DynamoDB fails, throttles or does
@@ -96,14 +96,13 @@ class Table:
         if self._client is not None:
             self._client.close()
 
-    def read(self, client: DynamoDBClient, row: Row, *, consistent: bool) -> Item:
+    def read(self, row: Row, *, consistent: bool = True) -> Item:
         """Return the item; an empty mapping if it does not exist."""
-        answer = client.get_item(TableName=self.name, Key=row.key(), ConsistentRead=consistent)
+        answer = self.client.get_item(TableName=self.name, Key=row.key(), ConsistentRead=consistent)
         return answer.get("Item", {})
 
     def update(
         self,
-        client: DynamoDBClient,
         row: Row,
         change: Change,
         *,
@@ -128,13 +127,11 @@ class Table:
             update["ConditionExpression"] = change.condition
             update["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
-            return True, client.update_item(**update).get("Attributes", {})
-        except client.exceptions.ConditionalCheckFailedException as refused:
+            return True, self.client.update_item(**update).get("Attributes", {})
+        except self.client.exceptions.ConditionalCheckFailedException as refused:
             return False, refused.response.get("Item", {})  # type: ignore[return-value]
 
-    def put(
-        self, client: DynamoDBClient, row: Row, values: Values, *, replace: bool = True
-    ) -> tuple[bool, Item]:
+    def put(self, row: Row, values: Values, *, replace: bool = True) -> tuple[bool, Item]:
         """Write a whole item. `replace=False`: only if no item has this key.
 
         Returns `(True, {})`, or `(False, the current item)` as `update` does.
@@ -144,14 +141,13 @@ class Table:
             put["ConditionExpression"] = "attribute_not_exists(pk)"
             put["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         try:
-            client.put_item(**put)
-        except client.exceptions.ConditionalCheckFailedException as refused:
+            self.client.put_item(**put)
+        except self.client.exceptions.ConditionalCheckFailedException as refused:
             return False, refused.response.get("Item", {})  # type: ignore[return-value]
         return True, {}
 
     def query(
         self,
-        client: DynamoDBClient,
         pk: str,
         between: tuple[str, str],
         *,
@@ -177,7 +173,7 @@ class Table:
         if keys_only:
             query["ProjectionExpression"] = "pk, sk"
         while True:
-            answer = client.query(**query)
+            answer = self.client.query(**query)
             yield from answer["Items"]
             if not (last := answer.get("LastEvaluatedKey")):
                 return
@@ -198,11 +194,11 @@ class Table:
                 return
         raise StoreUnavailable(f"DynamoDB {self.name}: a batch was not processed in time")
 
-    def _call(self, work: Callable[[DynamoDBClient], T], tries: int = 2) -> T:
+    def _call(self, work: Callable[[], T], tries: int = 2) -> T:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            return work(self._connected())
+            return work()
         except (BotoCoreError, ClientError) as error:
             if tries > 1:
                 threading.Event().wait(RANDOM.uniform(0.01, 0.1))
@@ -212,7 +208,9 @@ class Table:
                 what = error.response.get("Error", {}).get("Code", "unknown")
             raise StoreUnavailable(f"DynamoDB {self.name}: {what}") from error
 
-    def _connected(self) -> DynamoDBClient:
+    @property
+    def client(self) -> DynamoDBClient:
+        """For a worker thread, because connecting takes long."""
         with self._connecting:
             if self._client is None:
                 self._client = dynamodb(self._endpoint, connections=THREADS)

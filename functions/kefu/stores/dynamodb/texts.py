@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import AskedQuestion, AskedQuestions, Overview, Page
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import AskedQuestion, AskedQuestions, Overview, Page
 from kefu.stores.turns import COMMENTS, StoredTurn, cursor_after
 
 READ_AT_ONCE = 200

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,
@@ -33,8 +33,6 @@ from kefu.stores.dynamodb.upkeep import runs_for
 from kefu.stores.turns import DayChange, StoredTurn, answered, date_of, newest_messages, rated
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item
 
 _BEGIN: Final = (
@@ -51,10 +49,10 @@ class DynamoTurns(DynamoContacts):
     """Every method raises StoreUnavailable if DynamoDB fails, throttles or is too slow."""
 
     async def secret(self, candidate: str) -> str:
-        def work(client: DynamoDBClient) -> str:
+        def work() -> str:
             table, row = self._table, items.SECRET
-            done, stored = table.put(client, row, {"value": text(candidate)}, replace=False)
-            stored = stored or table.read(client, row, consistent=True)
+            done, stored = table.put(row, {"value": text(candidate)}, replace=False)
+            stored = stored or table.read(row)
             return candidate if done else items.text_in(stored, "value")
 
         return await self._table.run(work)
@@ -62,8 +60,8 @@ class DynamoTurns(DynamoContacts):
     async def session(self, session_id: SessionId) -> Session | None:
         bounds = (items.SESSION, items.TRIM_STATE)
 
-        def work(client: DynamoDBClient) -> list[Item]:
-            return list(self._table.query(client, items.session_pk(session_id), bounds))
+        def work() -> list[Item]:
+            return list(self._table.query(items.session_pk(session_id), bounds))
 
         stored = await self._table.run(work)
         if not stored or not self._is_kept(stored[0], self._clock()):
@@ -139,9 +137,9 @@ class DynamoTurns(DynamoContacts):
             "expires": value_of(self._turns_expire(turn.asked_at)),
         }
 
-        def work(client: DynamoDBClient) -> Item:
-            done, first = self._table.put(client, row, values, replace=False)
-            return first if done or first else self._table.read(client, row, consistent=True)
+        def work() -> Item:
+            done, first = self._table.put(row, values, replace=False)
+            return first if done or first else self._table.read(row)
 
         first = await self._table.run(work)
         if not first or items.text_in(first, "by") == by:
@@ -183,7 +181,7 @@ class DynamoTurns(DynamoContacts):
         if begun:
             await self._release_number(first.session_id, number)
             tries = items.whole_in(stored, "again")
-            return BeginResult(turn.message(now), again=tries, replaces=bool(turn.answer))
+            return BeginResult(turn.message(now), retries=tries, replaces=bool(turn.answer))
         await self._undo_use(turn, number, old, now)
         return BeginResult(turn.message(now), busy_for=LEASE)  # a concurrent attempt has begun it
 
@@ -202,37 +200,42 @@ class DynamoTurns(DynamoContacts):
         await self._update(items.turn_row(turn.session_id, turn.question_id), cut)
 
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+        self,
+        session_id: SessionId,
+        message_id: int,
+        ended: TurnOutcome,
+        now: float,
+        retries: int = 0,
     ) -> StoredMessage | None:
-        condition, values = runs_for(again)
+        condition, values = runs_for(retries)
         if ended.text:
             end = items.turn_change(answered(ended, now), condition, **values)
         else:
             sets = "SET #status = :status, #answered = if_not_exists(#answered, :now)"
             end = change(sets, condition, status=ended.status, now=now, **values)
         row = items.turn_row(session_id, message_id)
-        former = await self._read(row) if again else {}
+        former = await self._read(row) if retries else {}
         done, stored = await self._update(row, end)
         if not done:
             session = await self._session(session_id, now)
             stored = (stored or await self._read(row)) if session else {}
         elif not await self._count(former, items.turn_in(stored), ended, now):
-            await self._table.run(lambda client: self._remove(client, stored))
+            await self._table.run(lambda: self._remove(stored))
             return None
         return items.turn_in(stored).answer_message(now) if stored else None
 
     async def messages(
         self, session_id: SessionId, *, before: int | None = None, limit: int = 20, now: float
     ) -> Sequence[StoredMessage]:
-        def work(client: DynamoDBClient) -> Sequence[StoredMessage]:
+        def work() -> Sequence[StoredMessage]:
             pk, last = items.session_pk(session_id), items.SESSION
             session: Item = {}
             if before is not None:
-                session = self._table.read(client, Row(pk, last), consistent=True)
+                session = self._table.read(Row(pk, last))
                 last = items.turn_sk(before)
             bounds = (items.FIRST_TURN, last)
             # The page size: two messages per turn, and the session's item, which comes first.
-            stored = self._table.query(client, pk, bounds, newest=limit // 2 + 2)
+            stored = self._table.query(pk, bounds, newest=limit // 2 + 2)
             if before is None:
                 session = next(stored, {})
             if not self._is_kept(session, now):
@@ -269,14 +272,14 @@ class DynamoTurns(DynamoContacts):
         counted, session = await self._update(items.session_row(turn.session_id), add)
         queues = {name for name in by if counted}
         await self._requeue(session, queues & queues_of(session), queues)
-        await self._table.run(lambda client: count(self._table, client, day))
+        await self._table.run(lambda: count(self._table, day))
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
         now, row = self._clock(), items.trim_state_row(session_id)
         values = {"state": text(state), "expires": value_of(self._turns_expire(now))}
-        await self._table.run(lambda client: self._table.put(client, row, values))
+        await self._table.run(lambda: self._table.put(row, values))
         if not await self._session(session_id, now):  # it was deleted in the meantime
-            await self._table.run(lambda client: items.delete_rows(self._table, client, [row]))
+            await self._table.run(lambda: items.delete_rows(self._table, [row]))
 
     async def delete(self, session_id: SessionId) -> None:
         """Delete a session in two steps, so that a deletion that failed can be repeated.
@@ -286,15 +289,15 @@ class DynamoTurns(DynamoContacts):
         """
         row = items.session_row(session_id)
 
-        def work(client: DynamoDBClient) -> None:
+        def work() -> None:
             mark = change("SET #updated = :never REMOVE #title", "attribute_exists(pk)", never=0)
-            _, marked = self._table.update(client, row, mark)
+            _, marked = self._table.update(row, mark)
             if active := items.text_in(marked, "active"):
                 queued = rows_of(session_id, queues_of(marked), active)
                 listed = [items.active_row(active, session_id), *queued]
-                items.delete_rows(self._table, client, listed)
-            items.delete_partition(self._table, client, items.calls_pk(session_id))
-            items.delete_partition(self._table, client, row.pk, keep=row)
-            items.delete_rows(self._table, client, [row])
+                items.delete_rows(self._table, listed)
+            items.delete_partition(self._table, items.calls_pk(session_id))
+            items.delete_partition(self._table, row.pk, keep=row)
+            items.delete_rows(self._table, [row])
 
         await self._table.run(work)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
-from kefu.sessions.model import LEASE, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import enter, leave, of_user, queues_of, rows_of
@@ -15,19 +15,17 @@ from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
 from kefu.stores.turns import StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
     from kefu.stores.dynamodb.table import Item
 
 TOGETHER: Final = 2.0
 """Two turns that begin within these seconds are assumed to be the same message, sent twice."""
 
 
-def runs_for(again: int) -> tuple[str, dict[str, float | str]]:
-    """The condition that a turn is `pending` and attempt `again` the latest one; its values."""
-    if not again:
+def runs_for(retries: int) -> tuple[str, dict[str, float | str]]:
+    """The condition that a turn is `pending` and attempt `retries` the latest one; its values."""
+    if not retries:
         return "#status = :pending AND attribute_not_exists(#again)", {"pending": "pending"}
-    return "#status = :pending AND #again = :again", {"pending": "pending", "again": again}
+    return "#status = :pending AND #again = :again", {"pending": "pending", "again": retries}
 
 
 class DynamoUpkeep:
@@ -48,14 +46,12 @@ class DynamoUpkeep:
         return items.time_in(session, "updated") + self._retention.session > now
 
     async def _read(self, row: Row) -> Item:
-        return await self._table.run(lambda client: self._table.read(client, row, consistent=True))
+        return await self._table.run(lambda: self._table.read(row))
 
     async def _update(
         self, row: Row, change: Change, returns: Literal["ALL_NEW", "ALL_OLD"] = "ALL_NEW"
     ) -> tuple[bool, Item]:
-        return await self._table.run(
-            lambda client: self._table.update(client, row, change, returns=returns)
-        )
+        return await self._table.run(lambda: self._table.update(row, change, returns=returns))
 
     async def _count(self, former: Item, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
         """Add an ended turn to the totals of its session and its day. `former`: its item before.
@@ -83,9 +79,9 @@ class DynamoUpkeep:
             counted = {"errors": is_error(ended), "unanswered": more > 0}
             new = {name for name, is_new in counted.items() if is_new}
             await self._requeue(item, new, {"unanswered"} if more < 0 else ())
-            await self._table.run(lambda client: count(self._table, client, day))
+            await self._table.run(lambda: count(self._table, day))
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
-            await self._table.run(lambda client: self._renew(client, session_id, now))
+            await self._table.run(lambda: self._renew(session_id, now))
         return exists
 
     async def _requeue(
@@ -94,11 +90,11 @@ class DynamoUpkeep:
         """Add a session to queues, and remove it from former ones, unless it belongs there."""
         left = set(former) - queues_of(session)
 
-        def work(client: DynamoDBClient) -> None:
+        def work() -> None:
             if queues:
-                enter(self._table, client, session, queues)
+                enter(self._table, session, queues)
             if left:
-                leave(self._table, client, session, left)
+                leave(self._table, session, left)
 
         if queues or left:
             await self._table.run(work)
@@ -107,14 +103,12 @@ class DynamoUpkeep:
         expires = value_of(self._turns_expire(turn.asked_at))
         values = {**items.turn_values(turn), "expires": expires}
         row = items.turn_row(turn.session_id, turn.question_id)
-        done, _ = await self._table.run(
-            lambda client: self._table.put(client, row, values, replace=replace)
-        )
+        done, _ = await self._table.run(lambda: self._table.put(row, values, replace=replace))
         return done
 
-    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
         lease = now + LEASE
-        condition, values = runs_for(again)
+        condition, values = runs_for(retries)
         extend = change("SET #lease = :lease", condition, lease=lease, **values)
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
         if renewed:  # the list of sessions derives its status from the session's lease
@@ -130,15 +124,15 @@ class DynamoUpkeep:
         """
         return int(now + 1.5 * self._retention.session)
 
-    def _renew(self, client: DynamoDBClient, session_id: SessionId, now: float) -> None:
+    def _renew(self, session_id: SessionId, now: float) -> None:
         """Extend the expiry of all turns of a session that is still in use."""
         pk, expires = items.session_pk(session_id), self._turns_expire(now)
         extend = change("SET #expires = :expires", "attribute_exists(pk)", expires=expires)
-        for item in self._table.query(client, pk, (" ", items.LAST_TURN), keys_only=True):
-            self._table.update(client, items.row_of(item), extend)
-        self._table.update(client, items.trim_state_row(session_id), extend)
+        for item in self._table.query(pk, (" ", items.LAST_TURN), keys_only=True):
+            self._table.update(items.row_of(item), extend)
+        self._table.update(items.trim_state_row(session_id), extend)
         renewed = change("SET #renew = :expires", "attribute_exists(pk)", expires=expires)
-        self._table.update(client, items.session_row(session_id), renewed)
+        self._table.update(items.session_row(session_id), renewed)
 
     async def _list(self, session: Session, old: Item, now: float) -> None:
         """Move a session to the current ten minutes of the list and of its queues.
@@ -155,10 +149,10 @@ class DynamoUpkeep:
             listed = items.active_row(active, session.id)
             return [listed, *rows_of(session.id, queues, active)]
 
-        def work(client: DynamoDBClient) -> None:
-            items.put_rows(self._table, client, [(row, values) for row in rows(after)])
+        def work() -> None:
+            items.put_rows(self._table, [(row, values) for row in rows(after)])
             if before:
-                items.delete_rows(self._table, client, rows(before))
+                items.delete_rows(self._table, rows(before))
 
         with contextlib.suppress(StoreUnavailable):
             await self._table.run(work)
@@ -200,10 +194,10 @@ class DynamoUpkeep:
             less = change("ADD #turns :less", "attribute_exists(pk)", less=-1)
             await self._update(row, less)
 
-    def _remove(self, client: DynamoDBClient, turn: Item) -> None:
+    def _remove(self, turn: Item) -> None:
         """Delete the items of a turn whose session was deleted while the turn was running."""
         stored = items.turn_in(turn)
         rows = [items.turn_row(stored.session_id, stored.question_id)]
         if stored.client_message_id is not None:
             rows.append(items.client_row(stored.session_id, stored.client_message_id))
-        items.delete_rows(self._table, client, rows)
+        items.delete_rows(self._table, rows)

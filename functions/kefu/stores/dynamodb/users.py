@@ -9,21 +9,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.overview import UserSessions
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.overview import UserSessions
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, text
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import ScanInputTypeDef
 
     from kefu.stores.dynamodb.table import Table
 
 
-def sessions_of(
-    table: Table, client: DynamoDBClient, user: str, cursor: str | None
-) -> UserSessions:
+def sessions_of(table: Table, user: str, cursor: str | None) -> UserSessions:
     """The sessions in the next megabyte of the table. The cursor is the key of its last item."""
     scan: ScanInputTypeDef = {
         "TableName": table.name,
@@ -35,7 +32,7 @@ def sessions_of(
     }
     if cursor is not None:
         scan["ExclusiveStartKey"] = Row(*json.loads(cursor)).key()
-    answer = client.scan(**scan)
+    answer = table.client.scan(**scan)
     last = answer.get("LastEvaluatedKey")
     return UserSessions(
         [SessionId(items.row_of(item).pk.partition("#")[2]) for item in answer["Items"]],

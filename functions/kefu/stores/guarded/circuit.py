@@ -7,9 +7,10 @@ only the first calls of an outage wait. A single slow call does not open it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kefu.errors import StoreUnavailable
 
@@ -81,52 +82,55 @@ class Circuit:
         """
         limit = self.timeout if limit is None else limit
         with self._judging(what, limit):
-            await asyncio.wait({call}, timeout=limit)
+            if not call.done():
+                await asyncio.wait({call}, timeout=limit)
             if not call.done():
                 raise TimeoutError
             return call.result()
 
     async def wait_for(self, what: str, task: asyncio.Task[None]) -> None:
         """Wait for a background task, at most `timeout`. A late one counts as failed."""
-        started = asyncio.get_running_loop().time()
+        if task.done():
+            return
+        began = asyncio.get_running_loop().time()
         await asyncio.wait({task}, timeout=self.timeout)
         if not task.done():
-            self.failed(what, TimeoutError(), started)
+            self.failed(what, TimeoutError(), began)
 
     async def succeeds(self, what: str, call: Awaitable[object]) -> bool:
         """Whether a call that no chat waits for succeeds within `PATIENCE`. Raises no error."""
-        started = asyncio.get_running_loop().time()
+        began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(PATIENCE):
                 await call
         except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
-            self.failed(what, error, started, PATIENCE)
+            self.failed(what, error, began, PATIENCE)
             return False
-        self.answered(started)
+        self.answered(began)
         return True
 
     @contextmanager
     def _judging(self, what: str, limit: float) -> Iterator[None]:
         """Count the call inside this context. Raises StoreUnavailable for one that is late."""
-        started = asyncio.get_running_loop().time()
+        began = asyncio.get_running_loop().time()
         try:
             yield
         except (StoreUnavailable, TimeoutError) as error:
-            self.failed(what, error, started, limit)
+            self.failed(what, error, began, limit)
             raise StoreUnavailable(f"{what}: {_description(error, limit)}") from error
         except Exception:
-            self.answered(started)
+            self.answered(began)
             raise
-        self.answered(started)
+        self.answered(began)
 
-    def answered(self, started: float) -> None:
-        """Count a successful call. `started` is a time of the event loop."""
+    def answered(self, began: float) -> None:
+        """Count a successful call. `began` is a time of the event loop."""
         self.is_new = False
-        if asyncio.get_running_loop().time() - started <= self.timeout:
+        if asyncio.get_running_loop().time() - began <= self.timeout:
             self._failures = 0
 
     def failed(
-        self, what: str, error: BaseException, started: float, limit: float | None = None
+        self, what: str, error: BaseException, began: float, limit: float | None = None
     ) -> None:
         """Count and report a failed call; the third in a row opens the circuit.
 
@@ -136,7 +140,7 @@ class Circuit:
         if self.open:
             return
         self._on_degraded(f"{what}: {_description(error, limit or self.timeout)}")
-        if started < self._failed_at:
+        if began < self._failed_at:
             return
         self._failed_at = asyncio.get_running_loop().time()
         self._failures += 1
@@ -146,7 +150,7 @@ class Circuit:
 
     def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Start work that may outlive the request that started it. It must not raise."""
-        task = asyncio.create_task(work)
+        task = started(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -175,17 +179,30 @@ class Circuit:
     async def _answers_in_time(self) -> bool:
         await asyncio.sleep(self._pause)
         now = asyncio.get_running_loop().time
-        started = now()
+        began = now()
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._probe()
         except Exception as error:  # noqa: BLE001 - no error of a store may stop the probes
             self._on_degraded(f"still unavailable: {_description(error, PATIENCE)}")
             return False
-        if now() - started > self.timeout:
+        if now() - began > self.timeout:
             self._on_degraded("still slow")
             return False
         return True
+
+
+def started(call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """A task of a call. Since Python 3.12 a call that does not wait has ended here.
+
+    Calls of a local store rarely wait, and waiting for a task takes as long as the call.
+    """
+    loop = asyncio.get_running_loop()
+    if sys.version_info >= (3, 12):
+        task = asyncio.Task(call, loop=loop, eager_start=True)
+    else:
+        task = loop.create_task(call)
+    return task
 
 
 def _description(error: BaseException, limit: float) -> str:

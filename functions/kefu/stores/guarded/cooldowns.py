@@ -76,7 +76,7 @@ class GuardedCooldowns:
         self._merge(await self._store.cooldowns())
         now = self._clock()
         self._unwritten = {key: own for key, own in self._unwritten.items() if own.until > now}
-        for key in self._unwritten:
+        for key in list(self._unwritten):
             self._write_soon(key)
 
     def _merge(self, view: Cooldowns) -> None:
@@ -91,15 +91,15 @@ class GuardedCooldowns:
 
         Each key has at most one such task. A running one also writes a cooldown set meanwhile.
         """
-        if key not in self._writing:
-            self._writing[key] = self.circuit.start(self._write(key))
-        return self._writing[key]
+        writing = self._writing.get(key)
+        if writing is None or writing.done():
+            writing = self._writing[key] = self.circuit.start(self._write(key))
+        return writing
 
     async def _write(self, key: Fingerprint) -> None:
         while (cooldown := self._unwritten.get(key)) and cooldown.until > self._clock():
             if not await self.circuit.succeeds("writing a cooldown", self._cool(key, cooldown)):
                 break
-        del self._writing[key]
 
     async def _cool(self, key: Fingerprint, cooldown: Cooldown) -> None:
         view = await self._store.cool(key, cooldown)

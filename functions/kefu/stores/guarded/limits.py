@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 from kefu.stores.memory import MemoryStore
 
 RESERVATION = 1.0
@@ -87,7 +87,7 @@ class GuardedLimits:
     async def _reserve_shared(
         self, budget: str, amount: int, limit: int, seconds: float
     ) -> Granted | None:
-        reserving = asyncio.ensure_future(self._store.reserve(budget, amount, limit))
+        reserving = started(self._store.reserve(budget, amount, limit))
         try:
             granted = await self.circuit.wait("reserving from a budget", reserving, seconds)
         except (StoreUnavailable, asyncio.CancelledError):

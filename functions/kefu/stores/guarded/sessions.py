@@ -1,7 +1,8 @@
 """Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
-time limit. The calls after it run in the background, and `kefu.sessions.background` retries them.
+time limit. The calls after it run in the background, and `kefu.sessions.turn.background` retries
+them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
-from kefu.sessions.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
-from kefu.sessions.ports import Sessions
-from kefu.stores.guarded.circuit import PATIENCE, Circuit
+from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
+from kefu.sessions.store.ports import Sessions
+from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,7 +113,7 @@ class GuardedSessions:
     mark_contact = _patiently("marking a contact request", Sessions.mark_contact)
     delete_contact = _patiently("deleting a contact request", Sessions.delete_contact)
     delete_contacts = _patiently("deleting contact requests", Sessions.delete_contacts)
-    attend = _patiently("saving who answers a chat", Sessions.attend)
+    set_attendance = _patiently("saving who answers a chat", Sessions.set_attendance)
     add_line = _patiently("saving a line of an operator", Sessions.add_line)
 
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
@@ -122,7 +123,7 @@ class GuardedSessions:
         visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
-        saving = asyncio.ensure_future(self._store.begin(session, asked, now))
+        saving = started(self._store.begin(session, asked, now))
         try:
             return await self.circuit.wait("saving a message", saving, self._limit)
         except (StoreUnavailable, asyncio.CancelledError):
@@ -137,7 +138,7 @@ class GuardedSessions:
             begun = await saving
             if begun.answer is None and not begun.busy_for:
                 turn = begun.message.session_id, begun.message.id
-                await self._store.finish(*turn, TurnOutcome("failed"), now, begun.again)
+                await self._store.finish(*turn, TurnOutcome("failed"), now, begun.retries)
         except (StoreUnavailable, KeyError):
             return  # without a stored end the turn becomes `interrupted` when its lease expires
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import CooldownStore
-from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Retention
-    from kefu.sessions.ports import Sessions
+    from kefu.sessions.store.model import Retention
+    from kefu.sessions.store.ports import Sessions
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -52,11 +51,6 @@ class GuardedStore(NamedTuple):
         disconnect = getattr(self.store, "disconnect", None)
         if disconnect:
             await disconnect()
-
-    def prefetch(self) -> None:
-        """Start reading the cooldowns in the background."""
-        if isinstance(self.cooldowns, GuardedCooldowns):
-            self.cooldowns.prefetch()
 
     async def aclose(self) -> None:
         for guard in self.guards:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from kefu.sessions.overview import AskedQuestion, AskedQuestions
+from kefu.sessions.store.overview import AskedQuestion, AskedQuestions
 from kefu.stores.turns import COMMENTS
 
 _PERIOD = (

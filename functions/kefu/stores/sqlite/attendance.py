@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.contacts import SqliteContacts
 from kefu.stores.sqlite.rows import add_turn
 from kefu.stores.sqlite.turns import ASKED, transaction
@@ -25,7 +25,7 @@ class SqliteAttendance(SqliteContacts):
     """Every method raises StoreUnavailable for a locked, full, unreadable or corrupt file."""
 
     @transaction
-    def attend(
+    def set_attendance(
         self, db: Connection, session_id: str, change: Attendance, taken_from: str = ""
     ) -> Attendance | None:
         row = db.execute(_READ, (session_id, self._oldest(self._clock()))).fetchone()
@@ -36,7 +36,9 @@ class SqliteAttendance(SqliteContacts):
         return change
 
     @transaction
-    def add_line(self, db: Connection, session_id: str, line: Line, now: float) -> int | None:
+    def add_line(
+        self, db: Connection, session_id: str, line: OperatorMessage, now: float
+    ) -> int | None:
         oldest = self._oldest(self._clock())
         if db.execute(_READ, (session_id, oldest)).fetchone() is None:
             return None

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from sqlite3 import Connection
 
-from kefu.sessions.contacts import Before, ContactRequest
-from kefu.sessions.model import Retention
+from kefu.sessions.store.contacts import Before, ContactRequest
+from kefu.sessions.store.model import Retention
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile

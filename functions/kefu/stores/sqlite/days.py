@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from kefu.sessions.overview import Day
+from kefu.sessions.store.overview import Day
 from kefu.stores.turns import DayChange
 
 _COLUMNS = ", ".join(Day._fields)

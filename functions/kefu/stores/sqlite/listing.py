@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from kefu.sessions.overview import Overview, Wanted
+from kefu.sessions.store.overview import Overview, SessionFilter
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.rows import SESSION_LENGTH, session_columns, session_in
 from kefu.stores.turns import bucket_of, seen
@@ -39,7 +39,11 @@ class _Condition(NamedTuple):
 
 
 def listed(
-    db: sqlite3.Connection, wanted: Wanted, bounds: tuple[object, ...], limit: int, now: float
+    db: sqlite3.Connection,
+    wanted: SessionFilter,
+    bounds: tuple[object, ...],
+    limit: int,
+    now: float,
 ) -> list[Overview]:
     """The first rows that match. `bounds`: the position before them, and the times after which."""
     conditions = list(_conditions(wanted, now))
@@ -56,7 +60,7 @@ def listed(
         return [_overview(row, now) for row in rows]
 
 
-def _conditions(wanted: Wanted, now: float) -> Iterator[_Condition]:
+def _conditions(wanted: SessionFilter, now: float) -> Iterator[_Condition]:
     """The conditions of a filter, those that few chats meet first.
 
     SQLite uses a partial index only if the statement repeats its condition.
@@ -77,7 +81,7 @@ def _conditions(wanted: Wanted, now: float) -> Iterator[_Condition]:
         yield _Condition(words.FOUND, (words.match(wanted.text),))
 
 
-def _with_number(wanted: Wanted) -> Iterator[_Condition]:
+def _with_number(wanted: SessionFilter) -> Iterator[_Condition]:
     """The conditions on what is counted in a chat."""
     if wanted.rating:
         yield _Condition(f"{wanted.rating}s > 0", by=f"sessions_{wanted.rating}s")

@@ -8,10 +8,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from math import inf
+from operator import attrgetter
 from typing import Any
 
-from kefu.sessions.model import Session, SessionId
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.model import Session, SessionId
 from kefu.stores.sqlite.words import remove_some
 from kefu.stores.turns import StoredTurn
 
@@ -24,6 +25,7 @@ _NAMES = {
     "delivered_at": "delivered",
     "done_at": "done",
     "due_at": "due",
+    "retries": "again",
     "session_id": "session",
     "updated_at": "updated",
 }
@@ -42,6 +44,7 @@ _TURN = tuple(one for one in StoredTurn._fields if one not in _ELSEWHERE)
 _COLUMNS = columns(_TURN)
 _SESSION = tuple(one for one in Session._fields if one != "attendance")
 _STATES = len(Attendance._fields)
+_values = attrgetter(*_TURN)
 
 SESSION_LENGTH = _STATES + len(_SESSION)
 """The number of columns of a session."""
@@ -115,10 +118,6 @@ def add_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
 def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
     """Replace all columns of a turn."""
     db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
-
-
-def _values(turn: StoredTurn) -> Sequence[Any]:
-    return [getattr(turn, one) for one in _TURN]
 
 
 def purge(db: sqlite3.Connection, session_id: str) -> None:

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
-from kefu.sessions.model import CallRecord, Retention, SessionId
-from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
+from kefu.sessions.store.model import CallRecord, Retention, SessionId
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
 from kefu.stores.folded_calls import Known, known
 from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words
@@ -66,7 +66,9 @@ class SqliteSessions(SqliteAttendance):
 
         return await self._file.run_in_thread(work)
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         if wanted.text and (left := await self._indexed()):
             return Page([], cursor or START, waiting=left)
         last = (FAR, "") if cursor is None else position(cursor)

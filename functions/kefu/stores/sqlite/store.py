@@ -14,7 +14,7 @@ from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.file import SqliteFile
 
 if TYPE_CHECKING:
-    from kefu.sessions.model import Retention
+    from kefu.sessions.store.model import Retention
     from kefu.stores.sqlite.sessions import SqliteSessions
 
 # One statement each for `admit` and for the check of a budget, because a statement is atomic.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
-from functools import wraps
+from functools import partial, wraps
 from sqlite3 import Connection
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kefu.sessions.model import (
+from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
     NewMessage,
@@ -155,10 +155,10 @@ class SqliteTurns:
 
     @transaction
     def renew(
-        self, db: Connection, session_id: SessionId, message_id: int, again: int, now: float
+        self, db: Connection, session_id: SessionId, message_id: int, retries: int, now: float
     ) -> bool:
         turn = self._turn(db, session_id, message_id, now)
-        if turn is None or not turn.runs_for(again):
+        if turn is None or not turn.runs_for(retries):
             return False
         db.execute(_SET_LEASE, (now + LEASE, session_id, message_id))
         db.execute(_LISTED, (now + LEASE, session_id))
@@ -172,10 +172,10 @@ class SqliteTurns:
         message_id: int,
         ended: TurnOutcome,
         now: float,
-        again: int = 0,
+        retries: int = 0,
     ) -> StoredMessage | None:
         turn = self._turn(db, session_id, message_id, now)
-        if turn and turn.runs_for(again):
+        if turn and turn.runs_for(retries):
             turn = _finish(db, turn, ended, now)
         return turn.answer_message(now) if turn else None
 
@@ -199,8 +199,7 @@ class SqliteTurns:
             return []
         last = FAR_ID if before is None else before
         with closing(db.execute(NEWEST, (session_id, last, limit))) as rows:
-            turns = (turn_of(session_id, row) for row in rows)
-            return newest_messages(turns, before, limit, now)
+            return newest_messages(map(partial(turn_of, session_id), rows), before, limit, now)
 
     @transaction
     def rate(
@@ -260,7 +259,7 @@ def _begin_again(db: Connection, turn: StoredTurn, asked: NewMessage, now: float
     if not turn.answer:
         remove(db, *place)
     save_turn(db, turn)
-    return BeginResult(turn.message(now), again=turn.again, replaces=bool(turn.answer))
+    return BeginResult(turn.message(now), retries=turn.retries, replaces=bool(turn.answer))
 
 
 def _finish(db: Connection, turn: StoredTurn, ended: TurnOutcome, now: float) -> StoredTurn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-from kefu.sessions.overview import AskedQuestion
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.overview import AskedQuestion
+from kefu.sessions.store.ports import Sessions
 from kefu.web.admin.panel import PanelPages
 from kefu.web.admin.view import Json
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kefu.sessions.model import CallRecord, Session, StoredMessage
+from kefu.sessions.store.model import CallRecord, Session, StoredMessage
 from kefu.web.transcript import moment
 
 _TICKS = re.compile("`+")

@@ -16,14 +16,14 @@ from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.call import Clock
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.capacity import Room
-from kefu.sessions.contacts import ContactStore
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.capacity import Room
+from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.ports import Sessions
 from kefu.web.caller import Gateway, bearer_of
 from kefu.web.json_response import JsonRoute
 
 if TYPE_CHECKING:
-    from kefu.sessions.handoff import HandOff
+    from kefu.sessions.people.handoff import HandOff
 
 WRONG_TOKENS_RATE = Rate(10, 600)
 """Wrong tokens allowed for one address: 10 in 600 s. Afterwards the panel responds with 429."""

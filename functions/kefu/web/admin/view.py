@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kefu.relay.key_pool import KeyState
-from kefu.sessions.model import CallRecord, Session, StoredMessage
-from kefu.sessions.overview import Overview, Page
+from kefu.sessions.store.model import CallRecord, Session, StoredMessage
+from kefu.sessions.store.overview import Overview, Page
 from kefu.web.admin.markdown import markdown
 from kefu.web.json_response import compact
 

@@ -12,9 +12,9 @@ from typing import Any, get_args
 from fastapi import APIRouter, Depends, Request, Response
 
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
-from kefu.sessions.model import Rating, SessionId, Status, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.people import State
+from kefu.sessions.store.attendance import State
+from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
+from kefu.sessions.store.overview import SessionFilter
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
@@ -175,10 +175,10 @@ async def _with_messages(
     return ChatExport(session, messages, calls)
 
 
-def _filter(query: Mapping[str, str]) -> Wanted:
+def _filter(query: Mapping[str, str]) -> SessionFilter:
     chosen: dict[str, Any] = {name: _choice(query, name, of) for name, of in _CHOICES.items()}
     error, unanswered = chosen.pop("has_error"), chosen.pop("unanswered")
-    return Wanted(
+    return SessionFilter(
         since=_number(query, "since"),
         until=_number(query, "until"),
         has_error=None if error is None else error == "true",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import InvalidRequest, NotFound
-from kefu.sessions.contacts import Before
+from kefu.sessions.store.contacts import Before
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody

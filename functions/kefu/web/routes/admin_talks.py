@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 
 from kefu.errors import SessionNotFound
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.take_over import change_state, say
+from kefu.sessions.people.take_over import change_state, say
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
@@ -51,7 +51,9 @@ def talk_routes(
     @router.post("/lines")
     async def lines(request: Request, written: LineBody = line_body) -> Json:
         name = SessionId(request.path_params["session_id"])
-        line = Line(hide(written.text), hide(written.operator), written.client_message_id)
+        line = OperatorMessage(
+            hide(written.text), hide(written.operator), written.client_message_id
+        )
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
         runtime.log.audit("reply", panel.pass_of(request), name)
         return {"id": saved}

@@ -45,7 +45,7 @@ def chat_stream(
         return await kept.answer(request, body)
 
     def direct(request: Request, body: ChatRequest) -> ASGIApp:
-        configs = kept.turns.deps.configs if kept else None
+        configs = kept.sessions.deps.configs if kept else None
         conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
         answer = answer_of(request, body, gateway)
         events = make_answer(answer, conversation, runtime.services)
@@ -100,4 +100,4 @@ def _add_feedback(
         else:
             session = await kept.session(request, body.session_id)
             told = body.client_message_id, body.stored_rating, body.comment
-            await kept.turns.rate(session, *told)
+            await kept.sessions.rate(session, *told)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 
 from kefu.chat.answer import check_visitor
 from kefu.chat.state import Answer
-from kefu.sessions.contacts import FilledForm
+from kefu.sessions.store.contacts import FilledForm
 from kefu.web.body import JsonBody
 from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonRoute
@@ -23,7 +23,7 @@ from kefu.web.sending import PASS_HEADER
 from kefu.web.session_chat import KeptChats
 
 if TYPE_CHECKING:
-    from kefu.sessions.handoff import HandOff
+    from kefu.sessions.people.handoff import HandOff
 
 
 class Deliveries(Protocol):

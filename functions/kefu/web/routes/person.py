@@ -7,7 +7,7 @@ from typing import cast
 
 from fastapi import APIRouter, Request
 
-from kefu.sessions.model import StoredMessage
+from kefu.sessions.store.model import StoredMessage
 from kefu.web.routes.sessions import AFTER, session_router
 from kefu.web.schemas import ShownAttendance, ShownMessage, ShownQuestion
 from kefu.web.session_chat import KeptChats
@@ -22,7 +22,7 @@ def person_routes(kept: KeptChats) -> APIRouter:
     @router.get("", summary="Who answers a chat, and the new messages of a person")
     async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
         session = await kept.polled(request, request.path_params["session_id"])
-        newest = await kept.turns.page(session, None, NEWEST_MESSAGES)
+        newest = await kept.sessions.page(session, None, NEWEST_MESSAGES)
         lines = [message for message in newest if message.operator and message.id > (after or 0)]
         return {
             "state": session.attendance.state,
@@ -46,5 +46,5 @@ def _questions(
 
 
 def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[ShownMessage]:
-    shown = kept.turns.deps.persistence.processor.format_history_for_display(lines)
+    shown = kept.sessions.deps.persistence.processor.format_history_for_display(lines)
     return cast(list[ShownMessage], shown)

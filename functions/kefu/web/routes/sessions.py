@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import ASGIApp
 
 from kefu.errors import InvalidRequest, SessionNotFound
-from kefu.sessions.model import Session, StoredMessage
+from kefu.sessions.store.model import Session, StoredMessage
 from kefu.web.body import JsonBody, Query
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors, export_response
@@ -115,8 +115,8 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         sources: bool = _SOURCES,
         session: Session = owned,
     ) -> ShownMessages:
-        page = await kept.turns.page(session, before, limit)
-        shown = kept.turns.deps.persistence.processor.format_history_for_display(page)
+        page = await kept.sessions.page(session, before, limit)
+        shown = kept.sessions.deps.persistence.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(shown) if sources else {}
         return cast(ShownMessages, {"messages": shown, "before": more, **links})
@@ -137,7 +137,7 @@ def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
     @router.get("/export", summary="A chat as a file", responses={200: export_response()})
     async def export(name: str = _FORMAT, session: Session = owned) -> Response:
         messages: list[StoredMessage] = []
-        while page := await kept.turns.page(
+        while page := await kept.sessions.page(
             session, messages[0].id if messages else None, MAX_PAGE_MESSAGES
         ):
             messages[:0] = page
@@ -156,7 +156,7 @@ def _add_feedback(router: APIRouter, kept: KeptChats, owned: Session, limits: Bo
     async def feedback(body: AnswerFeedback = rated, session: Session = owned) -> None:
         try:
             told = body.client_message_id, body.stored_rating, body.comment
-            await kept.turns.rate(session, *told)
+            await kept.sessions.rate(session, *told)
         except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
             raise InvalidRequest(str(error), param="client_message_id") from error
 

@@ -173,6 +173,21 @@ def test_a_cap_leaves_the_image_of_a_result() -> None:
     assert "characters left out" in capped[0]["text"]
 
 
+@pytest.mark.parametrize("room", [150, 200, 250, 300, 400])
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_newest_result_gets_the_room_that_its_question_leaves(name: str, room: int) -> None:
+    asked = question(name)
+    text = "q" * 400
+    asked = asked._replace(content=text) if name == "own" else {**asked, "content": text}
+    make = MAKERS[name]
+    whole = [asked, *make(1, "s" * 300, "look"), *make(2, "r" * 4000, "look")]
+    stages = (CapToolResults(1.0), DropTurns())
+    sent = trim_messages(whole, max_tokens=room, reserve=0, counter=BYTES4, strategy=stages)
+    assert sent[0] == asked
+    assert "characters left out" in (text_of_result(sent[-1]) or "")
+    assert 0.98 * room <= sent.tokens <= room
+
+
 def test_a_pinned_result_is_neither_cleared_nor_capped() -> None:
     whole: list[Any] = [question("")]
     for at in range(20):

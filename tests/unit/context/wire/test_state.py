@@ -55,6 +55,25 @@ def test_the_next_summary_continues_the_last_one() -> None:
     assert later.to_summarize.messages[0] is whole[first.to_summarize.covers]
 
 
+@pytest.mark.parametrize("strategy", ["fifo", "agent"])
+def test_a_summary_is_not_used_by_a_strategy_without_summaries(strategy: str) -> None:
+    whole = talk(13)
+    first = trim(whole)
+    assert first.to_summarize
+    state = first.to_summarize.with_summary("They asked.", first.state)
+    assert list(trim(whole, state, strategy=strategy)) == whole
+
+
+def test_an_unknown_strategy_is_refused_with_the_names_of_all() -> None:
+    with pytest.raises(ValueError, match="There is no strategy 'x'") as refused:
+        trim(talk(1), strategy="x")
+    names = str(refused.value).partition("There are: ")[2].rstrip(".").split(", ")
+    assert len(names) == len(set(names))
+    assert {"agent", "fifo", "summary", "v1"} <= set(names)
+    for name in names:
+        trim(talk(1), strategy=name)
+
+
 def test_an_empty_summary_changes_nothing() -> None:
     first = trim(talk(13))
     assert first.to_summarize
@@ -169,3 +188,41 @@ def test_m6_a_state_of_an_earlier_version_is_still_used() -> None:
     state = first.to_summarize.with_summary("Order A4711.", first.state)
     earlier = json.loads(state.dump()) | {"covers_mark": state.covers_mark[:8]}
     assert "A4711" in str(trim(whole, TrimState.load(json.dumps(earlier))))
+
+
+@pytest.mark.parametrize(
+    ("counted", "provider", "measured"), [(10, 1, 1), (10, 0, 0), (10, -1, 0), (0, 5, 0), (1, 5, 5)]
+)
+def test_a_count_of_the_provider_is_kept_beside_that_of_the_counter(
+    counted: int, provider: int, measured: int
+) -> None:
+    state = TrimState(counted=counted, exact=True).calibrated(provider)
+    assert (state.measured, state.measured_as, state.measured_exact) == (
+        (measured, counted, True) if measured else (0, 0, False)
+    )
+    assert state.uncalibrated() == TrimState(counted=counted, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("measured", "counted", "room"),
+    [
+        (0, 10, 90),
+        (10, 0, 90),
+        (10, 10, 90),
+        (20, 10, 45),
+        (10, 20, 180),
+        (90, 10, 30),
+        (1, 90, 270),
+    ],
+)
+def test_a_room_is_corrected_by_the_last_count_at_most_threefold(
+    measured: int, counted: int, room: int
+) -> None:
+    assert TrimState(measured=measured, measured_as=counted).room(90) == room
+
+
+def test_a_state_is_the_same_after_it_was_stored() -> None:
+    state = TrimState(3, "mark", "A summary.", 2, "other", 7, 8, 9, exact=True, measured_exact=True)
+    assert TrimState.load(state.dump()) == state
+    assert TrimState.load(TrimState().dump()) == TrimState.load("") == TrimState.load(None)
+    assert TrimState.load('{"version": 99, "cut": 5}') == TrimState()

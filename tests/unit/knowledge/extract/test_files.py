@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kefu.knowledge.extract.files import Unreadable, read_file
 from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block
-from tests.fakes.files import word
+from tests.fakes.files import pdf, word
 from tests.fakes.growth import assert_linear
 
 MARKDOWN = """---
@@ -75,6 +75,55 @@ def test_a_word_file_keeps_its_headings_and_tables() -> None:
 def test_a_table_of_questions_becomes_sections() -> None:
     page = read_file(b"Question,Answer\nDo you ship?,Yes.\nempty,\n", ".csv", "faq.csv")[0].page
     assert page.blocks == [Block("Do you ship?", 2), Block("Yes.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("q,a\n x ,\ty\n", [("x", "y")]),
+        ("a,note,q\ny,n,x\n", [("x", "y")]),
+        ("A , Q\ny,x\n", [("x", "y")]),
+        ("问题,答案\n问,答\n", [("问", "答")]),
+        ("問題,回答\n問,答\n", [("問", "答")]),
+        ("question,answer\n,y\nx,\nx\n", []),
+        ('question,answer\n"x\nz","y, w"\nv,u\n', [("x\nz", "y, w"), ("v", "u")]),
+        ("question,q,answer\nx,no,y\n", [("x", "y")]),
+    ],
+)
+def test_the_columns_of_a_table_are_found_by_their_names(
+    text: str, pairs: list[tuple[str, str]]
+) -> None:
+    page = read_file(text.encode(), ".csv", "https://example.com/help/faq.csv")[0].page
+    blocks = [block for asked, told in pairs for block in (Block(asked, 2), Block(told))]
+    assert (page.title, page.blocks) == ("faq.csv", blocks)
+
+
+def test_a_text_has_a_block_for_each_paragraph() -> None:
+    page = read_file(b"one\ntwo\n\n\n three \n\n", ".txt", "folder/a.txt")[0].page
+    assert (page.title, page.blocks) == ("a.txt", [Block("one\ntwo"), Block("three")])
+
+
+def test_five_lines_of_a_pdf_are_a_block() -> None:
+    """A PDF has no paragraphs."""
+    page = read_file(pdf([[f"line {n}" for n in range(7)], ["last"]]), ".pdf", "a.pdf")[0].page
+    first, second, third = (one.text.split("\n") for one in page.blocks)
+    assert (first, second, third) == (
+        [f"line {n}" for n in range(5)],
+        ["line 5", "line 6"],
+        ["last"],
+    )
+    assert page.title == "a.pdf"
+
+
+def test_a_pdf_without_text_says_that_it_may_be_a_scan() -> None:
+    with pytest.raises(Unreadable, match="a PDF without text, such as a scan"):
+        read_file(pdf([[]]), ".pdf", "a.pdf")
+
+
+@pytest.mark.parametrize("end", [".txt", ".csv", ".md"])
+def test_bytes_that_are_no_text_are_refused(end: str) -> None:
+    with pytest.raises(Unreadable, match="is no text"):
+        read_file(bytes(range(256)) * 4, end, f"a{end}")
 
 
 def bomb() -> bytes:

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from kefu.messages import Message
-from kefu.sessions.hooks import Filter, Hooks, Reply, Visit, loaded
+from kefu.sessions.hooks import Filter, HookContext, Hooks, Reply, loaded
 from kefu.sessions.hooks import steps as steps_module
 from kefu.sessions.hooks.calls import THREADS
-from kefu.sessions.model import Session, SessionId
+from kefu.sessions.store.model import Session, SessionId
+from tests.fakes.relaying import in_virtual_time
 
 HISTORY = (Message("user", "a"), Message("assistant", "b"))
-VISIT = Visit(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)
+VISIT = HookContext(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)
 
 
 def hooks(faults: list[str], **functions: Callable[..., object]) -> Hooks:
@@ -184,10 +185,10 @@ async def test_h11_hooks_change_texts_in_their_order() -> None:
     )
 
     class Second:
-        async def user_message(self, text: str, visit: Visit) -> str:
+        async def user_message(self, text: str, visit: HookContext) -> str:
             return f"{text}?"
 
-        async def context(self, question: str, visit: Visit) -> str:
+        async def context(self, question: str, visit: HookContext) -> str:
             return f"two: {visit.history[0].content}"
 
     site = Hooks([loaded("first", first), loaded("second", Second())], faults.append)
@@ -313,3 +314,31 @@ async def test_h11_a_server_that_stops_does_not_wait_for_hooks(
     await site.aclose()
     await asyncio.wait({task})
     assert task.cancelled()
+
+
+@in_virtual_time
+async def test_h11_time_outs_in_a_row_leave_a_hook_out_for_a_minute_and_others_do_not() -> None:
+    faults: list[str] = []
+    waits: list[float] = []
+
+    class Slow:
+        async def user_message(self, text: str, visit: HookContext) -> str:
+            await asyncio.sleep(waits.pop(0))
+            return "changed"
+
+    site = Hooks([loaded("own", Slow())._replace(is_ours=True)], faults.append)
+
+    async def texts(*seconds: float) -> list[str]:
+        waits[:] = seconds
+        return [(await site.user_message("asked", VISIT, str)).text for _ in seconds]
+
+    assert await texts(60, 60, 0, 60, 60, 0) == ["asked", "asked", "changed"] * 2
+    assert await texts(60, 60, 60) == ["asked"] * 3
+    assert all("did not end within" in fault for fault in faults)
+    faults.clear()
+    assert await texts(0) == ["asked"]
+    await asyncio.sleep(59)
+    assert await texts(0) == ["asked"]
+    assert faults == ["own: user_message is left out after 3 time-outs"] * 2
+    await asyncio.sleep(1.1)
+    assert await texts(0, 60, 0) == ["changed", "asked", "changed"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from kefu.sessions.model import CallRecord, Session, SessionId, StoredMessage
+from kefu.sessions.store.model import CallRecord, Session, SessionId, StoredMessage
 from kefu.web.admin.markdown import markdown
 from tests.fakes.injections import INJECTIONS
 

@@ -38,7 +38,7 @@ def holder_before(change: Attendance, taken_from: str) -> str:
     return change.operator if "person" in BEFORE[change.state] else ""
 
 
-class Line(NamedTuple):
+class OperatorMessage(NamedTuple):
     """A message of an operator that is not saved yet."""
 
     text: str
@@ -50,7 +50,7 @@ class Line(NamedTuple):
 class AttendanceStore(Protocol):
     """Stores who answers a chat. Every method raises StoreUnavailable on failure."""
 
-    async def attend(
+    async def set_attendance(
         self, session_id: str, change: Attendance, taken_from: str = ""
     ) -> Attendance | None:
         """Save `change` if the chat is in a state from which it may change to that state.
@@ -63,7 +63,7 @@ class AttendanceStore(Protocol):
         """
         ...
 
-    async def add_line(self, session_id: str, line: Line, now: float) -> int | None:
+    async def add_line(self, session_id: str, line: OperatorMessage, now: float) -> int | None:
         """Save a line as a message of the chat, if its operator has the chat.
 
         Atomic. Returns the id of the message; for a line that was saved before, its first id.

@@ -22,18 +22,18 @@ from kefu.knowledge.sources import joined, listed
 from kefu.relay.call import Clock
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
-from kefu.sessions.background import BackgroundWriter
-from kefu.sessions.call_log import Recording, TurnRecord
-from kefu.sessions.message_processor import MessageProcessor
-from kefu.sessions.model import LEASE, BeginResult, TurnOutcome
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.background import BackgroundWriter
+from kefu.sessions.turn.call_log import Recording, TurnRecord
+from kefu.sessions.turn.message_processor import MessageProcessor
 
 RENEW_AFTER = LEASE / 2
 """Seconds. A short answer needs no renewal, and there is time to retry a failed one."""
 RENEW_AGAIN = LEASE / 12
 """Seconds before the retry of a failed renewal."""
 
-LEFT = (ClientGone, AnswerCancelled, asyncio.CancelledError)
+VISITOR_GONE = (ClientGone, AnswerCancelled, asyncio.CancelledError)
 """The exceptions for a visitor who has disconnected or has cancelled the answer."""
 
 
@@ -63,7 +63,7 @@ class TurnRecorder:
         """Fields for the `meta` of each call."""
         self._persistence = persistence
         self.message = begin_result.message
-        self._retries = begin_result.again
+        self._retries = begin_result.retries
         self._replaces = begin_result.replaces
         self._asked_at = asked_at
         self._received_at = received_at
@@ -110,7 +110,7 @@ class TurnRecorder:
     async def end(self, answer: Answer, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time.
 
-        `error` is the reason for an incomplete answer: a KefuError, one of `LEFT`, or a bug.
+        `error` is why an answer is incomplete: a KefuError, a bug, or one of `VISITOR_GONE`.
         """
         output = answer.output or OutputFilter()
         try:
@@ -140,7 +140,8 @@ class TurnRecorder:
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
         sources = dialogue.sources if dialogue and error is None else None
-        cited = sources.cited if sources else ()
+        if not (cited := sources.cited if sources else ()):
+            return self._cleaned(text)
         return joined(self._cleaned(text.removesuffix(listed(cited))), cited)
 
     def _cleaned(self, text: str) -> str:
@@ -160,7 +161,7 @@ class TurnRecorder:
             return ended._replace(unanswered=bool(sources and not sources.answered))
         # An error without any text is a failure. A visitor who disconnects early is not, but a
         # former answer stays complete.
-        failed = not text and (self._replaces or not isinstance(error, LEFT))
+        failed = not text and (self._replaces or not isinstance(error, VISITOR_GONE))
         return ended._replace(status="failed" if failed else "partial")
 
     def _save(
@@ -230,7 +231,7 @@ def _whole_characters(text: str) -> str:
 def _error_body(error: BaseException) -> Mapping[str, object]:
     if isinstance(error, KefuError):
         return error.body()["error"]
-    if isinstance(error, LEFT):
+    if isinstance(error, VISITOR_GONE):
         gone = KefuError("The client has gone.").body()["error"]
         return {**gone, "type": "client", "code": "client_gone"}
     # The text of another exception may contain private data; only the log has it.

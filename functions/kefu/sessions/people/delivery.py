@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
-from kefu.sessions.contacts import ContactRequest
-from kefu.sessions.model import StoredMessage
+from kefu.sessions.store.contacts import ContactRequest
+from kefu.sessions.store.model import StoredMessage
 
 LARGEST_MAIL = 200_000
 """Bytes of a mail; Amazon SNS refuses more than 262,144."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kefu.sessions.contacts import ContactStore
-from kefu.sessions.model import (
+from kefu.sessions.store.attendance import AttendanceStore
+from kefu.sessions.store.contacts import ContactStore
+from kefu.sessions.store.model import (
     BeginResult,
     CallRecord,
     NewMessage,
@@ -16,8 +17,7 @@ from kefu.sessions.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.overview import AskedQuestions, Day, Page, UserSessions, Wanted
-from kefu.sessions.people import AttendanceStore
+from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
 
 
 class SessionStore(Protocol):
@@ -36,14 +36,14 @@ class SessionStore(Protocol):
 
         Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message, and with `asked.again` a complete one, too, but once for each `asked.attempt`. Its
-        answer stays, with the status `ok`, until `finish` has the text of the new one. The session
-        may be created only if `session.created_at == now`. Otherwise an absent session was deleted,
-        and the call raises KeyError.
+        message, and with `asked.replaces` a complete one, too, but once for each `asked.attempt`.
+        Its answer stays, with the status `ok`, until `finish` has the text of the new one. The
+        session may be created only if `session.created_at == now`. Otherwise an absent session was
+        deleted, and the call raises KeyError.
         """
         ...
 
-    async def renew(self, session_id: SessionId, message_id: int, again: int, now: float) -> bool:
+    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
         """Extend the lease of a running turn to `now + LEASE`.
 
         Returns False when the caller no longer owns the turn: it has ended, started again or was
@@ -53,7 +53,12 @@ class SessionStore(Protocol):
         ...
 
     async def finish(
-        self, session_id: SessionId, message_id: int, ended: TurnOutcome, now: float, again: int = 0
+        self,
+        session_id: SessionId,
+        message_id: int,
+        ended: TurnOutcome,
+        now: float,
+        retries: int = 0,
     ) -> StoredMessage | None:
         """Save the outcome of a turn; returns the saved answer, or None.
 
@@ -113,7 +118,9 @@ class CallStore(Protocol):
 class SessionIndex(Protocol):
     """Lists all sessions, for operators."""
 
-    async def newest(self, wanted: Wanted, cursor: str | None, limit: int, now: float) -> Page:
+    async def newest(
+        self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
+    ) -> Page:
         """A page of sessions, by the visitor's last message, newest first.
 
         A session that changes between two pages may be listed twice or not at all. A page may have

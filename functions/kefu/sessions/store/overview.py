@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kefu.sessions.model import Rating, Session, SessionId, Status
-from kefu.sessions.people import State
+from kefu.sessions.store.attendance import State
+from kefu.sessions.store.model import Rating, Session, SessionId, Status
 
 
-class Wanted(NamedTuple):
+class SessionFilter(NamedTuple):
     """A filter for the operator's list of sessions; None and "" match all sessions."""
 
     since: float | None = None

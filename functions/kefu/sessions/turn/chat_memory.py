@@ -7,11 +7,12 @@ the ids of messages in place of positions: each prompt starts at another message
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from kefu.context import ToSummarize, TrimState
 from kefu.context.wire.marks import mark
 from kefu.messages import Message
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 
 
 class ChatMemory:
@@ -30,14 +31,18 @@ class ChatMemory:
         messages that a hook has made.
         """
         self._session = session_id
+        self._stored = stored
         self._ids = ids
         self._first = 0
         """The position of the first of them: 1 behind a system message."""
         self._save = save
+
+    @cached_property
+    def _state(self) -> TrimState:
         try:
-            self._state = TrimState.load(stored)
+            return TrimState.load(self._stored)
         except ValueError:  # of a newer version; it is replaced
-            self._state = TrimState()
+            return TrimState()
 
     def state(self, messages: Sequence[Message]) -> TrimState:
         self._first = len(messages) - len(self._ids)

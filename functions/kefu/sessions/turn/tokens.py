@@ -11,7 +11,7 @@ import hmac
 from collections.abc import Sequence
 
 from kefu.auth.signing import is_signed, key_for, sign
-from kefu.sessions.model import SessionId
+from kefu.sessions.store.model import SessionId
 
 ID_BYTES = 16
 """Length of a session id: 128 bits."""

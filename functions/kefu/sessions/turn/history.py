@@ -11,8 +11,8 @@ from itertools import groupby
 
 from kefu.messages import Message
 from kefu.sessions.hooks.hook import EndedTurn
-from kefu.sessions.model import Session, StoredMessage
-from kefu.sessions.ports import SessionStore
+from kefu.sessions.store.model import Session, StoredMessage
+from kefu.sessions.store.ports import SessionStore
 
 Exchange = Sequence[StoredMessage]
 """Messages of the visitor, and the answers to them that come before the visitor's next message."""

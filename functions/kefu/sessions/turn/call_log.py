@@ -37,12 +37,12 @@ from typing import Literal, NamedTuple
 
 from kefu.chat.completion import Dialogue, Question
 from kefu.chat.prompt import Prompt
-from kefu.context import CALIBRATED, Budget
+from kefu.context import CALIBRATED
 from kefu.errors import ContextTooLong
 from kefu.relay.call import Attempt, Call
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.sessions.model import CallRecord, StoredMessage
+from kefu.sessions.store.model import CallRecord, StoredMessage
 
 CALLS_A_TRY, AUXILIARY = 10, 5
 """Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. Those after the first
@@ -97,7 +97,7 @@ class Recording(NamedTuple):
     host: str
     """Host of the upstream. Not its URL, which could contain secrets."""
     windows: Mapping[str, int] = MappingProxyType({})
-    """Configured context windows by model, in tokens; they override the built-in table."""
+    """The context windows of the presets' models, in tokens, as far as they are known."""
     has_room: Callable[[], bool] = lambda: True
     """Whether the store has space for bodies."""
 
@@ -205,17 +205,13 @@ class Recording(NamedTuple):
     def _question(self, question: Question | None, prompt: Prompt | None) -> dict[str, object]:
         if question is None or prompt is None:
             return {}
-        return {"trimmed": _trimmed(prompt), "local": self._local(question, prompt)}
-
-    def _local(self, question: Question, prompt: Prompt) -> dict[str, object]:
-        trim = question.policy.trim if question.policy else None
-        window = Budget.for_model(question.sampling.model, windows=self.windows)
-        return {
+        local = {
             # Counted as one text, because counting each message alone takes ten times as long.
-            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.messages])),
-            "window": window.limit if window.resolved else None,
-            "strategy": trim.strategy if trim else None,
+            "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.window.messages])),
+            "window": self.windows.get(question.sampling.model),
+            "strategy": question.policy.trim.strategy if question.policy else None,
         }
+        return {"trimmed": _trimmed(prompt), "local": local}
 
     def _text(self, value: Mapping[str, object]) -> str:
         return self.redact(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

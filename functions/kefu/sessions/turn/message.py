@@ -10,21 +10,21 @@ from math import ceil
 
 from kefu.chat.completion import Question
 from kefu.chat.conversation import KnownAnswer
-from kefu.chat.output_filter import Filter
+from kefu.chat.output_filter import TextFilter
 from kefu.chat.presets import Config
 from kefu.chat.prompt import page_line
 from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
-from kefu.sessions.chat_memory import ChatMemory
-from kefu.sessions.history import alternating, from_stable_start, latest_exchanges
-from kefu.sessions.hooks.hook import EndedTurn, Visit
+from kefu.sessions.hooks.hook import EndedTurn, HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
-from kefu.sessions.message_processor import default_prompt
-from kefu.sessions.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
-from kefu.sessions.recorder import TurnRecorder
-from kefu.sessions.service import IncomingMessage, SessionDeps, SessionService, in_time
+from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
+from kefu.sessions.turn.chat_memory import ChatMemory
+from kefu.sessions.turn.history import alternating, from_stable_start, latest_exchanges
+from kefu.sessions.turn.message_processor import default_prompt
+from kefu.sessions.turn.recorder import TurnRecorder
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, before_model
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -45,13 +45,13 @@ error can still become an HTTP status.
 
 
 class KeptConversation:
-    """One message of a stored chat. Implements `kefu.chat.conversation.Conversation`."""
+    """One message of a stored chat. Implements `kefu.chat.conversation.RequestedConversation`."""
 
     is_stored = True
     reads_bodies = True
 
     _session: Session
-    _visit: Visit
+    _visit: HookContext
     _config: Config
     _recorder: TurnRecorder
 
@@ -79,14 +79,16 @@ class KeptConversation:
         service, incoming = self._service, self._incoming
         self._store_until = asyncio.get_running_loop().time() + STORE_PATIENCE
         with self._deps.saving():
-            self._session, self.is_new = await in_time(service.find(incoming), self._store_until)
+            self._session, self.is_new = await before_model(
+                service.find(incoming), self._store_until
+            )
             token = await service.token(self._session.id, incoming.owner)
         return SessionAccess(self._session.id, token)
 
     async def save_question(self) -> KnownAnswer | None:
         deps, incoming, clock = self._deps, self._incoming, self._deps.persistence.clock
         asked_at = self._session.created_at if self.is_new else clock.now()
-        self._visit = Visit(self._session, asked_at, incoming.profile, incoming.owner)
+        self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
         text, reply = await self._preprocessed()
         deps.capacity.admit(new=self.is_new)
         if self.is_new:
@@ -132,13 +134,13 @@ class KeptConversation:
         """
         deps, incoming, chat = self._deps, self._incoming, self._visit.session
         store, until = deps.persistence.store, self._store_until
-        message = NewMessage(text, incoming.client_message_id, incoming.again, incoming.attempt)
+        message = NewMessage(text, incoming.client_message_id, incoming.replaces, incoming.attempt)
         try:
             with deps.saving():
-                if incoming.again and (known := incoming.client_message_id):
+                if incoming.replaces and (known := incoming.client_message_id):
                     # The rating is one of the former answer, and is in the sums of the day.
-                    await in_time(store.rate(chat.id, known, None), until)
-                begun = await in_time(store.begin(chat, message, self._visit.now), until)
+                    await before_model(store.rate(chat.id, known, None), until)
+                begun = await before_model(store.begin(chat, message, self._visit.now), until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
         if begun.message.content != text and deps.hooks.repeats_messages:
@@ -155,16 +157,19 @@ class KeptConversation:
         if begun.answer is None and begun.busy_for <= 0:
             store, message = self._deps.persistence.store, begun.message
             ended, now = TurnOutcome("failed"), self._deps.persistence.clock.now()
-            end = store.finish(message.session_id, message.id, ended, now, begun.again)
-            await in_time(end, self._store_until)
+            end = store.finish(message.session_id, message.id, ended, now, begun.retries)
+            await before_model(end, self._store_until)
 
     @asynccontextmanager
     async def answering(self, answer: Answer) -> AsyncIterator[None]:
-        lost = SessionBusy("Another request is answering this message.", retry_after=BUSY_WAIT)
+        def lost() -> None:
+            busy = "Another request is answering this message."
+            answer.stop(SessionBusy(busy, retry_after=BUSY_WAIT))
+
         error: BaseException | None = None
         answer.goes_on = True
         try:
-            with self._recorder.holding(lambda: answer.stop(lost)):
+            with self._recorder.holding(lost):
                 yield
         except (asyncio.CancelledError, GeneratorExit):
             error = answer.reason or ClientGone()
@@ -177,7 +182,7 @@ class KeptConversation:
                 self._recorder.meta["knowledge"] = answer.dialogue.sources.facts()
             await self._recorder.end(answer, error)
 
-    def filters(self, field: str) -> Sequence[Filter]:
+    def filters(self, field: str) -> Sequence[TextFilter]:
         return self._deps.hooks.filters(self._visit, field)
 
     def note_summary(self, call: SummaryCall) -> None:
@@ -225,7 +230,7 @@ class KeptConversation:
         )
         step = self._config.policy.trim.budget.trim_step
         with self._deps.saving():
-            read = await in_time(found, self._store_until)
+            read = await before_model(found, self._store_until)
         read = from_stable_start(read, self._deps.max_turns, step)
         stored = [message for exchange in read for message in exchange]
         recorder.meta = {
@@ -260,7 +265,11 @@ def _title(text: str) -> str:
 
 
 def _begin_after(
-    deps: SessionDeps, visit: Visit, asked: StoredMessage, ended: TurnOutcome, answered: bool | None
+    deps: SessionDeps,
+    visit: HookContext,
+    asked: StoredMessage,
+    ended: TurnOutcome,
+    answered: bool | None,
 ) -> asyncio.Task[None] | None:
     """Start the hooks that follow the outcome of a turn."""
     turn = EndedTurn(

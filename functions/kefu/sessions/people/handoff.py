@@ -16,14 +16,14 @@ from kefu.auth.signing import key_for, sign
 from kefu.chat.limits import LimitStore
 from kefu.errors import InvalidRequest
 from kefu.relay.call import Clock
-from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.contact_delivery import Delivery, LimitReached, Recipient
-from kefu.sessions.contacts import ContactRequest, FilledForm
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Session, SessionId, StoredMessage
-from kefu.sessions.people import Attendance
-from kefu.sessions.ports import Sessions
-from kefu.sessions.service import in_time
+from kefu.sessions.people.delivery import Delivery, LimitReached, Recipient
+from kefu.sessions.store.attendance import Attendance
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.contacts import ContactRequest, FilledForm
+from kefu.sessions.store.model import Session, SessionId, StoredMessage
+from kefu.sessions.store.ports import Sessions
+from kefu.sessions.turn.service import before_model
 
 LEASE = 30.0
 """Seconds after which a delivery without a result counts as failed."""
@@ -112,9 +112,11 @@ class HandOff:
             due_at=now,
             consent=self.form.consent,
         )
-        await in_time(self.store.add_contact(request))
+        await before_model(self.store.add_contact(request))
         if session:  # a chat that a person has stays theirs
-            await in_time(self.store.attend(session.id, Attendance("waiting", "", now)))
+            await before_model(
+                self.store.set_attendance(session.id, Attendance("waiting", "", now))
+            )
 
         async def load() -> ContactRequest:
             return request

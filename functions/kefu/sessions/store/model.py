@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, NewType
 
 from kefu.messages import Role
-from kefu.sessions.people import Attendance
+from kefu.sessions.store.attendance import Attendance
 
 SessionId = NewType("SessionId", str)
 
@@ -82,10 +82,10 @@ class NewMessage(NamedTuple):
 
     content: str
     client_message_id: str | None = None
-    again: bool = False
+    replaces: bool = False
     """Whether a message that has a complete answer gets a new one."""
     attempt: str = ""
-    """With `again`: the client's id of this request, by which its retry is recognized."""
+    """With `replaces`: the client's id of this request, by which its retry is recognized."""
 
 
 class BeginResult(NamedTuple):
@@ -100,7 +100,7 @@ class BeginResult(NamedTuple):
     message: StoredMessage
     answer: StoredMessage | None = None
     busy_for: float = 0.0
-    again: int = 0
+    retries: int = 0
     """Number of earlier tries of this turn. It identifies the owner in `renew` and `finish`."""
     replaces: bool = False
     """Whether the message has a complete answer, which a text given to `finish` will replace."""
@@ -138,7 +138,7 @@ class CallRecord(NamedTuple):
     response: str | None
     """A JSON object `{id, model, choices, usage}`, merged from the chunks."""
     meta: str
-    """A JSON object with further facts; `kefu.sessions.call_log` describes its fields."""
+    """A JSON object with further facts; `kefu.sessions.turn.call_log` describes its fields."""
     finish_reason: str | None
     stream_complete: bool
     ttft: float | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kefu.errors import InvalidRequest, SessionNotFound, WrongState
-from kefu.sessions.model import SessionId
-from kefu.sessions.people import Attendance, Line
-from kefu.sessions.ports import Sessions
+from kefu.sessions.store.attendance import Attendance, OperatorMessage
+from kefu.sessions.store.model import SessionId
+from kefu.sessions.store.ports import Sessions
 
 
 async def change_state(
@@ -18,7 +18,7 @@ async def change_state(
     Raises SessionNotFound, StoreUnavailable, and WrongState if the state does not allow it, such as
     for a chat that another operator has.
     """
-    found = await store.attend(session_id, wanted, taken_from)
+    found = await store.set_attendance(session_id, wanted, taken_from)
     if found is None:
         raise SessionNotFound("There is no such session.")
     is_repeated = found.state == wanted.state
@@ -27,7 +27,7 @@ async def change_state(
     raise WrongState(_reason(found))
 
 
-async def say(store: Sessions, session_id: SessionId, line: Line, now: float) -> int:
+async def say(store: Sessions, session_id: SessionId, line: OperatorMessage, now: float) -> int:
     """Save a line of an operator, once for each `client_message_id`; returns the message's id.
 
     Raises InvalidRequest, SessionNotFound, StoreUnavailable, and WrongState if the operator

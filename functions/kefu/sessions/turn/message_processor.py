@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kefu.sessions.model import StoredMessage
+from kefu.sessions.store.model import StoredMessage
 
 DEFAULT_SYSTEM_PROMPT = "你是一个有帮助的AI助手。"
 """For questions with Chinese characters: it makes a model answer other ones in Chinese, too."""

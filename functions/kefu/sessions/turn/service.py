@@ -21,14 +21,14 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.messages import Message
-from kefu.sessions.capacity import UNLIMITED, Capacity
-from kefu.sessions.history import rated_turn
 from kefu.sessions.hooks.steps import Hooks
-from kefu.sessions.model import Rating, Session, SessionId, StoredMessage
-from kefu.sessions.overview import Wanted
-from kefu.sessions.ports import Sessions, SessionStore
-from kefu.sessions.recorder import PersistenceDeps
-from kefu.sessions.tokens import ID_BYTES, SessionTokens, session_id
+from kefu.sessions.store.capacity import UNLIMITED, Capacity
+from kefu.sessions.store.model import Rating, Session, SessionId, StoredMessage
+from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.ports import Sessions, SessionStore
+from kefu.sessions.turn.history import rated_turn
+from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
 
 T = TypeVar("T")
 
@@ -56,10 +56,10 @@ class IncomingMessage(NamedTuple):
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     config_id: str | None = None
     client_message_id: str | None = None
-    again: bool = False
+    replaces: bool = False
     """Whether the message with this id gets a new answer."""
     attempt: str = ""
-    """With `again`: the id of this request, by which a retry is recognized."""
+    """With `replaces`: the id of this request, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
@@ -107,7 +107,7 @@ class ChatUnsaved(UpstreamUnavailable):
     """The store failed before the request to the model."""
 
 
-async def in_time(work: Awaitable[T], until: float | None = None) -> T:
+async def before_model(work: Awaitable[T], until: float | None = None) -> T:
     """The result of a store operation that must succeed before the request to the model.
 
     Raises ChatUnsaved when the store fails, or at `until`, a time of the event loop.
@@ -170,7 +170,7 @@ class SessionService:
 
     async def owned(self, session: str, token: str, owner: str = "") -> Session:
         """The session with this id and token. Raises SessionNotFound if it or the token is bad."""
-        found = await in_time(self.store.session(await self.owned_id(session, token, owner)))
+        found = await before_model(self.store.session(await self.owned_id(session, token, owner)))
         if found is None:
             raise _not_found()
         return found
@@ -199,7 +199,7 @@ class SessionService:
         text = persistence.processor.preprocess_user_message(" ".join(comment.split()))
         comment = persistence.recording.redact(text)
         rated = self.store.rate(session.id, client_message_id, rating, comment)
-        if not await in_time(rated):
+        if not await before_model(rated):
             raise SessionNotFound("There is no such answer in this chat.")
         now = persistence.clock.now()
         load = partial(rated_turn, self.store, session, client_message_id, now)
@@ -211,7 +211,7 @@ class SessionService:
         """The newest `limit` messages with ids below `before`, by ascending id."""
         now = self.deps.persistence.clock.now()
         read = self.store.messages(session.id, before=before, limit=limit, now=now)
-        return await in_time(read)
+        return await before_model(read)
 
     async def listed(
         self, owner: str, config_id: str, cursor: str | None, limit: int
@@ -220,8 +220,11 @@ class SessionService:
 
         Also returns the cursor of the next page. Raises ValueError for an invalid cursor.
         """
-        now, wanted = self.deps.persistence.clock.now(), Wanted(user=owner, config_id=config_id)
-        page = await in_time(self.store.newest(wanted, cursor, limit, now))
+        now, wanted = (
+            self.deps.persistence.clock.now(),
+            SessionFilter(user=owner, config_id=config_id),
+        )
+        page = await before_model(self.store.newest(wanted, cursor, limit, now))
         tokens = await self._tokens()
         sessions = [row.session for row in page.rows]
         return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
@@ -264,7 +267,7 @@ class SessionService:
         await self.deps.persistence.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:
-        return await in_time(self._signer.tokens())
+        return await before_model(self._signer.tokens())
 
     async def _session_of_first(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """A new session; for a retry of a chat's first message, the session of that chat."""
@@ -277,7 +280,7 @@ class SessionService:
             derived = tokens.session_for(
                 incoming.client_message_id, incoming.address, incoming.owner
             )
-            existing = await in_time(self.store.session(derived))
+            existing = await before_model(self.store.session(derived))
             if existing and now - existing.created_at <= RETRIES_FOR:
                 return existing, False
             # An older session with this id is not continued: the message gets a random id.

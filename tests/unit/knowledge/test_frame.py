@@ -1,0 +1,123 @@
+"""The lines that the pages of a site share are taken off, and what is no menu is kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kefu.knowledge.frame import parted
+from kefu.knowledge.pages import Block, PageText
+
+PHONE = Block("Call us: 555 1234")
+MENU = Block("Home | Shop | Help", linked=True)
+FOOTER = Block("Made in Bergen", outside=True)
+
+
+def site(
+    count: int, *shared: Block, title: str = "PageText {}", at: str = "shop.example"
+) -> list[PageText]:
+    return [
+        PageText(
+            f"https://{at}/{number}",
+            title.format(number),
+            [*shared, Block(f"Text of {number}")],
+            "en",
+        )
+        for number in range(count)
+    ]
+
+
+def texts(pages: Sequence[PageText]) -> list[list[str]]:
+    return [[block.text for block in page.blocks] for page in pages]
+
+
+def test_a_shared_line_is_kept_once_and_a_menu_is_not() -> None:
+    found = parted(site(8, MENU, PHONE))
+    assert texts(found.own) == [[f"Text of {number}"] for number in range(8)]
+    [shared] = found.shared
+    assert (shared.title, shared.url, shared.language) == (
+        "On every page",
+        "https://shop.example/0",
+        "en",
+    )
+    assert texts([shared]) == [[PHONE.text]]
+
+
+@pytest.mark.parametrize(("on", "is_shared"), [(3, False), (4, True)])
+def test_a_line_on_more_than_a_third_of_ten_pages_is_shared(on: int, is_shared: bool) -> None:
+    pages = [*site(10, PHONE)[:on], *site(10)[on:]]
+    found = parted(pages)
+    assert sum(PHONE.text in page for page in texts(found.own)) == (0 if is_shared else on)
+    assert len(found.shared) == is_shared
+
+
+@pytest.mark.parametrize(("count", "stays"), [(4, True), (5, False)])
+def test_with_fewer_than_five_pages_only_lines_outside_of_the_main_part_are_shared(
+    count: int, stays: bool
+) -> None:
+    found = parted(site(count, PHONE, FOOTER))
+    assert all((PHONE.text in page) is stays for page in texts(found.own))
+    assert not any(FOOTER.text in page for page in texts(found.own))
+    assert texts(found.shared) == [[FOOTER.text] if stays else [PHONE.text, FOOTER.text]]
+
+
+def test_a_heading_is_kept_with_the_line_below_it_only() -> None:
+    lonely, heading = Block("Follow us", 2), Block("Contact", 2)
+    found = parted(site(8, heading, PHONE, lonely))
+    assert texts(found.shared) == [["Contact", PHONE.text]]
+    assert found.shared[0].blocks[0].level == 2
+
+
+def test_a_line_of_links_on_most_pages_is_a_menu_also_where_it_is_none() -> None:
+    """A menu shows the page itself often without a link."""
+    pages = site(8, MENU)
+    pages[0] = pages[0]._replace(blocks=[MENU._replace(linked=False), *pages[0].blocks[1:]])
+    found = parted(pages)
+    assert not any(MENU.text in page for page in texts(found.own))
+    assert found.shared == []
+
+
+@pytest.mark.parametrize("mark", [" | ", " - ", " – ", " — ", " · ", "_"])
+def test_the_end_of_most_titles_is_taken_off(mark: str) -> None:
+    pages = site(8, title=f"PageText {{}}{mark}Example")
+    pages[3] = pages[3]._replace(title="Another title")
+    pages[4] = pages[4]._replace(title=f"{mark}Example")
+    titles = [page.title for page in parted(pages).own]
+    whole = pages[4].title
+    assert titles == ["PageText 0", "PageText 1", "PageText 2", "Another title", whole, *titles[5:]]
+    assert titles[5:] == ["PageText 5", "PageText 6", "PageText 7"]
+
+
+@pytest.mark.parametrize(("alike", "is_cut"), [(4, False), (5, True)])
+def test_an_end_of_half_of_the_titles_stays(alike: int, is_cut: bool) -> None:
+    pages = [*site(8, title="PageText {} | Example")[:alike], *site(8, title="PageText {}")[alike:]]
+    assert (parted(pages).own[0].title == "PageText 0") is is_cut
+
+
+def test_each_host_and_each_language_has_a_frame_of_its_own() -> None:
+    german = [page._replace(language="de-AT") for page in site(8, PHONE)[4:]]
+    found = parted([*site(8, PHONE)[:4], *german, *site(8, FOOTER, at="other.example")])
+    shared = {(page.url, page.language): texts([page])[0] for page in found.shared}
+    assert shared == {
+        ("https://other.example/0", "en"): [FOOTER.text],
+        ("https://shop.example/0", "en"): [PHONE.text],
+    }
+
+
+def test_the_frame_has_the_title_of_its_language_and_the_address_nearest_to_the_root() -> None:
+    pages = [page._replace(language="zh-CN") for page in site(8, PHONE)]
+    pages[5] = pages[5]._replace(url="https://shop.example/index.html")
+    pages[2] = pages[2]._replace(url="https://shop.example/a/b")
+    [shared] = parted(pages).shared
+    assert (shared.title, shared.url, shared.language) == (
+        "每个页面上",
+        "https://shop.example/index.html",
+        "zh",
+    )
+
+
+def test_a_site_whose_pages_are_all_alike_is_left_as_it_is() -> None:
+    pages = [page._replace(blocks=[PHONE, MENU]) for page in site(8)]
+    found = parted(pages)
+    assert (texts(found.own), found.shared) == ([[PHONE.text, MENU.text]] * 8, [])
