@@ -30,7 +30,7 @@ def build_relays(base: Base) -> Relays:
     settings, model = base.settings, base.model
     keys = settings.keys if model.kind == "remote" else ("local",)
     pools = [KeyPool(keys, settings.endpoint.url)]
-    upstreams = [model.upstream]
+    upstreams, parameters = [model.upstream], Parameters()
     places = [
         (settings.keys_place, "the API keys", pools[0].replace),
         *stored_values(settings.endpoint, model.upstream),
@@ -61,7 +61,15 @@ def build_relays(base: Base) -> Relays:
             keys_ready=keys_ready if waits else None,
             redact=base.log.secrets.hide,
         )
-        return Relay(model.upstream, pools[0], cooldowns, base.clock, options, fallback=fallback)
+        return Relay(
+            model.upstream,
+            pools[0],
+            cooldowns,
+            base.clock,
+            options,
+            parameters=parameters,
+            fallback=fallback,
+        )
 
     cooldowns = base.store.cooldowns
     answers = relay_with(cooldowns, base.constants.max_retries)
