@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -27,7 +28,6 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
-from kefu.relay.parameters import REFUSES
 
 SILENT = "The AI service did not answer in time."
 UNAVAILABLE = "The AI service is unavailable. Please try again later."
@@ -47,6 +47,13 @@ _OPERATORS_MISTAKES: Final = {
     "certificate": "the upstream's certificate is not trusted",
 }
 """By outcome."""
+_REFUSED_PARAMETER: Final = re.compile(
+    r"unsupported_(parameter|value)|unknown_parameter"
+    r"|(un(supported|known|recogni[sz]ed|expected)|extra(neous)?)[\w ]*"
+    r" (parameter|field|argument|property|key|input)",
+    re.IGNORECASE,
+)
+"""In the text of a refusal."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NO_BODY: Mapping[str, object] = MappingProxyType({})
 
@@ -121,7 +128,7 @@ def operator_error(outcome: str, said: str = "") -> str:
 
     `said` is the text of the refusal.
     """
-    if outcome in ("http_400", "http_422") and REFUSES.search(said):
+    if outcome in ("http_400", "http_422") and _REFUSED_PARAMETER.search(said):
         return "the upstream refuses a parameter of the request"
     if outcome.startswith("http_3"):
         return "the upstream redirects to another URL, which is not followed"

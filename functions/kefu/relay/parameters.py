@@ -15,7 +15,7 @@ NEW_LIMIT: Final = "max_completion_tokens"
 _REFUSABLE: Final = (LIMIT, "temperature", "stream_options")
 """Fields that a model may refuse, and that a request can do without, or under another name."""
 
-REFUSES: Final = re.compile(
+_REFUSES: Final = re.compile(
     r"unsupported|not support|deprecated|not permitted|not allowed|extra (inputs|fields)"
     r"|extraneous|only \S+ is allowed|un(known|recognized|expected)|unsupported_(parameter|value)",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ def with_parameters(fields: Mapping[str, Any], parameters: Mapping[str, Any]) ->
     """
     made = {**fields, **parameters}
     if NEW_LIMIT in parameters:
-        made[NEW_LIMIT] = min(made[NEW_LIMIT], made.pop(LIMIT))
+        made[NEW_LIMIT] = min(made[NEW_LIMIT], made.pop(LIMIT, made[NEW_LIMIT]))
     return made
 
 
@@ -39,7 +39,7 @@ def refused_parameter(body: Mapping[str, object]) -> str:
     error = body.get("error", body)
     facts = error if isinstance(error, dict) else {"message": error}
     text = " ".join(str(facts.get(name) or "") for name in ("message", "detail", "code", "param"))
-    if not REFUSES.search(text):
+    if not _REFUSES.search(text):
         return ""
     named = [name for name in _REFUSABLE if re.search(rf"\b{name}\b", text)]
     return str(facts["param"]) if facts.get("param") in named else "".join(named[:1])

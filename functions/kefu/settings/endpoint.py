@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 from pydantic import SecretStr
 
 SECRET_NAME: Final = re.compile(
-    r"key|token|secret|password|authorization|credential|^(code|sig)$", re.IGNORECASE
+    r"key|token|secret|password|auth|credential|^(code|sig)$", re.IGNORECASE
 )
 """The name of a header or of a query's value that is a secret."""
 

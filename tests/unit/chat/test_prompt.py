@@ -274,3 +274,23 @@ def test_most_of_a_trimmed_prompt_is_what_the_last_one_began_with() -> None:
         total += sum(len(message.content) for message in prompt)
         before = prompt
     assert repeated / total >= 0.85
+
+
+def test_m2_sampling_decides_what_a_request_may_ask_for() -> None:
+    """Fewer tokens, not more; no temperature where the owner sends none."""
+    sampling = Sampling("m", 0.5, 100, {"top_k": 5, "max_completion_tokens": 80})
+    assert sampling.asked(0.9, 50)[:3] == ("m", 0.9, 50)
+    assert sampling.asked(None, 500)[:3] == ("m", 0.5, 100)
+    body = json.loads(request_body([ASKED], sampling.asked(0.9, 50), {"tools": []}))
+    assert body.pop("messages")
+    assert body == {
+        "model": "m",
+        "temperature": 0.9,
+        "max_completion_tokens": 50,
+        "top_k": 5,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [],
+    }
+    without = sampling._replace(temperature=None).asked(0.9)
+    assert "temperature" not in json.loads(request_body([ASKED], without))

@@ -74,9 +74,18 @@ def test_other_outcomes_are_no_mistake_of_the_operator(outcome: str) -> None:
 
 
 def test_d4_refused_parameter_is_a_mistake_of_the_operator() -> None:
-    said = '{"error": {"message": "Unsupported parameter: reasoning_effort"}}'
-    assert "parameter" in operator_error("http_400", said)
-    assert operator_error("http_429", said) == ""
+    for said in (
+        '{"error": {"message": "Unsupported parameter: \'top_k\'"}}',
+        '{"error": {"message": "No.", "code": "unsupported_value", "param": "reasoning_effort"}}',
+        '{"error": {"message": "Unrecognized request argument supplied: top_k"}}',
+        '{"message": "extraneous key [top_k] is not permitted"}',
+    ):
+        assert "parameter" in operator_error("http_400", said)
+        assert operator_error("http_429", said) == ""
+    assert (
+        operator_error("http_400", '{"error": {"message": "Not allowed here", "param": null}}')
+        == ""
+    )
 
 
 @pytest.mark.parametrize("outcome", ["silent", "no_event", "unreachable", "reset", "no_text"])
