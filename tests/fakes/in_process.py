@@ -37,6 +37,7 @@ from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.recorder import PersistenceDeps
 from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
+from kefu.web.buffered import Buffered
 from kefu.web.log import RequestLog
 from kefu.web.request_record import Record
 from kefu.web.running import ChatRuntime
@@ -141,9 +142,17 @@ class Process:
         return await self.connect(text, after, **more).answer()
 
     def connect(
-        self, text: str, after: Answer | None = None, seconds: float | None = None, **more: Any
+        self,
+        text: str,
+        after: Answer | None = None,
+        seconds: float | None = None,
+        largest: int | None = None,
+        **more: Any,
     ) -> Connection:
-        """As `ask`, without waiting for the answer, which must end after `seconds`."""
+        """As `ask`, without waiting for the answer, which must end after `seconds`.
+
+        `largest`: the limit of bytes of an integration that does not stream; None: it streams.
+        """
         if after:
             more["session_id"] = after.headers["x-session-id"]
             more["token"] = after.headers["x-session-token"]
@@ -153,7 +162,7 @@ class Process:
         answer = answer_to(record, incoming.client_message_id)
         if seconds is not None:
             answer.deadline = asyncio.get_running_loop().time() + seconds
-        return self._connection(answer, conversation, record)
+        return self._connection(answer, conversation, record, largest=largest)
 
     def stateless(self, text: str, *, stream: bool = True, id: str | None = None) -> Connection:
         """Ask a question that is not stored."""
@@ -168,9 +177,11 @@ class Process:
         record: Record,
         *,
         stream: bool = True,
+        largest: int | None = None,
     ) -> Connection:
         events = make_answer(answer, conversation, self.runtime.services)
-        return Connection(AnswerResponse(self.runtime, answer, events, stream), record)
+        response = AnswerResponse(self.runtime, answer, events, stream)
+        return Connection(response, record, largest)
 
     def cancel(self, client_message_id: str) -> bool:
         """Cancel an answer, as its visitor does. False if this process does not make it."""
@@ -204,7 +215,9 @@ def answer_to(record: Record, client_message_id: str | None) -> MadeAnswer:
 class Connection:
     """A request whose response is received while the test goes on."""
 
-    def __init__(self, response: AnswerResponse, record: Record) -> None:
+    def __init__(
+        self, response: AnswerResponse, record: Record, largest: int | None = None
+    ) -> None:
         self.record = record
         self.response = weakref.ref(response)
         self.reads = asyncio.Event()
@@ -213,7 +226,8 @@ class Connection:
         self._left, self._news = asyncio.Event(), asyncio.Event()
         self._sent: list[Any] = []
         scope = {"type": "http", "method": "POST", "state": {"record": record}}
-        self._task = asyncio.create_task(response(scope, self._receive, self._send))
+        app = response if largest is None else Buffered(response, largest)
+        self._task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def _send(self, message: Any) -> None:
         if self._left.is_set():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from kefu.chat.answer import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
@@ -78,6 +79,16 @@ class ChatRuntime:
 
 def _session_of(answer: Answer) -> str | None:
     return answer.session.id if answer.session else None
+
+
+async def following(
+    runtime: ChatRuntime, address: str, running: Answer
+) -> AsyncGenerator[AnswerEvent]:
+    """The events of an answer that this process makes for another request."""
+    with runtime.admission.slot(address):
+        async with aclosing(follow(running)) as events:
+            async for event in events:
+                yield event
 
 
 async def follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:

@@ -6,19 +6,20 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
+from kefu.relay.chunks import Chunk, chunk_of
 from kefu.relay.collected import Collected
 from kefu.relay.sse import DONE, PING
-from kefu.web.encoding import encoded, encoded_sources
 from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
 from kefu.web.request_record import Record, record_of
-from kefu.web.running import ChatRuntime, follow
+from kefu.web.running import ChatRuntime, following
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name
@@ -153,7 +154,7 @@ class AnswerResponse:
                 if isinstance(event, SourcesFound | SourcesUsed):
                     answer.sources.append(event)
                     # Sent with the chunk that follows: an error before it gets its own status.
-                    sources += encoded_sources(event, answer.source_format)
+                    sources += _encoded_sources(event, answer.source_format)
                     continue
                 if not client.has_head:
                     record.answer_headers |= _answer_headers(answer)
@@ -163,7 +164,7 @@ class AnswerResponse:
                     body = DONE
                 else:
                     answer.note()
-                    body = encoded(event, self.wants_usage) if event else PING
+                    body = _encoded(event, self.wants_usage) if event else PING
                 if event:
                     body, sources = sources + body, b""
                 if body:
@@ -241,19 +242,47 @@ class _Client:
             self._task.cancel()
 
 
-async def following(runtime: ChatRuntime, address: str, running: Answer) -> Events:
-    """The events of an answer that this process makes for another request."""
-    with runtime.admission.slot(address):
-        async with aclosing(follow(running)) as events:
-            async for event in events:
-                yield event
-
-
 async def _stop_when_gone(receive: Receive, answer: Answer) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     if not answer.goes_on:
         answer.stop(ClientGone())
+
+
+def _encoded(chunks: list[Chunk], wants_usage: bool) -> bytes:
+    """Encode the chunks of one upstream read, for a single write.
+
+    `wants_usage`: whether chunks that only report usage are included.
+    """
+    shown = [f"data: {one.text}\n\n" for one in chunks if wants_usage or one.has_choices]
+    return "".join(shown).encode()
+
+
+def _encoded_sources(
+    event: SourcesFound | SourcesUsed, wanted: bool | Literal["text", "passages"]
+) -> bytes:
+    """The event for clients that asked for sources. It has no choices, as one with usage.
+
+    Clients that get the sources as text learn only that a question was not answered.
+    """
+    if wanted == "text" and isinstance(event, SourcesUsed) and not event.answered:
+        return _sources_event({"answered": False})
+    if wanted not in {True, "passages"}:
+        return b""
+    if isinstance(event, SourcesFound):
+        found = [one._asdict() for one in event.sources]
+        if wanted is True:
+            for one in found:
+                del one["text"]
+        body: dict[str, object] = {"sources": found, "links": list(event.links)}
+    else:
+        body = {"used": list(event.numbers), "answered": event.answered}
+    return _sources_event(body)
+
+
+def _sources_event(sources: dict[str, object]) -> bytes:
+    text = chunk_of({"object": "kefu.sources", "choices": [], **sources}).text
+    return f"data: {text}\n\n".encode()
 
 
 def _answer_headers(answer: Answer, error: KefuError | None = None) -> dict[str, str]:

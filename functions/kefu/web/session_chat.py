@@ -17,9 +17,9 @@ from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.service import IncomingMessage, SessionService
 from kefu.web.caller import Gateway, answer_of
-from kefu.web.running import ChatRuntime
+from kefu.web.running import ChatRuntime, following
 from kefu.web.schemas import MessageRequest, ResumeRequest
-from kefu.web.sending import TOKEN_HEADER, AnswerResponse, following
+from kefu.web.sending import TOKEN_HEADER, AnswerResponse
 
 USER_HEADER = "X-User-Token"
 

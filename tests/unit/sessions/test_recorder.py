@@ -356,3 +356,13 @@ async def test_p13_a_turn_that_was_silent_until_its_deadline_is_a_failure() -> N
     assert facts(given)[:2] == (504, "gateway_timeout")
     assert await site.stored() == [("question", "failed")]
     assert site.outcomes == [("failed", "")]
+
+
+@in_virtual_time
+async def test_p13_an_answer_that_cannot_be_sent_whole_ends_with_that_reason() -> None:
+    """A buffered response is limited. It is not the visitor who has left."""
+    site = Site(answer("hello" * 99))
+    asked = site.process.connect("question", client_message_id=ID, largest=300)
+    given = await asked.answer()
+    assert (given.status, given.code) == (503, "upstream_service_unavailable")
+    assert await site.errors_of_calls() == ["upstream_service_unavailable"]

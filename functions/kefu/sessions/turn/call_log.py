@@ -106,11 +106,11 @@ class Recording(NamedTuple):
         call, began, tried = dialogue.call, dialogue.call.started, 0
         # Numbers continue after those of earlier tries, so that their records are not replaced.
         first = CALLS_A_TRY * turn.retries + 1
-        error = ContextTooLong("The conversation is too long for the model.").body()["error"]
         for number, refused in enumerate(dialogue.too_long, first):
             attempts = call.attempts[tried : refused.attempts]
             sent = _Sent(number, dialogue.question, refused.body, refused.prompt, attempts, began)
             record = self._sent(sent, call.started, turn, failed=True)
+            error = ContextTooLong("The conversation is too long for the model.").body()["error"]
             yield record._replace(duration=refused.ended - began, error=self._text(error))
             began, tried = refused.ended, refused.attempts
         last = _Sent(
