@@ -72,29 +72,28 @@ class Rig:
         *,
         keys: Sequence[str] | None = None,
         second: Mapping[str, Reply | Sequence[Reply]] | None = None,
-        model: str = "",
+        parameters: Parameters | None = None,
         limits: TimeLimits = NORMAL,
         store: type[MemoryStore] = MemoryStore,
         **options: Any,
     ) -> None:
         """The keys are those of the script, in its order, unless `keys` lists them.
 
-        `second` is the script of a second upstream, and `model` is the model to request there.
+        `second` is the script of a second upstream, and `parameters` are those of its requests.
         """
         self.upstream = InProcessUpstream(script)
         self.pool = KeyPool(list(script) if keys is None else keys)
         self.second = InProcessUpstream(second or {})
         self.second_pool = KeyPool(list(second or {}))
+        parameters = parameters or Parameters()
         self.store = store(CLOCK.now)
-        self.parameters = Parameters(model)
-        """Of the second upstream."""
         self.relay = Relay(
             self.upstream,
             self.pool,
             self.store,
             CLOCK,
             RelayOptions(limits, **options),
-            fallback=ModelProvider(self.second, self.second_pool, "fallback", self.parameters)
+            fallback=ModelProvider(self.second, self.second_pool, "fallback", parameters)
             if second
             else None,
         )

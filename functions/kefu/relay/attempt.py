@@ -186,7 +186,8 @@ class RunningAttempt:
         limits: it cancels, which closes the connection. Raises Failed.
         """
         try:
-            self.sent = self.provider.parameters.apply(call.body)
+            parameters = self.provider.parameters
+            self.sent = parameters.apply(call.body) if parameters.differ else call.body
             response = await self.provider.upstream.send(self.sent, self.key.secret)
         except HostUnreachable as error:
             raise Failed("unreachable", billed=error.request_sent) from error

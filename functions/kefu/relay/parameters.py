@@ -62,11 +62,11 @@ class Parameters:
         self.left_out = left_out
         self._refused: dict[str, set[str]] = {}
         """What each model has refused in this process."""
+        self.differ = bool(model or own or left_out)
+        """Whether `apply` changes anything."""
 
     def apply(self, body: bytes) -> bytes:
         """The body of a request for this upstream."""
-        if not (self.model or self.own or self.left_out or self._refused):
-            return body
         fields = json.loads(body)
         if NEW_LIMIT in self.left_out and NEW_LIMIT in fields:
             fields[LIMIT] = fields[NEW_LIMIT]
@@ -89,6 +89,7 @@ class Parameters:
             return ""
         known = self._refused.setdefault(fields["model"], set())
         known.add(refused)
+        self.differ = True
         if refused != LIMIT:
             return f"the model refuses {refused}: none is sent"
         # It is a reasoning model, which refuses a temperature in the next answer.

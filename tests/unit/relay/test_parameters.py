@@ -137,16 +137,16 @@ async def test_d4_summary_is_asked_again_although_it_is_tried_once() -> None:
 
 @in_virtual_time
 async def test_d4_fallback_gets_its_own_parameters_and_none_of_the_first() -> None:
-    rig = Rig({"a": up.refusal(500)}, second={"spare": [LIMIT, up.answer("spare")]})
-    rig.parameters.own = {"top_k": 5}
-    rig.parameters.left_out = {"reasoning_effort", "max_completion_tokens"}
+    parameters = Parameters("", {"top_k": 5}, {"reasoning_effort", "max_completion_tokens"})
+    second = {"spare": [LIMIT, up.answer("spare")]}
+    rig = Rig({"a": up.refusal(500)}, second=second, parameters=parameters)
     body = {**BODY, "reasoning_effort": "low", "max_completion_tokens": 80}
     del body["max_tokens"]
     result = await ask(rig, body)
     assert result.text == "spare"
-    first, second = (json.loads(one.body) for one in rig.second.exchanges)
+    first, again = (json.loads(one.body) for one in rig.second.exchanges)
     assert first == {**BODY, "max_tokens": 80, "top_k": 5}
-    assert second == {**NEW, "max_completion_tokens": 80, "top_k": 5}
+    assert again == {**NEW, "max_completion_tokens": 80, "top_k": 5}
     assert bodies(rig) == [body]
 
 
@@ -159,8 +159,12 @@ def test_owners_max_completion_tokens_replaces_max_tokens_and_keeps_the_limit() 
     assert with_parameters(BODY, {"max_completion_tokens": 9})["max_completion_tokens"] == 9
 
 
-def test_body_of_an_upstream_without_differences_is_sent_as_it_is() -> None:
-    assert Parameters().apply(b" not even JSON") == b" not even JSON"
+@in_virtual_time
+async def test_body_of_an_upstream_without_differences_is_sent_byte_by_byte() -> None:
+    rig = Rig({"first": up.answer()})
+    call = Call(b" not even JSON", Completion("id", "m", 1), CLOCK.monotonic())
+    assert (await rig.ask(call)).whole
+    assert rig.upstream.exchanges[0].body == b" not even JSON"
 
 
 @pytest.mark.parametrize("body", [{}, {"error": None}, {"error": []}, {"error": {"message": 3}}])
