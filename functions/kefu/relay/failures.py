@@ -4,7 +4,8 @@
 |---|---|
 | 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
 | 401, 402, 403, and 429 with `insufficient_quota` | the key is invalid for an hour |
-| 400, 413, 422 and other errors of the request | no other key is asked |
+| 400 or 422 that names a parameter which can be left out | the same key is asked once more |
+| other 400, 413, 422 and other errors of the request | no other key is asked |
 | redirect, bad certificate, 404 | no other key of this upstream is asked |
 | refused, reset, silent, and everything else | the key is asked last for a while |
 """
