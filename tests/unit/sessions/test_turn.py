@@ -420,7 +420,9 @@ async def test_p17_a_busy_message_may_be_asked_again_after_three_seconds_at_most
     await asyncio.sleep(after)
     busy = await site.ask(session_id=session, token=token)
     assert facts(busy) == (409, "session_busy", str(wait))
-    assert site.asked == 0
+    another = await site.ask("another", session_id=session, token=token)
+    assert (another.code, site.asked) == ("message_changed", 0)
+    assert await site.stored() == [("question", "pending")], "another text does not end it"
 
 
 @in_virtual_time
