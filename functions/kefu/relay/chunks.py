@@ -53,6 +53,8 @@ def _no_constant(name: str) -> NoReturn:
 
 # `raw_decode` is faster than `decode`, which also searches for white space at both ends.
 _scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+# `json.dumps` makes an encoder for each call with separators.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Completion:
@@ -195,7 +197,7 @@ _NO_BODY: Json = {}
 def chunk_of(body: Json) -> Chunk:
     """A chunk with this JSON object."""
     # ASCII, so that the text contains no line break of any kind and no lone surrogate.
-    return Chunk(json.dumps(body, separators=(",", ":")), bool(body.get("choices")), body)
+    return Chunk(_encode(body), bool(body.get("choices")), body)
 
 
 def _is_plain(data: str) -> bool:

@@ -171,9 +171,11 @@ def _with_ours(
     if origin is not None:
         ours["Access-Control-Allow-Origin"] = origin if guarded else "*"
         ours["Access-Control-Expose-Headers"] = EXPOSED
-    pairs = [*headers, *((n.lower().encode(), v.encode("latin-1")) for n, v in ours.items())]
-    names = dict(pairs)
-    return [*pairs, *(pair for pair in _ALWAYS if pair[0] not in names)]
+    added = [(n.lower().encode(), v.encode("latin-1")) for n, v in ours.items()]
+    names = dict(added)
+    kept = [pair for pair in headers if pair[0] not in names]
+    names |= dict(kept)
+    return [*kept, *added, *(pair for pair in _ALWAYS if pair[0] not in names)]
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str | None:
