@@ -37,7 +37,9 @@ from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.recorder import PersistenceDeps
 from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
+from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
+from kefu.web.options import WebOptions
 from kefu.web.request_record import Record
 from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ResumeRequest
@@ -113,6 +115,8 @@ class Process:
         self.runtime = ChatRuntime(
             Services(self.admission, chat, prefetches=(), grounder=grounder),
             RequestLog(clock),
+            Gateway(clock.now),
+            WebOptions(),
         )
         recording = Recording("all", redact, "h")
         persistence = PersistenceDeps(

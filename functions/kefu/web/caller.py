@@ -36,8 +36,9 @@ class Gateway(NamedTuple):
     trusted_hops: int = 0
     """The number of trusted proxies."""
     behind_adapter: bool = False
+    """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""
     behind_cdn: bool = False
-    """The Edge has checked that the request comes from the CDN."""
+    """Whether every request is checked to come through a CDN, so that its headers are trusted."""
 
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.

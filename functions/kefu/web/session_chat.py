@@ -16,7 +16,7 @@ from kefu.knowledge.sources import named, parted
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.service import IncomingMessage, SessionService
-from kefu.web.caller import Gateway, answer_of
+from kefu.web.caller import answer_of
 from kefu.web.running import ChatRuntime, following
 from kefu.web.schemas import MessageRequest, ResumeRequest
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse
@@ -28,19 +28,15 @@ class KeptChats:
     """Converts requests into calls of the `SessionService`."""
 
     def __init__(
-        self,
-        runtime: ChatRuntime,
-        sessions: SessionService,
-        gateway: Gateway,
-        identities: Identities,
+        self, runtime: ChatRuntime, sessions: SessionService, identities: Identities
     ) -> None:
+        self.runtime = runtime
         self.sessions = sessions
-        self._runtime = runtime
-        self._gateway = gateway
         self._identities = identities
 
     async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
-        answer, runtime = answer_of(request, body, self._gateway), self._runtime
+        runtime = self.runtime
+        answer = answer_of(request, body, runtime.gateway)
         incoming = await self._incoming(request, body, answer)
         message = KeptConversation(self.sessions, incoming, answer.received_at)
         events = make_answer(answer, message, runtime.services)
@@ -52,9 +48,9 @@ class KeptChats:
         Raises as `polled` does.
         """
         session = await self.polled(request, name)
-        answer = answer_of(request, body, self._gateway)
-        events = resumed(self._runtime, self.sessions, answer, session, body)
-        return AnswerResponse(self._runtime, answer, events)
+        answer = answer_of(request, body, self.runtime.gateway)
+        events = resumed(self.runtime, self.sessions, answer, session, body)
+        return AnswerResponse(self.runtime, answer, events)
 
     async def session(self, request: Request, name: str) -> Session:
         """Return the session of this id if it belongs to the visitor.
@@ -62,7 +58,7 @@ class KeptChats:
         Raises SessionNotFound, and RateLimited if the session is read too often.
         """
         session = await self.sessions.owned(name, _token(request), await self._owner(request))
-        await self._runtime.admission.admit_reader(session.id)
+        await self.runtime.admission.admit_reader(session.id)
         return session
 
     async def listed(
@@ -79,13 +75,13 @@ class KeptChats:
             )
         # Hashed, because the names of limits are stored.
         name = sha256(owner.encode("utf-8", "replace")).hexdigest()[:32]
-        await self._runtime.admission.admit_reader(f"user:{name}")
+        await self.runtime.admission.admit_reader(f"user:{name}")
         return await self.sessions.listed(owner, config_id, cursor, limit)
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""
         session = await self.sessions.owned(name, _token(request), await self._owner(request))
-        await self._runtime.admission.admit_poll(session.id)
+        await self.runtime.admission.admit_poll(session.id)
         return session
 
     def name_sources(self, shown: list[dict[str, object]]) -> dict[str, object]:
@@ -93,7 +89,7 @@ class KeptChats:
 
         Returns the fields of the response; none on a server without learnt pages.
         """
-        grounder = self._runtime.services.grounder
+        grounder = self.runtime.services.grounder
         for message in shown:
             if message["role"] == "assistant" and "operator" not in message:
                 text, cited = parted(str(message["content"]))
@@ -103,7 +99,7 @@ class KeptChats:
 
     def checked(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
         """The messages for a file of Markdown: answers of earlier versions may have other links."""
-        grounder = self._runtime.services.grounder
+        grounder = self.runtime.services.grounder
         return [
             one._replace(content=grounder.checked_text(one.content))
             if grounder and one.role == "assistant" and not one.operator
@@ -118,8 +114,8 @@ class KeptChats:
         """
         token, owner = _token(request), await self._owner(request)
         id = await self.sessions.owned_id(name, token, owner)
-        await self._runtime.admission.admit_reader(id)
-        self._runtime.running.cancel_session(id)
+        await self.runtime.admission.admit_reader(id)
+        self.runtime.running.cancel_session(id)
         await self.sessions.forget(id)
 
     async def _owner(self, request: Request) -> str:
