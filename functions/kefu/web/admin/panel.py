@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from fastapi import APIRouter, Depends, Request
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.chat.addresses import network_of
+from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.call import Clock
