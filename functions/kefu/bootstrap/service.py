@@ -120,7 +120,7 @@ def _stored_chats(base: Base, summaries: Summaries) -> SessionService | None:
         return None
     from kefu.bootstrap.sessions import kept_chats
 
-    return kept_chats(base, base.store.sessions, summaries.write)
+    return kept_chats(base, base.store.sessions, summaries)
 
 
 def _contact(base: Base, sessions: SessionService | None) -> DeliveryRunner | None:

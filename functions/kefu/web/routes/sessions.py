@@ -114,7 +114,7 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         session: Session = owned,
     ) -> ShownMessages:
         page = await kept.sessions.page(session, before, limit)
-        shown = kept.sessions.deps.persistence.processor.format_history_for_display(page)
+        shown = kept.sessions.deps.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(shown) if sources else {}
         return cast(ShownMessages, {"messages": shown, "before": more, **links})
