@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from kefu import __version__
 from kefu.auth.client_keys import ClientKeys
-from kefu.auth.identity import Identities
 from kefu.errors import (
     InvalidRequest,
     KefuError,
@@ -38,6 +37,7 @@ from kefu.web.schemas import Health, Problem
 from kefu.web.sending import Respond, StreamingRoute
 
 if TYPE_CHECKING:
+    from kefu.auth.identity import Identities
     from kefu.auth.origin_secret import OriginSecret
     from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
@@ -61,9 +61,9 @@ class AppParts(NamedTuple):
     """The reasons why no chat can be answered."""
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
-    identities: Identities
     origin_secret: OriginSecret | None = None
     client_keys: ClientKeys = ClientKeys(())
+    identities: Identities | None = None
     sessions: SessionService | None = None
     panel: Panel | None = None
     contact: Deliveries | None = None

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from starlette.requests import Request
 
-from kefu.auth.identity import Identities
+from kefu.auth.identity import Identities, SiteUser
 from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
@@ -28,8 +28,9 @@ class KeptChats:
     """Converts requests into calls of the `SessionService`."""
 
     def __init__(
-        self, runtime: ChatRuntime, sessions: SessionService, identities: Identities
+        self, runtime: ChatRuntime, sessions: SessionService, identities: Identities | None
     ) -> None:
+        """`identities`: None if the site does not sign user tokens."""
         self.runtime = runtime
         self.sessions = sessions
         self._identities = identities
@@ -57,7 +58,7 @@ class KeptChats:
 
         Raises SessionNotFound, and RateLimited if the session is read too often.
         """
-        session = await self.sessions.owned(name, _token(request), await self._owner(request))
+        session = await self._owned(request, name)
         await self.runtime.admission.admit_reader(session.id)
         return session
 
@@ -68,7 +69,7 @@ class KeptChats:
 
         Raises IdentityRejected for an anonymous visitor, and RateLimited.
         """
-        owner = await self._owner(request)
+        owner = (await self._visitor(request)).name
         if not owner:
             raise IdentityRejected(
                 "Only a signed-in user has a list of chats: send the user token of the site."
@@ -80,7 +81,7 @@ class KeptChats:
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""
-        session = await self.sessions.owned(name, _token(request), await self._owner(request))
+        session = await self._owned(request, name)
         await self.runtime.admission.admit_poll(session.id)
         return session
 
@@ -112,19 +113,25 @@ class KeptChats:
 
         Succeeds for a session that was deleted before. Raises as `session` does.
         """
-        token, owner = _token(request), await self._owner(request)
-        id = await self.sessions.owned_id(name, token, owner)
+        visitor = await self._visitor(request)
+        id = await self.sessions.owned_id(name, _token(request), visitor.name)
         await self.runtime.admission.admit_reader(id)
         self.runtime.running.cancel_session(id)
         await self.sessions.forget(id)
 
-    async def _owner(self, request: Request) -> str:
-        return (await self._identities.visitor(_user_token(request))).name
+    async def _owned(self, request: Request, name: str) -> Session:
+        visitor = await self._visitor(request)
+        return await self.sessions.owned(name, _token(request), visitor.name)
+
+    async def _visitor(self, request: Request) -> SiteUser:
+        """The user of the site; an anonymous one without a token, or if the site signs none."""
+        token = request.headers.get(USER_HEADER, "")
+        return await self._identities.visitor(token) if self._identities and token else SiteUser()
 
     async def _incoming(
         self, request: Request, body: MessageRequest, answer: Answer
     ) -> IncomingMessage:
-        visitor = await self._identities.visitor(_user_token(request))
+        visitor = await self._visitor(request)
         return IncomingMessage(
             text=body.message,
             address=answer.address,
@@ -164,7 +171,3 @@ async def resumed(
 
 def _token(request: Request) -> str:
     return request.headers.get(TOKEN_HEADER, "")
-
-
-def _user_token(request: Request) -> str:
-    return request.headers.get(USER_HEADER, "")

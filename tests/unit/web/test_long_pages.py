@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from starlette.types import Message as Event
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.auth.identity import Identities
 from kefu.bootstrap.clock import SystemClock
 from kefu.sessions.store.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
 from kefu.stores.memory import MemoryStore
@@ -81,7 +80,7 @@ async def browser() -> AsyncIterator[httpx.AsyncClient]:
     )
     app = FastAPI()
     app.include_router(admin_routes(panel))
-    kept = KeptChats(process.runtime, process.sessions, Identities([], ""))
+    kept = KeptChats(process.runtime, process.sessions, None)
     app.include_router(session_routes(kept))
     headers = {
         "Authorization": f"Bearer {TOKEN}",
