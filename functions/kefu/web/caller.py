@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from starlette.requests import Request
 
-from kefu.chat.addresses import address_in
 from kefu.chat.state import Answer
 from kefu.web.request_record import record_of
 from kefu.web.schemas import AnswerRequest, ResumeRequest
@@ -29,6 +29,9 @@ VIEWER_HOST_HEADER = "x-kefu-host"
 END_EARLY_SECONDS = 2.0
 """Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
 
+LONGEST = 64
+"""Characters of a text that is no IP address, such as `unknown`."""
+
 
 class Gateway(NamedTuple):
     now: Callable[[], float]
@@ -36,8 +39,9 @@ class Gateway(NamedTuple):
     trusted_hops: int = 0
     """The number of trusted proxies."""
     behind_adapter: bool = False
+    """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""
     behind_cdn: bool = False
-    """The Edge has checked that the request comes from the CDN."""
+    """Whether every request is checked to come through a CDN, so that its headers are trusted."""
 
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.
@@ -96,6 +100,27 @@ class Gateway(NamedTuple):
             if isinstance(deadline, int) and deadline:
                 left = deadline / 1000 - self.now()
         return None if left is None else max(0.0, left - END_EARLY_SECONDS)
+
+
+def address_in(text: str) -> str:
+    """Return the IP address in its usual spelling, without brackets, port and zone.
+
+    An IPv4 address that is written as an IPv6 address (RFC 4291, 2.5.5.2) becomes an IPv4 address.
+    Another text is returned in lower case and cut.
+    """
+    text = text.strip().strip('"').lower()
+    host = text
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return text[:LONGEST]
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return str(address)
 
 
 def answer_of(request: Request, body: AnswerRequest | ResumeRequest, gateway: Gateway) -> Answer:

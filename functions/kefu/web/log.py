@@ -123,7 +123,7 @@ class RequestLog:
         self._log.warning(text)
 
     def audit(self, action: str, operator: str, session_id: str = "") -> None:
-        """Log an operator's access to stored chats, at every level. `operator`: see `pass_of`."""
+        """Log an operator's access to stored chats, at every level: see `Panel.audit`."""
         fields: dict[str, object] = {"action": action, "operator": operator}
         if session_id:
             fields["session_id"] = session_id

@@ -23,7 +23,7 @@ from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.contacts import ContactRequest, FilledForm
 from kefu.sessions.store.model import Session, SessionId, StoredMessage
 from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.service import before_model
+from kefu.sessions.turn.saving import before_model
 
 LEASE = 30.0
 """Seconds after which a delivery without a result counts as failed."""

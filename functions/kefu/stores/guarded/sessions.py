@@ -1,7 +1,7 @@
 """Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
-time limit. The calls after it run in the background, and `kefu.sessions.turn.background` retries
+time limit. The calls after it run in the background, and `kefu.sessions.turn.saving` retries
 them.
 """
 
