@@ -98,23 +98,19 @@ class ReferencedKeys:
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
-    """The keys in the text of a parameter or of a secret. Raises ValueError."""
-    return keys_in(_text_in(text))
+    """The keys in the text of a parameter or of a secret. Raises ValueError.
 
-
-def _text_in(text: str) -> str:
-    """Return the comma-separated keys of a text.
-
-    The text is such a list, or a JSON object of lists, as the console of Secrets Manager saves it.
+    The text is a list with commas, or a JSON object of such lists, as the console of Secrets
+    Manager saves it.
     """
     if not text.lstrip().startswith("{"):
-        return text
+        return keys_in(text)
     try:
         values = json.loads(text).values()
     except ValueError:
         # `from None`, because the message of the JSON error may quote the secret.
         raise ValueError("is neither a list of keys nor a JSON object") from None
-    return ",".join(value for value in values if isinstance(value, str))
+    return keys_in(",".join(value for value in values if isinstance(value, str)))
 
 
 def cause_of(error: Exception) -> str:

@@ -43,7 +43,13 @@ class S3Object:
 
         unless = {"IfNoneMatch": self._etag} if self._etag else {}
         try:
-            self._client = self._client or aws.s3()
+            self._client = self._client or aws.client(
+                "s3",
+                connect_timeout=1,
+                read_timeout=5,
+                retries={"mode": "standard", "total_max_attempts": 2},
+                max_pool_connections=1,
+            )
             answer = self._client.get_object(Bucket=self._bucket, Key=self._key, **unless)
             new = self._folder / "new"
             too_large = answer["ContentLength"] > LARGEST

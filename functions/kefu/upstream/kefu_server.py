@@ -217,13 +217,11 @@ async def _body(response: UpstreamResponse) -> bytes:
 
 
 async def _error_of(response: UpstreamResponse) -> KefuError:
+    """Read the error in a response, and end the exchange."""
     try:
-        return _error(response, await _body(response))
+        body = await _body(response)
     finally:
         await response.aclose()
-
-
-def _error(response: UpstreamResponse, body: bytes) -> KefuError:
     status, wait = response.status, response.headers.get("retry-after", "")
     message = code = ""
     try:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from threading import Timer
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
@@ -30,20 +30,6 @@ MEMORY = 1 << 30
 
 LARGEST_REPLY = 64 << 20
 """Bytes of the text of one page, with its links."""
-
-
-class Rules(NamedTuple):
-    """What a robots.txt says to all addresses."""
-
-    delay: float
-    """Seconds between two requests; 0 if robots.txt has no delay."""
-    sitemaps: tuple[str, ...]
-
-
-class Sitemap(NamedTuple):
-    is_index: bool
-    """Whether the addresses are those of other sitemaps."""
-    addresses: tuple[str, ...]
 
 
 class PageReader:
@@ -88,17 +74,19 @@ class PageReader:
         page = page._replace(blocks=[Block(*one) for one in page.blocks])
         return read._replace(page=page, links=tuple(read.links)), str(remark)
 
-    def rules(self, robots: bytes, agent: str) -> Rules:
+    def rules(self, robots: bytes, agent: str) -> tuple[float, list[str]]:
+        """The seconds between two requests, 0 if robots.txt has no delay; and the sitemaps."""
         delay, sitemaps = self._ask("rules", robots, agent=agent)
-        return Rules(delay, tuple(sitemaps))
+        return delay, sitemaps
 
     def allows(self, robots: bytes, agent: str, url: str) -> bool:
         """Whether robots.txt allows an address."""
         return bool(self._ask("allows", robots, agent=agent, url=url))
 
-    def sitemap(self, data: bytes) -> Sitemap:
+    def sitemap(self, data: bytes) -> tuple[bool, list[str]]:
+        """Whether the addresses are those of other sitemaps, and the addresses."""
         is_index, addresses = self._ask("sitemap", data)
-        return Sitemap(is_index, tuple(addresses))
+        return is_index, addresses
 
     def _ask(self, function: str, data: bytes, **arguments: object) -> Any:
         process = self._process = self._process or self._started()

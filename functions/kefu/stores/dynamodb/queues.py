@@ -68,18 +68,6 @@ def entries(session: Item, queues: Collection[str]) -> list[tuple[Row, Values]]:
     return [(row, values) for row in rows_of(name, queues, active)]
 
 
-def enter(table: Table, session: Item, queues: Collection[str]) -> None:
-    """Add a session to queues."""
-    items.put_rows(table, entries(session, queues))
-
-
-def leave(table: Table, session: Item, queues: Collection[str]) -> None:
-    """Remove a session from queues."""
-    name, active = items.session_in(session).id, items.text_in(session, "active")
-    if rows := rows_of(name, queues, active):
-        items.delete_rows(table, rows)
-
-
 def read_converted(table: Table, now: float) -> float:
     """The time until which the chats of an older version may have no items; 0.0: all have.
 

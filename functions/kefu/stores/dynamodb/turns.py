@@ -26,10 +26,9 @@ from kefu.sessions.store.model import (
 )
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.contacts import DynamoContacts
-from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
-from kefu.stores.dynamodb.upkeep import runs_for
+from kefu.stores.dynamodb.upkeep import count, runs_for
 from kefu.stores.turns import DayChange, StoredTurn, answered, date_of, newest_messages, rated
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
-from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, TURN, purge_part, turn_of
+from kefu.stores.sqlite.rows import AT_ONCE, TURN, days_between, purge_part, turn_of
 from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
 
 _RECORD = (

@@ -14,8 +14,7 @@ from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import Outcome, State
 from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
-from kefu.upstream.crawl.judging import check_text, is_passing, noted, rooted
-from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
+from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import PageReader
 
