@@ -14,7 +14,7 @@ def address_in(text: str) -> str:
     """Return the IP address in its usual spelling, without brackets, port and zone.
 
     An IPv4 address that is written as an IPv6 address (RFC 4291, 2.5.5.2) becomes an IPv4 address.
-    Another text is returned in lower case and cut.
+    A text that is no address is returned in lower case and cut.
     """
     text = text.strip().strip('"').lower()
     host = text

@@ -32,7 +32,7 @@ _EVENT: Final = {
     "body": None,
     "isBase64Encoded": False,
 }
-"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same one."""
+"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same event."""
 
 
 def problems_of(version: str) -> list[str]:
@@ -69,7 +69,7 @@ def _problems_in(payload: bytes) -> list[str]:
 
 
 def tell_codedeploy(event: dict[str, str], *, succeeded: bool) -> None:
-    """`event`: the one that CodeDeploy sent. Raises BotoCoreError and ClientError."""
+    """`event`: the event that CodeDeploy sent. Raises BotoCoreError and ClientError."""
     import boto3
 
     client: Any = boto3.client("codedeploy")

@@ -118,7 +118,7 @@ def create_app(parts: AppParts) -> FastAPI:
         from kefu.web.session_chat import KeptChats
 
         kept = KeptChats(parts.runtime, parts.sessions, gateway, parts.identities)
-    # FastAPI's own routes read a body and write a response; these do more, so they are plain ones.
+    # Plain routes, because FastAPI's own routes would read the body and write the response.
     for path, respond in _streams(parts, gateway, kept):
         app.router.routes.append(Route(path, StreamingRoute(respond), methods=["POST"]))
     routers = tuple(_routers(parts, gateway, kept))
@@ -195,7 +195,7 @@ async def _kefu_error(request: Request, error: Exception) -> Response:
 
 
 async def _store_error(request: Request, _error: Exception) -> Response:
-    """A failure of the store in the panel. Its guard has logged the reason."""
+    """A failure of the store in the panel. The store's guard has logged the reason."""
     said = UpstreamUnavailable("The store of chats does not answer. Try again.", retry_after=5)
     return await _kefu_error(request, said)
 

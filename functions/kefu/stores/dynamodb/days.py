@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     pass
 
 NAMES: Final = {"prompt_tokens": "prompt", "completion_tokens": "completion"}
-"""Attributes whose names differ from those of `Day`."""
+"""Attributes whose names differ from the fields of `Day`."""
 
 
 def count(table: Table, by: DayChange) -> None:

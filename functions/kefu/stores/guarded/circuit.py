@@ -111,7 +111,7 @@ class Circuit:
 
     @contextmanager
     def _judging(self, what: str, limit: float) -> Iterator[None]:
-        """Count the call inside this context. Raises StoreUnavailable for one that is late."""
+        """Count the call inside this context. Raises StoreUnavailable for a late call."""
         began = asyncio.get_running_loop().time()
         try:
             yield
@@ -149,7 +149,7 @@ class Circuit:
             self._recovery = asyncio.create_task(self._recover())
 
     def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """Start work that may outlive the request that started it. It must not raise."""
+        """Start work that may outlive the request that started it. The work must not raise."""
         task = started(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -13,9 +13,9 @@ from kefu.stores.guarded.circuit import Circuit
 class GuardedCooldowns:
     """Wraps a CooldownStore: it caches reads, and no caller waits longer than `timeout`.
 
-    It merges the store's cooldowns with those that this process set. The later deadline wins. If a
-    write fails, the cooldown applies in this process, and is written when the store recovers.
-    `aclose` does not close the wrapped store.
+    The cache merges the store's cooldowns with those that this process set. The later deadline
+    wins. If a write fails, the cooldown applies in this process, and is written when the store
+    recovers. `aclose` does not close the wrapped store.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class GuardedCooldowns:
 
         Returns the task, which all callers share. None: the cache is fresh, or the circuit open.
         """
-        # A negative age means that the clock was set back. Then the cache counts as expired.
+        # A negative age means that the clock was set back. The cache then counts as expired.
         if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
             return None
         if self._reading is None or self._reading.done():

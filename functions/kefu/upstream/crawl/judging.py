@@ -1,4 +1,4 @@
-"""Judges pages that were read: which are learnt, and what is noted about them."""
+"""Judges pages that were read: whether each is learnt, and its notes."""
 
 from __future__ import annotations
 
