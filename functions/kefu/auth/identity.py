@@ -95,7 +95,7 @@ class Identities:
 
 
 def _rejected() -> IdentityRejected:
-    # One message for all reasons, so that it gives no hint for forging a token.
+    # All reasons have one message, so that it gives no hint for forging a token.
     return IdentityRejected(
         "The user token is invalid or has expired. Get a new one from the site."
     )

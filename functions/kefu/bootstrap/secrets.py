@@ -1,4 +1,4 @@
-"""Builds the parts that decide who may use the service. Their secrets may be stored in AWS."""
+"""Builds the parts that decide who may use the service, with secrets that may be stored in AWS."""
 
 from __future__ import annotations
 

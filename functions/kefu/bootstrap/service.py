@@ -45,7 +45,7 @@ class Service(NamedTuple):
     close: Callable[[], bool]
     """Refuse new requests and end the running answers. Returns False the second time."""
     disconnect: Callable[[], Awaitable[None]]
-    """Close every connection before a snapshot is taken. The next use opens new ones."""
+    """Close every connection before a snapshot is taken. The next use opens new connections."""
     reconnect: Callable[[], None]
     """After a snapshot was restored: connect early, and seed the random numbers of this copy."""
 
@@ -53,7 +53,7 @@ class Service(NamedTuple):
 def build(
     settings: Settings, open_files: int | None = None, constants: Constants = CONSTANTS
 ) -> Service:
-    """Build the application for these settings. Its lifespan opens connections and files.
+    """Build the application, whose lifespan opens connections and files, for these settings.
 
     `open_files` is the maximum number of open files of this process; None: unlimited.
     Raises ConfigurationError.

@@ -69,6 +69,6 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
         model,
         own(preset.temperature, settings.temperature),
         own(preset.max_output_tokens, settings.max_output_tokens),
-        # A message for the operator may be noted twice here. It is logged once.
+        # A message for the operator may be noted twice here. A note is logged once.
         prompt_policy(ours, model, base.notices.append, base.constants),
     )

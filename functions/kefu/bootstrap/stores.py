@@ -27,7 +27,7 @@ _MEGABYTE = 1_000_000
 def open_store(
     settings: Settings, clock: SystemClock, log: RequestLog, constants: Constants
 ) -> GuardedStore:
-    """The store of the settings. It connects when it is used first, or by `warm`."""
+    """The store of the settings. The store connects at its first use, or by `warm`."""
     store = choose_store(settings, clock)
     needed = settings.keeps_chats or settings.contact_form
     sessions = sessions_of(store, settings, constants) if needed else None

@@ -56,7 +56,7 @@ class Allowance(NamedTuple):
 
 
 class Admission:
-    """Applies the limits of a site. Those of an IP address count its network: see `network_of`."""
+    """Applies the limits of a site. IP addresses are counted by `network_of`."""
 
     def __init__(self, store: LimitStore, clock: Clock, allowance: Allowance) -> None:
         self._store = store
@@ -71,7 +71,7 @@ class Admission:
     def slot(self, ip: str) -> Iterator[None]:
         """Count one concurrent answer of this process and of the IP address.
 
-        Raises UpstreamUnavailable at the limit of the process, RateLimited at that of the address.
+        Raises UpstreamUnavailable at the process's limit, RateLimited at the address's limit.
         """
         allowed, ip = self._allowance, network_of(ip)
         if self.closed or self._running.total() >= allowed.streams:

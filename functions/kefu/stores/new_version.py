@@ -34,7 +34,7 @@ _EVENT: Final = {
     "body": None,
     "isBase64Encoded": False,
 }
-"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same one."""
+"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same event."""
 
 
 def problems_of(version: str) -> list[str]:

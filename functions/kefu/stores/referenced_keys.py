@@ -16,7 +16,7 @@ from kefu.relay.key_pool import keys_in
 from kefu.stores.aws import RANDOM
 
 RETRY: Final = 10.0
-"""Seconds between a failed refresh and the next one, while the previous keys are in use."""
+"""Seconds between a failed refresh and the next refresh, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
 """The same while no key is known, as a range: SSM throttles many instances that start at once."""
@@ -36,7 +36,7 @@ class ReferencedKeys:
         on_degraded: Callable[[str], None],
         what: str = "the API keys",
     ) -> None:
-        """`read` returns the text with the keys. It may block, because it is called in a thread.
+        """`read` returns the text with the keys, and may block, because a thread calls it.
 
         `set_secrets` receives the keys after every refresh, and raises ValueError to refuse them.
         `ttl`: seconds between refreshes. `what`: the name of the secrets in the log.

@@ -69,7 +69,7 @@ class S3Object:
         self._etag = answer["ETag"]
 
     def disconnect(self) -> None:
-        """Close the connection. The next refresh opens a new one."""
+        """Close the connection. The next refresh opens a new connection."""
         client, self._client = self._client, None
         if client is not None:
             client.close()

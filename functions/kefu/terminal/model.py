@@ -28,7 +28,7 @@ class KeysByReference:
 
     def __init__(self, settings: Settings, pool: KeyPool, now: Callable[[], float]) -> None:
         self.trouble = ""
-        """The error of the last failed read. It contains no part of a key."""
+        """The error of the last failed read. The error contains no part of a key."""
         self._keys = ReferencedKeys(
             partial(text_at, settings.keys_place),
             pool.replace,

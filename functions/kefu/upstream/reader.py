@@ -33,7 +33,7 @@ LARGEST_REPLY = 64 << 20
 
 
 class PageReader:
-    """One child process at a time. It starts with the first page, and anew after a failure.
+    """At most one child process, started for the first page and again after a failure.
 
     The methods block, and raise Unreadable with the reason for the report.
     """
@@ -58,7 +58,7 @@ class PageReader:
         self.close()
 
     def close(self) -> None:
-        """Kill the process. The next call starts another one."""
+        """Kill the process. The next call starts another process."""
         if self._process:
             self._process.kill()
             self._process.communicate()
@@ -132,7 +132,7 @@ class PageReader:
 
 
 def _reply(process: subprocess.Popen[bytes], call: bytes) -> bytes:
-    """The reply as one line. It has no line feed at its end if the process has ended."""
+    """The reply as one line. The line has no line feed at its end if the process has ended."""
     assert process.stdin
     assert process.stdout
     try:

@@ -181,7 +181,7 @@ async def _kefu_error(request: Request, error: Exception) -> Response:
 
 
 async def _store_error(request: Request, _error: Exception) -> Response:
-    """A failure of the store in the panel. Its guard has logged the reason."""
+    """A failure of the store in the panel. The store's guard has logged the reason."""
     said = UpstreamUnavailable("The store of chats does not answer. Try again.", retry_after=5)
     return await _kefu_error(request, said)
 

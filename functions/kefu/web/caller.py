@@ -2,8 +2,8 @@
 
 The address and the deadline come from Lambda or from a trusted proxy. Values that a client can
 forge are never used. Mangum puts the Lambda event and context into the ASGI scope. The Lambda Web
-Adapter sends them in two headers, and overwrites those of the client. These headers are read only
-when `behind_adapter` says that requests come from the adapter alone.
+Adapter sends them in two headers, and overwrites the client's headers. The Adapter's headers are
+read only when `behind_adapter` says that requests come from the adapter alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kefu.web.request_record import record_of
 from kefu.web.schemas import AnswerRequest, ResumeRequest
 
 VIEWER_HEADER = "true-client-ip"
-"""The header in which a CDN sends the visitor's address. It overwrites one of the visitor's."""
+"""The header for the visitor's address; the CDN overwrites a visitor's own header."""
 
 VIEWER_HOST_HEADER = "x-kefu-host"
 """The header in which the CDN of the template sends the name by which the visitor reached it."""
@@ -49,7 +49,7 @@ class Gateway(NamedTuple):
         Behind a CDN it is the address that the CDN saw. On Lambda it is the source IP of the
         request context. Behind trusted proxies it is the
         entry number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge
-        the entries further left. Otherwise it is the address of the TCP peer.
+        the entries further left. Without the header, the address is the address of the TCP peer.
         """
         return address_in(self._address(request))
 
@@ -155,6 +155,6 @@ def _source_ip(context: dict[str, object]) -> str | None:
 
 
 def bearer_of(request: Request) -> str:
-    """The token of `Authorization: Bearer`; empty without one."""
+    """The token of `Authorization: Bearer`; empty without a token."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -28,10 +28,10 @@ _GUARDED = ("/api/", "/v1/")
 _CANCEL = "/api/chat/cancel"
 
 _OF_THE_PROCESS = ("/health", "/ready")
-"""Paths that Lambda and monitors ask without the CDN. They cost nothing and tell no secret."""
+"""Paths for Lambda and monitors, without the CDN: they cost nothing and tell no secret."""
 
 _ADMIN = "/admin"
-"""The path of the operator's panel. It gets no CORS headers, so other origins cannot read it."""
+"""The path of the operator's panel, without CORS headers: other origins cannot read it."""
 
 EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
@@ -119,7 +119,7 @@ class Edge:
     ) -> ASGIApp:
         """The application that answers the request: a refusal, the preflight, or the routes.
 
-        A request must come through the CDN if there is one.
+        A request must come through the CDN if the site has a CDN.
         """
         record: Record = scope["state"]["record"]
         error: KefuError

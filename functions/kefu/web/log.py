@@ -21,7 +21,7 @@ _CREDENTIAL = re.compile(
 )
 """Matches strings that look like a credential, because Kefu does not know every secret.
 
-They have at least 20 characters and a digit among the first 100. The bounds keep the search
+Such strings have at least 20 characters and a digit among the first 100. The bounds keep the search
 linear."""
 
 Redact = Callable[[str], str]
@@ -85,7 +85,7 @@ class RequestLog:
         self._log = logging.getLogger("kefu")
 
     def open(self) -> None:
-        """Configure logging for the process. It blocks, so call it in a thread."""
+        """Configure logging for the process. Call it in a thread, because it blocks."""
         # The root handler also redacts the lines of other loggers, such as tracebacks of uvicorn.
         server = logging.StreamHandler(sys.stderr)
         logging.basicConfig(handlers=[server], level=logging.WARNING, force=True)

@@ -1,4 +1,4 @@
-"""The answers in progress in this process: other requests can stop them, or follow one.
+"""The answers in progress in this process: other requests can stop them, or follow them.
 
 The text of an answer exists once. A request that follows it holds a position in that text, so a
 slow reader receives longer pieces, and takes no memory of its own.
@@ -97,7 +97,7 @@ async def following(
 
 
 async def follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
-    """The text of an answer from its start, and then what arrives, until the answer ends.
+    """The text of an answer from its start, and then new text, until the answer ends.
 
     Raises the error with which the answer ends.
     """

@@ -44,7 +44,7 @@ class KeptChats:
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
-        """The answer to an earlier message of a session: from its start, and what still arrives.
+        """The answer to an earlier message of a session: from its start, and new text.
 
         Raises as `polled` does.
         """
@@ -158,7 +158,7 @@ async def resumed(
     session: Session,
     body: ResumeRequest,
 ) -> AsyncGenerator[AnswerEvent]:
-    """The events of an answer that this process is making; else those of the stored one."""
+    """The events of an answer that this process is making; else the events of the stored answer."""
     if running := runtime.running.find(session.id, body.client_message_id):
         async with aclosing(following(runtime, answer.address, running)) as events:
             async for event in events:

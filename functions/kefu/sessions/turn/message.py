@@ -68,7 +68,7 @@ class KeptConversation:
         """Time of the event loop: the deadline of store operations before the model is asked."""
         self.is_new = False
         self._loaded: Sequence[Message] = ()
-        """The messages of the history; while they exist, no other object has the `id` of one."""
+        """The messages of the history; while they exist, their values of `id()` are unique."""
         self._ids: Mapping[int, int] = {}
         """The ids of stored messages, by `id` of their objects in `_loaded`."""
 
@@ -139,7 +139,7 @@ class KeptConversation:
         try:
             with deps.saving():
                 if incoming.replaces and (known := incoming.client_message_id):
-                    # The rating is one of the former answer, and is in the sums of the day.
+                    # The rating belongs to the earlier answer, and is in the sums of the day.
                     await before_model(store.rate(chat.id, known, None), until)
                 begun = await before_model(store.begin(chat, message, self._visit.now), until)
         except KeyError:

@@ -25,7 +25,7 @@ from kefu.sessions.turn.call_log import TurnRecord
 from kefu.sessions.turn.service import SessionDeps
 
 RENEW_AFTER = LEASE / 2
-"""Seconds. A short answer needs no renewal, and there is time to retry a failed one."""
+"""Seconds. A short answer needs no renewal, and there is time to retry a failed renewal."""
 RENEW_AGAIN = LEASE / 12
 """Seconds before the retry of a failed renewal."""
 
@@ -96,7 +96,7 @@ class TurnRecorder:
     async def end(self, answer: Answer, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time.
 
-        `error` is why an answer is incomplete: a KefuError, a bug, or one of `VISITOR_GONE`.
+        `error` is the reason for an incomplete answer: a KefuError, a bug, or a `VISITOR_GONE`.
         """
         output = answer.output or OutputFilter()
         try:
@@ -144,8 +144,8 @@ class TurnRecorder:
         if error is None and text:
             sources = dialogue.sources if dialogue else None
             return ended._replace(unanswered=bool(sources and not sources.answered))
-        # An error without any text is a failure. A visitor who disconnects early is not, but a
-        # former answer stays complete.
+        # A turn without any text failed, unless the visitor left. Without a new text, a replacement
+        # failed in any case, so that the earlier answer stays complete.
         failed = not text and (self._replaces or not isinstance(error, VISITOR_GONE))
         return ended._replace(status="failed" if failed else "partial")
 

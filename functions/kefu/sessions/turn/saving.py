@@ -61,7 +61,7 @@ class BackgroundWriter:
     def begin(self, description: str, write: Callable[[], Awaitable[object]]) -> asyncio.Task[None]:
         """Start a task that calls `write`, with retries. The task never raises.
 
-        It also goes on when the request is cancelled.
+        The task also goes on when the request is cancelled.
         """
         task = asyncio.create_task(self._write(description, write))
         self._tasks.add(task)

@@ -204,7 +204,7 @@ class SessionService:
         return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
 
     async def answer_to(self, session: Session, client_message_id: str) -> KnownAnswer:
-        """The stored answer to one of the newest messages, for a page that waits for it.
+        """The stored answer to a recent message, for a page that waits for it.
 
         Raises SessionBusy while the message is being answered, UpstreamUnavailable if it has no
         complete answer, and InvalidRequest if there is no such message.

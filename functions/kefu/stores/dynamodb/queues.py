@@ -5,9 +5,9 @@
     queue#user#4711   2026-01-31#141#ID    a chat of a user with this number
     queue             converted            how far the chats of an older version have such items
 
-A filter reads the items of one queue, and then their sessions, of which it shows those that match.
-So an item may be outdated. It must not be missing: it is written before a chat begins to wait, and
-in new ten minutes before the former one is deleted.
+A filter reads the items of one queue, then their sessions, and shows the sessions that match.
+An item of a queue may be outdated. An item must not be missing: it is written before a chat begins
+to wait, and in new ten minutes before the former one is deleted.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Table:
             self._client.close()
 
     def disconnect(self) -> None:
-        """Wait for the running calls, then close the connections. The next call opens new ones."""
+        """Wait for the running calls, then close the connections. The next call reconnects."""
         ending, self._threads = self._threads, _workers()
         ending.shutdown(wait=True)
         if self._client is not None:

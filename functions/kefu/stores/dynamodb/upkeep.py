@@ -82,7 +82,7 @@ class DynamoUpkeep:
         return await self._table.run(lambda: self._table.update(row, change, returns=returns))
 
     async def _count(self, former: Item, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
-        """Add an ended turn to the totals of its session and its day. `former`: its item before.
+        """Add an ended turn to the totals of its session and its day. `former`: the earlier item.
 
         Returns False if the session was deleted or has expired.
         """
@@ -115,7 +115,7 @@ class DynamoUpkeep:
     async def _requeue(
         self, session: Item, queues: Collection[str], former: Collection[str] = ()
     ) -> None:
-        """Add a session to queues, and remove it from former ones, unless it belongs there."""
+        """Add a session to queues, and remove it from earlier queues, unless it belongs there."""
         left = set(former) - queues_of(session)
 
         def work() -> None:

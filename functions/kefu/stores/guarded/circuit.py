@@ -111,7 +111,7 @@ class Circuit:
 
     @contextmanager
     def _judging(self, what: str, limit: float) -> Iterator[None]:
-        """Count the call inside this context. Raises StoreUnavailable for one that is late."""
+        """Count the call inside this context. Raises StoreUnavailable for a late call."""
         began = asyncio.get_running_loop().time()
         try:
             yield

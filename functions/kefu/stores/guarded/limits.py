@@ -21,9 +21,9 @@ RESERVATION = 1.0
 class GuardedLimits:
     """Wraps a LimitStore. While the store fails, the rate limits of this process apply.
 
-    Reservations are granted within the last known rest of the budget: that of the store's last
-    answer, less what this process has used since. While it is not known, they raise
-    StoreUnavailable. Changes that the store has missed are settled when it recovers.
+    Reservations are granted within the last known rest of the budget: the rest in the store's last
+    answer, less this process's use since then. While it is not known, they raise StoreUnavailable.
+    Changes that the store has missed are settled when it recovers.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class GuardedLimits:
         return granted
 
     def _limit(self, needed: bool) -> float:
-        """The time limit of a reservation. Only one that needs the store's answer waits long."""
+        """The time limit of a reservation. Only a call that needs the store's answer waits long."""
         if not needed:
             return self.circuit.timeout
         return self._first_answer if self._starting else max(RESERVATION, self.circuit.timeout)

@@ -1,4 +1,4 @@
-"""Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
+"""Guards the session store: every call has a time limit, a circuit breaker skips a failing store.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
 time limit. The calls after it run in the background, and `kefu.sessions.turn.saving` retries
@@ -66,7 +66,7 @@ class GuardedSessions:
     ) -> None:
         """`timeout`: seconds for one call, which may send several requests to the database.
 
-        It is longer than that of the cooldowns, because a chat fails without the session store.
+        The limit is longer than for cooldowns, because a chat fails without the session store.
         `first_answer`: seconds until the store's first answer, because importing boto3 takes time.
         """
         probe = SessionId("probe")
@@ -106,8 +106,8 @@ class GuardedSessions:
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
         """Begin a turn.
 
-        If the store answers after the time limit, the turn is ended as failed. Otherwise the
-        visitor's next attempt would find it running.
+        If the store answers after the time limit, the turn is ended as failed. If the turn did not
+        end, the visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
         saving = started(self._store.begin(session, asked, now))
@@ -143,5 +143,5 @@ class GuardedSessions:
 
     @property
     def _limit(self) -> float | None:
-        """Seconds of a call that a chat waits for; None: those of the circuit breaker."""
+        """Seconds of a call that a chat waits for; None: the circuit breaker's limit."""
         return self._first_answer if self.circuit.is_new else None

@@ -30,7 +30,7 @@ _NAMES = {
     "session_id": "session",
     "updated_at": "updated",
 }
-"""The columns whose names are not those of their fields."""
+"""The columns whose names differ from their fields' names."""
 
 _ELSEWHERE = ("session_id", "unanswered")
 """The session of a turn is known, and the table `asked` has `unanswered`."""
@@ -94,7 +94,7 @@ _PURGE = [
 def session_columns(trim_state: str = "''") -> str:
     """The columns for `session_in`. `trim_state` is an expression, as not all statements read it.
 
-    They are of the tables `sessions` and `titles`.
+    The columns are of the tables `sessions` and `titles`.
     """
     names = {**_NAMES, "trim_state": trim_state}
     plain = (names.get(one, one) for one in _SESSION)

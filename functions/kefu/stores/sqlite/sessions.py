@@ -101,7 +101,7 @@ class SqliteSessions(SqliteAttendance):
         return await self._file.read(work)
 
     async def _indexed(self) -> int:
-        """Index the turns that wait for it, for a while. Returns the number of those left."""
+        """Index waiting turns for a limited time. Returns the number of waiting sessions."""
         loop = asyncio.get_running_loop()
         until = loop.time() + INDEXED_FOR
         for _ in range(INDEXED_AT_ONCE):

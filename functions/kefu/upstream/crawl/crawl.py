@@ -1,6 +1,4 @@
-"""Reads all pages of a site below one address, and reports the reason for each one that it
-skips.
-"""
+"""Reads all pages of a site below one address, and reports the reason for each skipped page."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ LONGEST_PAUSE = 30.0
 
 
 class Crawler:
-    """One run over one site. It sends one request at a time."""
+    """One run over one site. A crawl sends one request at a time."""
 
     def __init__(
         self,
@@ -42,7 +40,7 @@ class Crawler:
         known: Mapping[str, State],
         note: Callable[[Outcome], None],
     ) -> None:
-        """`known`: what the last run noted about its pages. `note` is called after each page."""
+        """`known`: the last run's notes about the pages. `note` is called after each page."""
         self._start = rooted(start)
         self._fetcher = fetcher
         self._agent = agent

@@ -16,7 +16,7 @@ from kefu.web.routes.sessions import AFTER
 from kefu.web.schemas import LineBody, StateBody
 
 NEWEST_MESSAGES = 100
-"""Messages that are searched for new ones."""
+"""The newest messages, among which new messages are searched."""
 
 
 def talk_routes(panel: Panel) -> APIRouter:

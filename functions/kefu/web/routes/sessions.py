@@ -28,7 +28,7 @@ from kefu.web.transcript import FORMATS
 
 PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
 MAX_MESSAGE_ID = 2**53
-"""Greater than every message id. It is the largest integer that JSON parsers read exactly."""
+"""Greater than every message id; the largest integer that JSON parsers read exactly."""
 
 _LIMIT = Depends(
     Query("limit", type="integer", minimum=1, maximum=MAX_PAGE_MESSAGES, default=PAGE_MESSAGES).read
@@ -51,7 +51,7 @@ def session_routes(kept: KeptChats) -> APIRouter:
 
 
 def session_router(path: str = "") -> APIRouter:
-    """A router of paths under that of one stored chat."""
+    """A router of paths under the path of a stored chat."""
     return APIRouter(
         prefix=f"/api/sessions/{{session_id}}{path}",
         tags=["sessions"],
