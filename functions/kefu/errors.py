@@ -1,4 +1,4 @@
-"""Defines all exceptions of Kefu; those under KefuError become error responses.
+"""Defines all exceptions of Kefu; subclasses of KefuError become error responses.
 
 KefuError
 ├── InvalidRequest          400  the body is invalid; `param` names the field

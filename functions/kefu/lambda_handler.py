@@ -30,7 +30,7 @@ def _before_snapshot() -> None:
 
 
 try:
-    # This module exists only in the Python runtimes of Lambda.
+    # `snapshot_restore_py` exists only in the Python runtimes of Lambda.
     from snapshot_restore_py import register_after_restore, register_before_snapshot
 except ImportError:
     pass

@@ -27,6 +27,6 @@ class Message(NamedTuple):
     `keep_important` keeps it. Not sent to the model.
     """
     summary: bool = False
-    """Whether the message is a summary of dropped messages. It follows the system prompt. The flag
-    is not sent to the model.
+    """Whether the message is a summary of dropped messages. A summary follows the system prompt.
+    The flag is not sent to the model.
     """

@@ -11,6 +11,7 @@ from kefu.chat.limits import LimitStore
 from kefu.relay.key_pool import CooldownStore
 from kefu.sessions.store.model import Retention
 from kefu.sessions.store.ports import Sessions
+from kefu.stores.guarded.circuit import Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.guarded.sessions import GuardedSessions
@@ -53,7 +54,7 @@ async def cooldown_store(kind: str, store: Store, clock: HandClock) -> AsyncIter
         return
     guarded = GuardedCooldowns(store, clock, timeout=5, on_degraded=pytest.fail)
     yield guarded
-    await guarded.aclose()
+    await guarded.circuit.aclose()
 
 
 @pytest.fixture
@@ -61,10 +62,10 @@ async def limit_store(kind: str, store: Store, clock: HandClock) -> AsyncIterato
     if not kind.startswith("guarded"):
         yield store
         return
-    local = MemoryStore(clock)
-    guarded = GuardedLimits(store, local, timeout=5, on_degraded=pytest.fail)
+    circuit = Circuit(store.cooldowns, timeout=5, on_degraded=pytest.fail)
+    guarded = GuardedLimits(store, MemoryStore(clock), circuit)
     yield guarded
-    await guarded.aclose()
+    await guarded.circuit.aclose()
 
 
 @pytest.fixture(scope="session")
@@ -99,4 +100,4 @@ async def sessions(
             return
         guarded = GuardedSessions(chats, timeout=5, on_degraded=pytest.fail)
         yield guarded
-        await guarded.aclose()
+        await guarded.circuit.aclose()

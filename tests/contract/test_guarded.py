@@ -12,6 +12,7 @@ import pytest
 from kefu.chat.limits import Granted
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Reason, fingerprint
+from kefu.stores.guarded.circuit import Circuit
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
 from kefu.stores.memory import MemoryStore
@@ -43,7 +44,7 @@ async def slow(clock: HandClock) -> SlowStore:
 async def guarded(slow: SlowStore, clock: HandClock) -> AsyncIterator[GuardedCooldowns]:
     guarded = GuardedCooldowns(slow, clock, timeout=5, on_degraded=pytest.fail)
     yield guarded
-    await guarded.aclose()
+    await guarded.circuit.aclose()
 
 
 async def test_concurrent_callers_share_one_read(
@@ -109,7 +110,7 @@ async def test_an_own_cooldown_is_seen_while_the_store_still_writes(
     assert await guarded.cool(ONE, late) == {ONE: late}
     assert degraded == ["writing a cooldown: no answer in 0.05 s"] * 2
     store.answering.set()
-    await guarded.aclose()
+    await guarded.circuit.aclose()
     assert await store.cooldowns() == {ONE: late}
 
 
@@ -123,13 +124,13 @@ async def test_a_closed_budget_waits_for_a_store_that_is_still_loading(
             await asyncio.sleep(2.0)
             return await super().reserve(budget, amount, limit)
 
-    limits = GuardedLimits(
-        Loading(clock), MemoryStore(clock), timeout=0.05, on_degraded=lambda _: None
-    )
+    store = Loading(clock)
+    circuit = Circuit(store.cooldowns, timeout=0.05, on_degraded=lambda _: None)
+    limits = GuardedLimits(store, MemoryStore(clock), circuit)
     assert await limits.reserve("day", 1, 10)
     with pytest.raises(StoreUnavailable):
         await limits.reserve("next day", 1, 10)
-    await limits.aclose()
+    await limits.circuit.aclose()
 
 
 def test_importing_the_dynamodb_store_does_not_load_boto3() -> None:

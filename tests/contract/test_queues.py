@@ -259,7 +259,7 @@ async def test_m1_slow_lists_say_what_to_do_and_close_no_chat(clock: HandClock) 
         assert refused.value.status == 503
     assert not guarded.circuit.open
     await guarded.begin(new(ONE, clock.now), NewMessage("question"), clock.now)
-    await guarded.aclose()
+    await guarded.circuit.aclose()
 
 
 def test_h21_the_number_of_a_user_stays_the_same() -> None:

@@ -14,7 +14,8 @@ async def budget_left(admission: Admission, daily_tokens: int) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         try:
-            await admission.settle(await admission.reserve(middle), 0)
+            async with admission.budget(middle, lambda: 0):
+                pass
         except RateLimited:
             high = middle - 1
         else:

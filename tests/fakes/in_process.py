@@ -30,15 +30,16 @@ from kefu.sessions.hooks import HOOKS, Hook, HookConfig, Hooks, loaded
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.model import SessionId
 from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.background import BackgroundWriter
 from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.message_processor import MessageProcessor
-from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.saving import BackgroundWriter
 from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
 from kefu.stores.memory import MemoryStore
 from kefu.web.buffered import Buffered
+from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
+from kefu.web.options import WebOptions
 from kefu.web.request_record import Record
 from kefu.web.running import ChatRuntime
 from kefu.web.schemas import ResumeRequest
@@ -114,23 +115,22 @@ class Process:
         self.runtime = ChatRuntime(
             Services(self.admission, chat, prefetches=(), grounder=grounder),
             RequestLog(clock),
+            Gateway(clock.now),
+            WebOptions(),
         )
         recording = Recording("all", redact, "h")
-        persistence = PersistenceDeps(
-            store,
-            BackgroundWriter(on_unsaved),
-            clock,
-            recording,
-            MessageProcessor(),
-        )
         configs = Configs({"default": Config("default", Sampling("m", 0.5, 500), policy)})
         entropy = count(1)
         self.sessions = SessionService(
             SessionDeps(
-                persistence,
+                store,
+                BackgroundWriter(on_unsaved),
+                clock,
+                recording,
+                MessageProcessor(),
                 configs,
                 Hooks(made, pytest.fail),
-                summaries.write,
+                summaries,
                 capacity=capacity,
             ),
             Signer(store, ["secret"], "", 86400),

@@ -83,15 +83,9 @@ async def site_on(table: DynamoStore, proxy: FaultProxy) -> AsyncIterator[Site]:
     cooldowns = GuardedCooldowns(
         store, time.time, cache_for=0.1, on_degraded=degraded.append, pause=0.25
     )
-    limits = GuardedLimits(
-        store,
-        MemoryStore(time.time),
-        on_degraded=degraded.append,
-        circuit=cooldowns.circuit,
-    )
+    limits = GuardedLimits(store, MemoryStore(time.time), cooldowns.circuit)
     yield Site(proxy, store, table, cooldowns, limits, degraded)
-    await limits.aclose()
-    await cooldowns.aclose()
+    await cooldowns.circuit.aclose()
     await store.aclose()
 
 

@@ -72,7 +72,7 @@ async def site_of(store: Sessions, direct: Sessions) -> AsyncIterator[Site]:
     )
     await guarded.session(ONE)
     yield Site(guarded, direct, degraded)
-    await guarded.aclose()
+    await guarded.circuit.aclose()
 
 
 @pytest.fixture

@@ -127,9 +127,7 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
     degraded: list[str] = []
     store = SqliteStore(file, time.time)
     cooldowns = GuardedCooldowns(store, time.time, on_degraded=degraded.append, pause=0.2)
-    limits = GuardedLimits(
-        store, MemoryStore(time.time), on_degraded=degraded.append, circuit=cooldowns.circuit
-    )
+    limits = GuardedLimits(store, MemoryStore(time.time), cooldowns.circuit)
     mine = cooling()
     assert await limits.take("visitor", RATE) == 0
     with locked(file, WRITERS):
@@ -146,8 +144,7 @@ async def test_a_locked_file_does_not_delay_chats(file: Path) -> None:
             if await store.cooldowns() == {ONE: mine}:
                 break
             await asyncio.sleep(0.05)
-    await limits.aclose()
-    await cooldowns.aclose()
+    await cooldowns.circuit.aclose()
     await store.aclose()
 
 

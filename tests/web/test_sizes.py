@@ -41,12 +41,12 @@ def python_of_a_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 async def test_service_stays_small_under_load(staged: Staged, python_of_a_server: Path) -> None:
-    """At most 70 MiB, as in the benchmarks after a minute's load."""
+    """At most 72 MiB, as in the benchmarks after a minute's load."""
     running = staged(2, python=python_of_a_server)
     for _ in range(5):
         answers = await asyncio.gather(*(running.ask(f"Hello {n}") for n in range(40)))
         assert all(answer.complete for answer in answers)
-    assert running.service.memory <= 70 * MEBI
+    assert running.service.memory <= 72 * MEBI
 
 
 async def test_t4_declared_ten_mebibytes_are_refused_unread(shared: Stage) -> None:

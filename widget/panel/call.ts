@@ -13,7 +13,7 @@ export interface Around {
   readonly previous: Call | undefined;
   readonly about: About | undefined;
   /**
-   * The number of a call among those of its message. Numbers have gaps if a message was sent again.
+   * The number of a call among the calls of its message. A resent message leaves gaps.
    */
   readonly place: (call: Call) => number;
   /** The call comes from a log file, so it has no request. */

@@ -1,4 +1,4 @@
-/** The requests of visitors for a person: their delivery, and what an operator does with them. */
+/** The requests of visitors for a person: their delivery, and the operator's actions. */
 
 import { copyButton } from "./copy.ts";
 import { button, el } from "./dom.ts";

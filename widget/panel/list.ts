@@ -77,7 +77,7 @@ export class List {
     }
   }
 
-  /** Loads the next page. It goes on until it has rows; a search, until it has read enough. */
+  /** Loads the next page. Loads until there are rows; a search, until it has read enough. */
   async #load(): Promise<void> {
     this.#turn += 1;
     const rowsBefore = this.#rows.childElementCount;
@@ -160,7 +160,7 @@ export class List {
     else this.#note.textContent = this.#state();
   }
 
-  /** The rows that are shown but are no longer among the newest ones: deleted, or changed. */
+  /** The rows that are shown but are no longer among the newest rows: deleted, or changed. */
   #unmatched(rows: readonly Row[], isWhole: boolean): Element[] {
     const found = new Set(rows.map(({ id }) => `row-${id}`));
     const last = isWhole ? 0 : (rows.at(-1)?.updated_at ?? Number.POSITIVE_INFINITY);
@@ -171,7 +171,7 @@ export class List {
   }
 }
 
-/** Whether to load the next page at once. `read`, `rows`: those that were loaded in one go. */
+/** Whether to load the next page at once. `read`, `rows`: the sessions of one loading. */
 export function goesOn(page: SessionPage, isSearch: boolean, read: number, rows: number): boolean {
   if (page.cursor === null) return false;
   if (page.waiting > 0) return true;

@@ -42,8 +42,8 @@ interface Step extends Omit<Call, "tools"> {
 }
 
 /**
- * Converts events in their order. It makes up message ids: odd for a question, the next for its
- * answer.
+ * Converts events in their order. The conversion invents message ids: odd for a question, the next
+ * for its answer.
  */
 class Reading {
   #messages = new Map<number, Message>();

@@ -20,7 +20,7 @@ export function formsOf(search: string): RegExp | undefined {
   return forms.length ? new RegExp(forms.join("|"), "giu") : undefined;
 }
 
-/** Marks the words below `node`, and scrolls to the first one. Browsers without highlights do not. */
+/** Marks the words below `node`, and scrolls to the first, if the browser has highlights. */
 export function markFound(node: Element, search: string): void {
   if (!("highlights" in CSS)) return;
   const forms = formsOf(search);

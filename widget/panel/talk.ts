@@ -57,7 +57,7 @@ class TalkBar {
   async #poll(): Promise<void> {
     if (!this.node.isConnected) return;
     const isLive = ["waiting", "person"].includes(this.#attendance.state);
-    // A failed request is repeated by the next one.
+    // A failed request is repeated by the next request.
     if (isLive && !document.hidden) await this.#look().catch(() => {});
     setTimeout(() => void this.#poll(), POLL_MS);
   }

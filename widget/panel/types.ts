@@ -18,14 +18,14 @@ export interface Row {
   readonly status: string;
   readonly unanswered: number;
   readonly downs: number;
-  /** The visitor's comment on the newest answer that has one. */
+  /** The visitor's comment on the newest answer with a comment. */
   readonly comment: string;
 }
 
 export interface SessionPage {
   readonly rows: readonly Row[];
   readonly cursor: string | null;
-  /** Where no index has the chats alone: those that were read. */
+  /** The number of chats that were read, if no index fits the filter. */
   readonly read: number | null;
   /** Of a search with an index: the messages to be indexed before it. */
   readonly waiting: number;
@@ -39,7 +39,7 @@ export interface Session {
   readonly updated_at: number;
   /** Absent in a log. */
   readonly attendance?: Attendance;
-  /** The site's id of the visitor; empty for an anonymous one, absent in older logs. */
+  /** The site's id of the visitor; empty for an anonymous visitor, absent in older logs. */
   readonly user?: string;
 }
 
@@ -113,7 +113,7 @@ export interface Meta {
   };
   readonly timings?: { chunk_count: number };
   readonly redacted?: boolean;
-  /** Names what cannot be read of the stored record. */
+  /** Names the unreadable parts of the stored record. */
   readonly damaged?: string;
   readonly model?: string;
 }
@@ -131,7 +131,7 @@ export interface Call {
   readonly created_at: number;
   readonly finish_reason: string | null;
   readonly stream_complete: boolean;
-  /** Both in seconds. */
+  /** The two times are in seconds. */
   readonly ttft: number | null;
   readonly duration: number;
   readonly prompt_tokens: number | null;

@@ -33,10 +33,10 @@ export const KNOWN = [
 /** Attributes that content systems and CDNs add to any script. */
 const FOREIGN = /^(cf|wp|nscript|no[A-Z]|rocket|turbo)/;
 
-/** The largest number of edits between a name and one that is suggested for it. */
+/** The largest number of edits between a name and the suggested name. */
 const NEAR = 3;
 
-/** Writes one warning for each unknown name, with the nearest known one. */
+/** Writes one warning for each unknown name, with the nearest known name. */
 export function warnOfUnknown(settings: Settings): void {
   for (const name of Object.keys(settings)) {
     if (KNOWN.includes(name) || FOREIGN.test(name)) continue;

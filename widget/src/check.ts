@@ -7,7 +7,7 @@ import { element } from "./view/dom.ts";
 const LONGEST_WAIT_MS = 10_000;
 const POLL_MS = 50;
 
-/** Options of `render` that Turnstile and hCaptcha share; each ignores those of the other. */
+/** Options of `render` that Turnstile and hCaptcha share; each ignores the other's options. */
 interface Challenge {
   readonly sitekey: string;
   readonly action: string;
@@ -68,7 +68,7 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     const runs = await provider();
     if (!runs) return undefined;
     const isDark = page.matchMedia("(prefers-color-scheme: dark)").matches;
-    // The providers find their box in the page only. So it is a child of the widget's element.
+    // The providers find their box in the page only. So the box is a child of the widget's element.
     const box = element("div", { slot: "check" });
     const place = element("div", {}, element("slot", { name: "check" }));
     place.style.cssText = "display:flex;justify-content:center;margin:0 14px 10px";

@@ -69,7 +69,7 @@ export const COMMENT_TEXTS: Readonly<Record<string, CommentTexts>> = {
   },
 };
 
-/** The texts of the language `lang`, or the English ones. */
+/** The texts of the language `lang`, or the English texts. */
 export function commentTextsOf(lang: string): CommentTexts {
   return COMMENT_TEXTS[lang] ?? ENGLISH;
 }

@@ -1,4 +1,4 @@
-/** Asks what is wrong with an answer that the visitor rated as not helpful, in a file of its own. */
+/** Asks for a comment on an answer that the visitor rated as not helpful, in a file of its own. */
 
 import { commentTextsOf } from "./comment-texts.ts";
 import type { ExtraTexts } from "./extra-texts.ts";

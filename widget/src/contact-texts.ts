@@ -143,7 +143,7 @@ export const CONTACT_TEXTS: Readonly<Record<string, ContactTexts>> = {
   },
 };
 
-/** The texts of the language `lang`, or the English ones. */
+/** The texts of the language `lang`, or the English texts. */
 export function contactTextsOf(lang: string): ContactTexts {
   return CONTACT_TEXTS[lang] ?? ENGLISH;
 }

@@ -1,4 +1,4 @@
-/** Offers the contact form to visitors, in a file of its own for the sites that have one. */
+/** Offers the contact form to visitors, in a file of its own for sites with a form. */
 
 import { contactTextsOf } from "./contact-texts.ts";
 import type { ExtraTexts } from "./extra-texts.ts";
@@ -16,8 +16,9 @@ import type { MenuActs } from "./view/menu.ts";
 
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
- * returns the stored chat, once there is one. Without one, the request is sent alone. `sent` is called
- * after a request was stored. `guard` runs the bot check, and returns the function that sends its result.
+ * returns the stored chat, once there is one. Without it, the request is sent alone.
+ * `sent` is called after a request was stored. `guard` runs the bot check, and returns the function
+ * that sends its result.
  */
 export default function contact(
   root: ShadowRoot | null,

@@ -40,7 +40,7 @@ export interface Circumstances {
 export type AnswerSource = Pick<Transport, "ready" | "send">;
 
 export class Conversation {
-  /** Milliseconds from the last failed attempt to the next one. */
+  /** Milliseconds from the last failed attempt to the next attempt. */
   waitMs = 0;
   readonly #around: Circumstances;
   readonly #audience: Audience;
@@ -92,7 +92,7 @@ export class Conversation {
     return true;
   }
 
-  /** Adds a finished turn before the last `later` ones. Returns false while an answer is in progress. */
+  /** Adds a finished turn before the last `later` turns. Returns false during an answer. */
   add(turn: Turn, later: number): boolean {
     if (isBusy(this.#state)) return false;
     this.#turns.splice(this.#turns.length - later, 0, turn);
@@ -207,7 +207,7 @@ export class Conversation {
   }
 
   async #ask(turn: Turn): Promise<void> {
-    // The former request may still wait for the transport.
+    // The earlier request may still wait for the transport.
     this.#request.abort();
     this.#deadline.cancel();
     const request = new AbortController();
@@ -272,7 +272,7 @@ export class Conversation {
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
     } else if (arrival.kind === "sources") {
-      // A former answer is shown until the new one begins.
+      // The earlier answer is shown until the new answer begins.
       this.#sources = arrival.sources;
     } else if (arrival.kind === "cited") {
       const { pages, links } = this.#sources ?? {};
@@ -282,7 +282,7 @@ export class Conversation {
     } else this.#failed(arrival.kind === "error" ? arrival.code : "cut");
   }
 
-  /** Adds what the service has said beside the text, which may come after it or before. */
+  /** Adds the service's data about the answer, which may come before or after the text. */
   #note(turn: Turn): void {
     turn.sources = this.#sources;
     turn.isUnanswered = this.#isUnanswered;
@@ -317,7 +317,7 @@ export class Conversation {
     if (!turn || !isBusy(this.#state)) return;
     turn.ending = ending;
     this.#from = undefined;
-    // The visitor stopped before the new answer began, so the former answer is restored.
+    // The visitor stopped before the new answer began, so the earlier answer is restored.
     if (event !== "fail" && event !== "lost") Object.assign(turn, this.#former);
     this.#apply(event);
   }

@@ -1,8 +1,8 @@
 /**
- * The running time limit. It detects that the device slept past it.
+ * The running time limit. The limit detects that the device slept past it.
  *
  * A sleeping device or a frozen tab stops timers, and on waking the bytes are processed before the
- * timers. So the limit stores its due time by the wall clock; monotonic clocks may stop in sleep.
+ * timers. So a limit stores its due time by the wall clock; monotonic clocks may stop in sleep.
  */
 
 import type { Limit } from "./machine.ts";
@@ -21,7 +21,7 @@ export class Deadline {
     this.#expired = expired;
   }
 
-  /** Starts a limit in place of the running one. */
+  /** Starts a limit in place of the running limit. */
   start(limit: Limit, ms: number): void {
     this.cancel();
     this.#due = Date.now() + ms;

@@ -11,8 +11,8 @@ declare global {
 export const LONGEST_WAIT_MS = 4_000;
 
 /**
- * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow them only in
- * `connect-src`, and a page that pins the widget's hash runs no other code.
+ * Dictionaries are JSON and become text nodes only. So the page's policy needs to allow
+ * dictionaries only in `connect-src`, and a page that pins the widget's hash runs no other code.
  */
 export async function textsOf(language: string, folder: string | undefined): Promise<Texts> {
   return language === "en"

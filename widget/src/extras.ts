@@ -183,7 +183,7 @@ export default function extras(
       contact?.use((form) => form.addTo(node.querySelector("[role=menu]")));
       return node;
     },
-    /** The chat is a stored one. */
+    /** The service stores the chat. */
     keep: (acts: MenuActs) => {
       if (chat) return;
       chat = acts;

@@ -1,6 +1,6 @@
 /**
- * The user whom a token of the site names. The token is a JSON Web Token (RFC 7519). It is only
- * decoded here, to tell users apart; the service verifies its signature.
+ * The user whom a token of the site names. The token is a JSON Web Token (RFC 7519). The widget
+ * only decodes the token, to tell users apart; the service verifies its signature.
  */
 
 import { own } from "./own.ts";

@@ -8,7 +8,7 @@ export function languageOf(wanted: readonly unknown[]): string {
   for (const tag of wanted) {
     const [, primary = "", rest = ""] = /^ *([a-z]+)(.*)/.exec(`${tag}`.toLowerCase()) ?? [];
     if (primary === "zh") return /hant|tw|hk|mo/.test(rest) ? "zh-TW" : "zh-CN";
-    // The former tag of Hebrew.
+    // The old tag of Hebrew.
     const language = primary === "iw" ? "he" : primary;
     if (language === "en" || OTHERS.test(language)) return language;
   }

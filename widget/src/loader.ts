@@ -2,7 +2,7 @@
  * The loader: draws the launcher, and fetches the chat when the visitor or the page's scripts need it.
  * Calls of the page's scripts are queued until then, and run in their order.
  *
- * It has to stay below 1.6 KB, so code that the chat can run belongs there.
+ * The loader has to stay below 1.6 KB, so code that the chat can run belongs there.
  */
 
 import { type Acts, type ChatWidget, WAITING } from "./handle.ts";
@@ -117,7 +117,7 @@ export function start(bring: Bring): void {
   // Not while the page loads: the first access to its storage blocks on another process.
   setTimeout(() => {
     try {
-      // The file of the tip is one of those that the chat fetches.
+      // The file of the tip is one of the files that the chat fetches.
       if (settings.tip || isOn(settings.open) || isKeptOpen(window, address.href, settings.persist))
         send();
     } catch {

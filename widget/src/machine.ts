@@ -1,9 +1,9 @@
 /**
  * The state machine of a connection, as data.
  *
- * A time limit belongs to a state. It starts whenever the state is entered, also again: every byte
- * enters `streaming` anew. It is cancelled when the state is left, so no timer outlives its state.
- * The module has no imports, so the table can be read and tested alone.
+ * A time limit belongs to a state. A time limit starts whenever the state is entered, also again:
+ * every byte enters `streaming` anew. A time limit is cancelled when the state is left, so no timer
+ * outlives its state. The module has no imports, so the table can be read and tested alone.
  */
 
 export type State =

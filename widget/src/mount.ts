@@ -3,7 +3,7 @@
 import { adopt } from "./view/dom.ts";
 import stylesheet from "./view/mount.css";
 
-/** Moves the widget of `root` into the element `#id`. Returns false without one. */
+/** Moves the widget of `root` into the element `#id`. Returns false without a container. */
 export default function mount(root: ShadowRoot, id: string): boolean {
   const place = root.ownerDocument.getElementById(id.replace(/^#/, ""));
   if (!place) {

@@ -1,9 +1,9 @@
 /**
  * Assigns the chat to its owner: the user whom the site's token names, or an anonymous visitor.
  *
- * The page may change its token at any time, without an event. So the token is read again at every
- * event, and before anything is restored, stored or sent. If the user has changed, everything that
- * the widget shows and stores of the previous one is cleared before `check` returns.
+ * The page may change its token at any time, without an event. So the user's token is read again at
+ * every event, and before anything is restored, stored or sent. If the user has changed, everything
+ * that the widget shows and stores of the previous one is cleared before `check` returns.
  */
 
 import { type Identity, identityOf, NOBODY } from "./identity.ts";
@@ -21,7 +21,7 @@ export type Reason =
   | "other"
   /** The user's token has expired, and the page has not renewed it. */
   | "expired"
-  /** Another tab has removed the stored chat, or stored that of another user. */
+  /** Another tab has removed the stored chat, or stored the chat of another user. */
   | "replaced";
 
 export class Owner {
@@ -46,7 +46,7 @@ export class Owner {
     return this.#lifetime.signal;
   }
 
-  /** `listener` clears its part of the chat. It runs before the new user can see or send that part. */
+  /** `listener` clears its part of the chat, before the new user can see or send that part. */
   onCleared(listener: (reason: Reason) => void): void {
     this.#listeners.push(listener);
   }

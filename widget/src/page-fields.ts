@@ -14,7 +14,7 @@ interface Fields {
   readonly context?: Readonly<Record<string, string>>;
 }
 
-/** Sends requests by `ask`; those to `apiUrl` with the fields that the settings have at that time. */
+/** Sends requests by `ask`; requests to `apiUrl` get the current fields of the settings. */
 export function adding(ask: Ask, apiUrl: string, settings: Settings): Ask {
   return (url, init) => {
     const fields = JSON.stringify(fieldsOf(settings));

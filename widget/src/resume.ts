@@ -14,14 +14,14 @@ import type { MenuActs } from "./view/menu.ts";
 
 /** The pause after which a page asks again for an answer that another process is making. */
 const POLL_MS = 3_500;
-/** A page that is being left loses its connection, too, and shall not open another one. */
+/** A page that is being left loses its connection, too, and shall not open another connection. */
 const LEAVING_MS = 300;
 /** Failed requests before the visitor sees the error: about a minute, longer than a deploy takes. */
 const MAX_FAILURES = 15;
 
 const LOST: Arrival = { kind: "error", code: "disconnected" };
 
-/** What became of an attempt to take an answer up. `later`: it is worth another one. */
+/** What became of an attempt to take an answer up. `later`: another attempt is useful. */
 export type Begun = "begun" | "later" | "never";
 
 /** `isShown` returns false when the widget was removed from the page. `line` is shown if it takes long. */

@@ -55,7 +55,7 @@ export function retryAfterMs(header: string | null, now: number): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The error code for an HTTP status other than 200. `said`: the `code` in the body, if it has one. */
+/** The error code for an HTTP status other than 200. `said`: the `code` in the body, if any. */
 export function codeOfStatus(status: number, said?: unknown): Code | Refusal {
   if (status === 429) return said === "budget_exhausted" ? said : "rate_limit_exceeded";
   if (status === 401 || status === 403)

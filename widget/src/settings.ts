@@ -40,14 +40,14 @@ export const RTL = /^(ar|he)\b/i;
 
 /** The CSS rules that depend on the settings; they follow those of launcher.css. */
 export function lookOf({ accent, position, theme }: Settings, language: unknown): string {
-  // By default the right side, for right-to-left languages the left one.
+  // By default the right side, for right-to-left languages the left side.
   const [side] = /left|right/.exec(position as string) ?? [
     RTL.test(language as string) ? "left" : "right",
   ];
   const colour = /^#([\da-f]{3}){1,2}$/i.test(accent as string)
     ? `--kefu-accent:${accent}!important;`
     : "";
-  // By default that of the page, which may follow the visitor's system.
+  // By default the page's scheme, which may follow the visitor's system.
   const scheme = /^(light|dark)$/.test(theme as string) ? theme : "inherit";
   return `:host{${colour}color-scheme:${scheme}!important;${side}:var(--kefu-offset,20px)!important}.panel{${side}:0}`;
 }

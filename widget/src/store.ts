@@ -2,8 +2,8 @@
  * Stores the conversation for the visitor's next page: one record in the browser's storage. The
  * record belongs to one user of the site, or to an anonymous visitor; others cannot read or extend it.
  *
- * Storage may be blocked, full, or contain anything. Then the conversation lasts as long as its page,
- * without an error.
+ * Storage may be blocked, full, or contain anything. Without storage the conversation lasts as long
+ * as its page, without an error.
  */
 
 import { type Identity, NOBODY } from "./identity.ts";
@@ -20,7 +20,7 @@ export interface Stored {
   /** The text that the visitor accepted. A changed text must be accepted again. */
   readonly agreed: string | undefined;
   readonly isOpen: boolean;
-  /** Whether the visitor waits for a person, or talks to one. */
+  /** Whether the visitor waits for a person, or talks to a person. */
   readonly isWaiting: boolean;
   /** The number of answers that ended while the panel was closed. */
   readonly unread: number;
@@ -37,7 +37,7 @@ export class Store {
   #owner = NOBODY;
   #isOn = true;
 
-  /** `area` returns the storage and may throw. It is called each time, because access may be revoked. */
+  /** `area` returns the storage and may throw; called each time, as access may be revoked. */
   constructor(apiUrl: URL, area: () => Area | undefined) {
     this.#key = KEY + apiUrl;
     this.#area = area;
@@ -73,7 +73,7 @@ export class Store {
     return isEmpty && !!this.#area();
   }
 
-  /** Whether another tab has removed the record, or written that of another user. Never throws. */
+  /** Whether another tab has removed the record, or written another user's record. Never throws. */
   isReplaced({ key, storageArea }: StorageEvent): boolean {
     try {
       if (storageArea !== this.#area() || (key !== null && key !== this.#key)) return false;

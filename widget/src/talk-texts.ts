@@ -162,7 +162,7 @@ export const TALK_TEXTS: Readonly<Record<string, TalkTexts>> = {
   },
 };
 
-/** The texts of the language `lang`, or the English ones. */
+/** The texts of the language `lang`, or the English texts. */
 export function talkTextsOf(lang: string): TalkTexts {
   return TALK_TEXTS[lang] ?? ENGLISH;
 }

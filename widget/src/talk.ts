@@ -1,6 +1,6 @@
 /**
- * The talk with a person. It is a file of its own, because few visitors have one. It asks the service
- * for new lines while the panel is open, and shows who answers.
+ * The talk with a person. The talk is a file of its own, because few visitors have one. The talk
+ * asks the service for new lines while the panel is open, and shows who answers.
  */
 
 import type { ExtraTexts } from "./extra-texts.ts";
@@ -55,7 +55,7 @@ export default function talk(
   let mark = "";
   /** The notice that a person has come, until their first line is shown. */
   let arrival: HTMLElement | undefined;
-  /** Changes when the chat does: answers to requests of the former one are ignored. */
+  /** Changes when the chat does: answers to requests of the earlier chat are ignored. */
   let round = 0;
 
   const isTalking = (): boolean => state === "waiting" || state === "person";
@@ -111,7 +111,7 @@ export default function talk(
     launcher.ariaLabel = `${texts.open}: ${words.wrote.replace("{name}", name)}`;
   };
 
-  /** Shows the new lines. The next request repeats those that an answer in progress delays. */
+  /** Shows the new lines. The next request repeats events that an answer in progress delays. */
   const take = (lines: unknown, questions: unknown): void => {
     for (const line of list(lines)) {
       const [id, answer, person] = ["id", "content", "operator"].map((name) => own(line, name));
@@ -175,7 +175,7 @@ export default function talk(
   }
 
   return {
-    /** The visitor has asked for a person, or has written to one. */
+    /** The visitor has asked for a person, or has written to a person. */
     start: (acts: MenuActs) => {
       chat = acts;
       activeAt = Date.now();

@@ -2,8 +2,8 @@
  * The tip beside the launcher, for sites with `data-tip`: shown once a visit, at the moment that
  * `data-tip-when` names.
  *
- * Nothing is stored before the visitor acts. So a page knows only by its referrer that the tip was
- * shown before; once the visitor has used the tip or the launcher, the session storage says so.
+ * Nothing is stored before the visitor acts. A page knows only by its referrer that the tip was
+ * shown before. After a use of the tip or the launcher, the session storage says so.
  */
 
 import { type Settings, textOf } from "./settings.ts";

@@ -7,7 +7,7 @@ export type Code =
   | "upstream_service_unavailable"
   | "gateway_timeout";
 
-/** The reasons why the service refuses a message whatever its content. Their texts are in the extras. */
+/** The reasons why the service refuses a message whatever its content. The extras have the texts. */
 export type Refusal =
   /** The page, its user or its key is not accepted. */
   "forbidden" | "too_large" | "budget_exhausted" | "verification_required";
@@ -40,21 +40,21 @@ export interface Source {
 /** What the service says about the pages behind an answer. The answer's text has no part in it. */
 export interface Sources {
   readonly pages: readonly Source[];
-  /** The addresses that the answer may link to, beside those of the pages and of this site. */
+  /** The addresses that the answer may link to, besides the cited pages and this site. */
   readonly links: readonly string[];
   /** The numbers of the pages that it cites; known when it is complete. */
   readonly cited: readonly number[];
 }
 
 export interface Turn {
-  /** The `client_message_id`: the same in every attempt of a message; a new answer gets a new one. */
+  /** The `client_message_id`: the same in every attempt of a message; new for a new answer. */
   id: string;
   /** The first `id`, by which a service that stores the chat knows the message; only if `id` differs. */
   first?: string;
   readonly question: string;
   answer: string;
   ending: "open" | Ending;
-  /** The visitor's rating of the answer; undefined without one. */
+  /** The visitor's rating of the answer; undefined without a rating. */
   rating?: Rating;
   /** For the line of a person, a turn without a question: their name. */
   readonly person?: string;

@@ -109,7 +109,7 @@ export class Widget implements Acts, Audience {
     this.#view.panel.showKept(!!chat);
   }
 
-  /** The service has lost the chat. A question in progress starts a new one. */
+  /** The service has lost the chat. A question in progress starts a new chat. */
   lost(): void {
     if (!isBusy(this.#conversation.state)) {
       this.reset();
@@ -284,7 +284,7 @@ export class Widget implements Acts, Audience {
 
   #save(change: Partial<Stored> = { turns: this.#conversation.turns }): void {
     const { store, launcher } = this.#parts;
-    // The visitor has not opened a chat inside the page, so the next page starts with a closed one.
+    // A chat inside the page was not opened by the visitor, so the next page starts closed.
     const isOpen = this.#view.isOpen && launcher.isConnected;
     store.write({ isOpen, unread: this.#unread, ...change });
   }

@@ -16,7 +16,7 @@ from kefu.errors import KefuError
 
 
 class PromptLimits:
-    """Applies the token limits during one turn. It writes at most one warning per turn."""
+    """Applies the token limits during one turn. A budget writes at most one warning per turn."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class PromptLimits:
         room, counter = Budget(limit, reserve=0), self._history.counter
         conversation = self._history.conversation
         calls: list[Tokens] = []
-        """The tokens of the summary call, if there was one, even if its summary is not used."""
+        """The tokens of the summary call, if there was one, also of an unused summary."""
         if self._limits.action == "summarize":
 
             async def summarize(messages: Sequence[Message], previous: str) -> str:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kefu.context import Message, MessageCounter, ToolCall
 
-# An observation is sent as a user message. Here it is stored as a tool result. So trimming keeps it
-# together with its action, and can tell it from the user's messages.
+# An observation is sent as a user message. Kefu stores it as a tool result. So trimming keeps an
+# observation together with its action, and apart from the user's messages.
 _CALL = (ToolCall("step", "", ""),)
 
 

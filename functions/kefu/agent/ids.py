@@ -1,4 +1,4 @@
-"""The ids of sessions. It imports little, so that the id is shown before the prompt."""
+"""The ids of sessions. The module imports little, so that the id is shown before the prompt."""
 
 from __future__ import annotations
 

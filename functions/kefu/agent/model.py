@@ -19,7 +19,7 @@ from kefu.relay.relay import Relay
 class ModelOutput:
     """The output of one model call.
 
-    It is filled during streaming, so the partial output is available if the call fails.
+    The output is filled during streaming, so the partial output is available if the call fails.
     """
 
     call: Call

@@ -92,7 +92,7 @@ class AgentOptions:
     working_directory: str = ""
     """The path for the log. The session does not use it otherwise."""
     resumed: Resumed | None = None
-    """The session to resume, from `kefu.agent.resume`. Its system prompt is used."""
+    """The session to resume, from `kefu.agent.resume`. The session's system prompt is used."""
 
 
 @dataclass(frozen=True, slots=True)

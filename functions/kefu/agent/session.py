@@ -137,7 +137,7 @@ class AgentSession:
     def interrupt(self) -> bool:
         """Stop the running turn. Returns False if none is running.
 
-        It may be called in a signal handler of the event loop.
+        `interrupt` may be called in a signal handler of the event loop.
         """
         if self._running is None:
             return False

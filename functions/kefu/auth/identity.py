@@ -29,11 +29,8 @@ class SiteUser(NamedTuple):
     """The token's private claims that have a string as their value."""
 
 
-ANONYMOUS = SiteUser()
-
-
 class Identities:
-    """Checks the user tokens of a site."""
+    """Checks the user tokens of a site that has secrets for them."""
 
     def __init__(
         self,
@@ -43,8 +40,7 @@ class Identities:
     ) -> None:
         """A token signed with any of `secrets` is accepted, so that they can be rotated.
 
-        `ready` waits for a short time while the secrets are being loaded. Without secrets and
-        `ready`, all visitors are anonymous.
+        `ready` waits for a short time while the secrets are being loaded.
         """
         self._secrets = secrets
         self._audience = audience
@@ -55,19 +51,15 @@ class Identities:
         self._secrets = secrets
 
     async def visitor(self, token: str) -> SiteUser:
-        """The user of a token; for an empty token, an anonymous visitor.
+        """The user of a token.
 
         Raises IdentityRejected for an invalid token, and UpstreamUnavailable when the secrets could
         not be loaded.
         """
-        if not token:
-            return ANONYMOUS
         if self._ready:
             await self._ready()
-            if not self._secrets:
-                raise UpstreamUnavailable("The service cannot check who you are.", retry_after=5)
         if not self._secrets:
-            return ANONYMOUS
+            raise UpstreamUnavailable("The service cannot check who you are.", retry_after=5)
         claims = self._claims(token)
         name = claims.get("sub")
         if claims.get("exp") is None or not isinstance(name, str):
@@ -103,7 +95,7 @@ class Identities:
 
 
 def _rejected() -> IdentityRejected:
-    # One message for all reasons, so that it gives no hint for forging a token.
+    # All reasons have one message, so that it gives no hint for forging a token.
     return IdentityRejected(
         "The user token is invalid or has expired. Get a new one from the site."
     )

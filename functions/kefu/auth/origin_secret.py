@@ -19,7 +19,7 @@ class OriginSecret:
     def __init__(
         self, secrets: tuple[str, ...], ready: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """`secrets` are two during a rotation, else one. `ready` waits until they are loaded."""
+        """`secrets` has two values during a rotation, else one. `ready` waits for the values."""
         self._secrets = secrets
         self._ready = ready
 

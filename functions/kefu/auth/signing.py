@@ -19,5 +19,5 @@ def sign(key: bytes, text: str) -> str:
 
 
 def is_signed(key: bytes, text: str, signature: str) -> bool:
-    """Whether `signature` is that of `text`. Compares in constant time."""
+    """Whether `signature` belongs to `text`. Compares in constant time."""
     return hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), sign(key, text).encode())

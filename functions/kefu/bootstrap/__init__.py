@@ -1,4 +1,4 @@
 """Builds a running service from the settings.
 
-It chooses the implementations of the ports for the service; `terminal` does so for its chat.
+This package chooses the service's implementations of ports; `terminal` does so for its chat.
 """

@@ -1,4 +1,4 @@
-"""The parts from which `kefu.bootstrap.service` builds all others, and what these share."""
+"""The parts from which `kefu.bootstrap.service` builds all others, and the parts' common code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS_TTL_SECONDS: Final = 300.0
 
 class Connection(Protocol):
     async def aclose(self) -> None:
-        """Close the connection. Its next use opens a new one."""
+        """Close the connection. The next use of the store opens a new one."""
         ...
 
 

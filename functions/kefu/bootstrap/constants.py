@@ -31,7 +31,7 @@ class Constants(NamedTuple):
     body_timeout: float = 10.0
     """Seconds for a client to send its request."""
     write_timeout: float = 30.0
-    """Seconds for a client to read what was sent."""
+    """Seconds for a client to read the sent bytes."""
     store_timeout: float = 0.1
     """Seconds for the store to answer a chat."""
     overload_delay: float = 0.25
@@ -46,7 +46,7 @@ class Constants(NamedTuple):
     max_duration: float | None = None
     """Seconds for a whole answer; None: the setting `patience` decides."""
     bot_check_url: str = ""
-    """The address at which visitors' tokens are verified; "": that of the provider."""
+    """The address at which visitors' tokens are verified; "": the provider's address."""
 
 
 CONSTANTS = Constants()

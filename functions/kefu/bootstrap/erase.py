@@ -12,7 +12,7 @@ from kefu.bootstrap.stores import open_chats
 from kefu.errors import StoreUnavailable
 from kefu.sessions.store.contacts import ContactRequest
 from kefu.sessions.store.model import SessionId
-from kefu.sessions.turn.background import PAUSES
+from kefu.sessions.turn.saving import PAUSES
 from kefu.settings import Settings
 
 

@@ -1,4 +1,4 @@
-"""Loads the hooks that kefu.toml enables: those of Kefu, and those of the site."""
+"""Loads the hooks that kefu.toml enables: Kefu's hooks, and the site's."""
 
 from __future__ import annotations
 

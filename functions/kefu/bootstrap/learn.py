@@ -205,7 +205,7 @@ def _walk(root: Path) -> Iterable[Path]:
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
         is_read = path.suffix.lower() in READ and path.is_file()
-        # A link to a folder is not followed. It is named where the reader may miss its files.
+        # A link to a folder is not followed. It is reported if it may have files.
         if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
 

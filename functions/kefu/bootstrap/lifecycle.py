@@ -79,7 +79,7 @@ class Lifecycle(NamedTuple):
                 await one.aclose()
 
     async def disconnect(self) -> None:
-        """Close every connection. The next use opens new ones."""
+        """Close every connection. The next use opens new connections."""
         for connection in self.base.connections:
             await connection.aclose()
         if self.pages:

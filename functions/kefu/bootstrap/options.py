@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_WINDOWS = {local_model.NAME: local_model.CONTEXT_LENGTH}
-"""Context lengths by model. They override the table of `kefu.context.model_windows`."""
+"""Context lengths by model. These lengths override the table of `kefu.context.model_windows`."""
 
 
 def prompt_policy(
@@ -98,7 +98,7 @@ def _window(model: str) -> Budget:
 
 
 def windows_of(models: Iterable[str]) -> Mapping[str, int]:
-    """The context windows of those models that are known, in tokens."""
+    """The context windows of known models, in tokens."""
     windows = {model: resolve_window(model, KNOWN_WINDOWS) for model in models}
     return {model: one.context_length for model, one in windows.items() if one.resolved}
 
@@ -123,10 +123,7 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
             seconds=constants.body_timeout,
         ),
         max_message_chars=constants.max_message_chars,
-        trusted_proxy_hops=settings.trusted_proxy_hops,
-        behind_adapter=settings.behind_adapter,
         on_aws=settings.on_aws,
-        behind_cdn=settings.behind_cdn,
         openai_api=settings.serves_openai != "off",
         openai_tools=settings.serves_openai == "tools",
         contact_link=settings.contact_link,

@@ -12,6 +12,7 @@ from kefu.bootstrap.secrets import admin_tokens
 from kefu.chat.presets import DEFAULT
 from kefu.relay.key_pool import KeyPool, KeyState
 from kefu.web.admin.panel import Panel, PanelInfo, PanelPages
+from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.sessions.people.handoff import HandOff
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def operator_panel(
     base: Base,
+    runtime: ChatRuntime,
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
     contact: HandOff | None,
@@ -35,6 +37,7 @@ def operator_panel(
     tokens, ready = admin_tokens(base)
     price_input, price_output = settings.prices or (None, None)
     return Panel(
+        runtime=runtime,
         tokens=tokens,
         ready=ready,
         limits=store.limits,

@@ -1,7 +1,7 @@
 """`kefu.bootstrap.pre_traffic.handler`: a Lambda function that CodeDeploy runs in a deployment.
 
-It asks the new version for `/ready` before that version receives traffic. CodeDeploy rolls the
-deployment back if the version cannot answer chats. The template sets KEFU_NEW_VERSION.
+The function asks the new version for `/ready` before that version receives traffic. CodeDeploy
+rolls the deployment back if the version cannot answer chats. The template sets KEFU_NEW_VERSION.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kefu.settings import Settings
 class Relays(NamedTuple):
     answers: Relay
     summaries: Relay
-    """A relay to the same upstreams. Its failures do not cool keys down for answers."""
+    """A relay to the same upstreams whose failures do not cool keys down for answers."""
     pools: Sequence[KeyPool]
     upstreams: Sequence[StartableUpstream]
 

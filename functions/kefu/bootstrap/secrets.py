@@ -1,4 +1,4 @@
-"""Builds the parts that decide who may use the service. Their secrets may be stored in AWS."""
+"""Builds the parts that decide who may use the service, with secrets that may be stored in AWS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from kefu.auth.admin_tokens import AdminTokens
 from kefu.auth.bot_check import BotCheck, Passes
-from kefu.auth.identity import Identities
 from kefu.bootstrap.base import Base
 from kefu.settings.fields import place_of, text_of
 from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
@@ -14,6 +13,7 @@ from kefu.upstream.siteverify import HCAPTCHA, TURNSTILE, SiteVerify
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from kefu.auth.identity import Identities
     from kefu.auth.origin_secret import OriginSecret
 
 ACTION: Final = "chat"
@@ -74,13 +74,19 @@ async def _at_once() -> None:
     """Return at once: a token in the settings need not be loaded."""
 
 
-def identities(base: Base) -> Identities:
+def identities(base: Base) -> Identities | None:
+    """None if the site does not sign user tokens: then all visitors are anonymous."""
+    settings = base.settings
+    if not settings.identity_secrets:
+        return None
+    from kefu.auth.identity import Identities
+
     def set_secrets(secrets: tuple[str, ...]) -> None:
         made.set_secrets(secrets)
 
-    place = place_of(base.settings.identity_secrets)
+    place = place_of(settings.identity_secrets)
     ready = base.secret(place, "the identity secrets", set_secrets)
-    made = Identities(base.settings.identity_keys, AUDIENCE, ready)
+    made = Identities(settings.identity_keys, AUDIENCE, ready)
     return made
 
 

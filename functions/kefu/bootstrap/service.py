@@ -26,6 +26,7 @@ from kefu.chat.summaries import Summaries
 from kefu.relay.key_pool import KeyPool
 from kefu.settings import Settings, unknown_variables
 from kefu.web.app import Application, AppParts, create_app
+from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
 from kefu.web.routes.site import NOT_BUILT, widget_is_built
 from kefu.web.running import ChatRuntime
@@ -44,7 +45,7 @@ class Service(NamedTuple):
     close: Callable[[], bool]
     """Refuse new requests and end the running answers. Returns False the second time."""
     disconnect: Callable[[], Awaitable[None]]
-    """Close every connection before a snapshot is taken. The next use opens new ones."""
+    """Close every connection before a snapshot is taken. The next use opens new connections."""
     reconnect: Callable[[], None]
     """After a snapshot was restored: connect early, and seed the random numbers of this copy."""
 
@@ -52,7 +53,7 @@ class Service(NamedTuple):
 def build(
     settings: Settings, open_files: int | None = None, constants: Constants = CONSTANTS
 ) -> Service:
-    """Build the application for these settings. Its lifespan opens connections and files.
+    """Build the application, whose lifespan opens connections and files, for these settings.
 
     `open_files` is the maximum number of open files of this process; None: unlimited.
     Raises ConfigurationError.
@@ -71,18 +72,20 @@ def build(
     grounder = build_grounder(base, pages, relays.summaries, admission)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
     services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder)
-    runtime = ChatRuntime(services, base.log)
+    gateway = Gateway(
+        clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
+    )
+    runtime = ChatRuntime(services, base.log, gateway, web_options(settings, constants))
     readiness = Readiness(base, relays.pools, pages)
     app = create_app(
         AppParts(
-            options=web_options(settings, constants),
             runtime=runtime,
             clock=clock,
             health=partial(readiness.health, sessions.deps.capacity if sessions else None),
             problems=readiness.problems,
             start=lifecycle.start,
             stop=lifecycle.stop,
-            panel=_panel(base, relays.pools, sessions, contact, pages),
+            panel=_panel(base, runtime, relays.pools, sessions, contact, pages),
             identities=identities(base),
             origin_secret=origin_secret(base),
             client_keys=ClientKeys(settings.client_keys),
@@ -117,7 +120,7 @@ def _stored_chats(base: Base, summaries: Summaries) -> SessionService | None:
         return None
     from kefu.bootstrap.sessions import kept_chats
 
-    return kept_chats(base, base.store.sessions, summaries.write)
+    return kept_chats(base, base.store.sessions, summaries)
 
 
 def _contact(base: Base, sessions: SessionService | None) -> DeliveryRunner | None:
@@ -130,6 +133,7 @@ def _contact(base: Base, sessions: SessionService | None) -> DeliveryRunner | No
 
 def _panel(
     base: Base,
+    runtime: ChatRuntime,
     pools: Sequence[KeyPool],
     sessions: SessionService | None,
     contact: DeliveryRunner | None,
@@ -139,4 +143,5 @@ def _panel(
         return None
     from kefu.bootstrap.panel import operator_panel
 
-    return operator_panel(base, pools, sessions, contact.handoff if contact else None, pages)
+    handoff = contact.handoff if contact else None
+    return operator_panel(base, runtime, pools, sessions, handoff, pages)

@@ -10,22 +10,22 @@ from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import prompt_policy, windows_of
 from kefu.bootstrap.upstream import sampling_of
 from kefu.chat.presets import DEFAULT, Config, Configs
+from kefu.chat.summaries import Summaries
 from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.background import BackgroundWriter
 from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.message_processor import MessageProcessor
-from kefu.sessions.turn.recorder import PersistenceDeps
-from kefu.sessions.turn.service import SessionDeps, SessionService, Signer, SummarizeForTurn
+from kefu.sessions.turn.saving import BackgroundWriter
+from kefu.sessions.turn.service import SessionDeps, SessionService, Signer
 from kefu.settings.sessions import Preset
 
 T = TypeVar("T")
 
 
-def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> SessionService:
+def kept_chats(base: Base, store: Sessions, summaries: Summaries) -> SessionService:
     """Raises ConfigurationError, with a message for the operator."""
     settings, log, capacity = base.settings, base.log, base.capacity(store)
     configs = _configs(base)
-    persistence = PersistenceDeps(
+    deps = SessionDeps(
         store=store,
         writer=BackgroundWriter(lambda what: log.notice(f"could not be saved: {what}")),
         clock=base.clock,
@@ -37,12 +37,9 @@ def kept_chats(base: Base, store: Sessions, summarize: SummarizeForTurn) -> Sess
             has_room=lambda: capacity.keeps_bodies,
         ),
         processor=MessageProcessor(strip_code_fence=settings.strip_code_fence),
-    )
-    deps = SessionDeps(
-        persistence=persistence,
         configs=configs,
         hooks=load_hooks(settings, log.hook_failed),
-        summarize=summarize,
+        summaries=summaries,
         max_turns=settings.max_history_turns,
         capacity=capacity,
         answers_unsaved=settings.without_store == "answer",
@@ -72,6 +69,6 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
     return Config(
         name,
         sampling_of(values, model),
-        # A message for the operator may be noted twice here. It is logged once.
+        # A message for the operator may be noted twice here. A note is logged once.
         prompt_policy(ours, model, base.notices.append, base.constants),
     )

@@ -12,7 +12,7 @@ from kefu.bootstrap.constants import CONSTANTS, FILE_MEGABYTES, MEMORY_MEGABYTES
 from kefu.settings import Settings
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 from kefu.stores.guarded.limits import GuardedLimits
-from kefu.stores.guarded.store import Guard, GuardedStore, Store
+from kefu.stores.guarded.store import GuardedStore, Store
 from kefu.stores.memory import MemoryStore
 from kefu.web.log import RequestLog
 
@@ -27,7 +27,7 @@ _MEGABYTE = 1_000_000
 def open_store(
     settings: Settings, clock: SystemClock, log: RequestLog, constants: Constants
 ) -> GuardedStore:
-    """The store of the settings. It connects when it is used first, or by `warm`."""
+    """The store of the settings. The store connects at its first use, or by `warm`."""
     store = choose_store(settings, clock)
     needed = settings.keeps_chats or settings.contact_form
     sessions = sessions_of(store, settings, constants) if needed else None
@@ -36,19 +36,14 @@ def open_store(
     cooldowns = GuardedCooldowns(
         store, clock.now, timeout=constants.store_timeout, on_degraded=log.degraded
     )
-    limits = GuardedLimits(
-        store,
-        MemoryStore(clock.now),
-        on_degraded=log.degraded,
-        circuit=cooldowns.circuit,
-    )
-    guards: list[Guard] = [cooldowns, limits]
+    limits = GuardedLimits(store, MemoryStore(clock.now), cooldowns.circuit)
+    circuits = [cooldowns.circuit]
     if sessions:
         from kefu.stores.guarded.sessions import GuardedSessions
 
         sessions = GuardedSessions(sessions, on_degraded=log.degraded)
-        guards.append(sessions)
-    return _guarded(settings, GuardedStore(store, cooldowns, limits, guards=guards), sessions)
+        circuits.append(sessions.circuit)
+    return _guarded(settings, GuardedStore(store, cooldowns, limits, circuits=circuits), sessions)
 
 
 def _guarded(settings: Settings, made: GuardedStore, sessions: Sessions | None) -> GuardedStore:

@@ -1,5 +1,5 @@
 """Answers one question: admission and rate limits, presets, the prompt, and summaries of older
 messages.
 
-This package does not use stored chats, databases or HTTP.
+`kefu.chat` does not use stored chats, databases or HTTP.
 """

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv6Network
 from math import ceil
 from typing import NamedTuple
 
-from kefu.chat.addresses import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import BudgetExhausted, RateLimited, StoreUnavailable, UpstreamUnavailable
 from kefu.relay.call import Clock
@@ -18,6 +17,9 @@ from kefu.relay.call import Clock
 _BUSY = "Too many requests right now. Please wait a moment."
 _NAMES = {"ip": "address", "session": "chat"}
 """Names of limits for the log, where they are not the kind of the bucket."""
+
+SITE = 64
+"""Bits of an IPv6 address that its owner cannot choose. A household has a /64 or more: RFC 6177."""
 
 CHECKS = Rate(10, 60)
 """Bot checks of one IP address. Each check is a request to the provider, even for a bad token."""
@@ -53,16 +55,8 @@ class Allowance(NamedTuple):
     """Concurrent answers of this process for one IP address."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Reservation:
-    """Tokens that were added to a day's budget before the request to the model."""
-
-    budget: str
-    tokens: int
-
-
 class Admission:
-    """Applies the limits of a site. Those of an IP address count its network: see `network_of`."""
+    """Applies the limits of a site. IP addresses are counted by `network_of`."""
 
     def __init__(self, store: LimitStore, clock: Clock, allowance: Allowance) -> None:
         self._store = store
@@ -77,7 +71,7 @@ class Admission:
     def slot(self, ip: str) -> Iterator[None]:
         """Count one concurrent answer of this process and of the IP address.
 
-        Raises UpstreamUnavailable at the limit of the process, RateLimited at that of the address.
+        Raises UpstreamUnavailable at the process's limit, RateLimited at the address's limit.
         """
         allowed, ip = self._allowance, network_of(ip)
         if self.closed or self._running.total() >= allowed.streams:
@@ -159,18 +153,29 @@ class Admission:
             limit = _NAMES.get(kind, kind)
             raise RateLimited(_BUSY, limit=limit, retry_after=max(1, ceil(wait)))
 
-    async def reserve(self, tokens: int) -> Reservation | None:
-        """Reserve `tokens` of today's budget; None when there is no budget.
+    @asynccontextmanager
+    async def budget(self, at_most: int, spent: Callable[[], int]) -> AsyncIterator[None]:
+        """Reserve `at_most` tokens of today's budget; on exit, correct this to `spent()` tokens.
 
         Raises BudgetExhausted, and UpstreamUnavailable when the store fails.
         """
-        limit = self._allowance.daily_tokens
-        if not limit:
-            return None
+        if not self._allowance.daily_tokens:
+            yield
+            return
         today = datetime.fromtimestamp(self._clock.now(), UTC)
         budget = f"tokens:{today:%Y-%m-%d}"
+        await self._reserve(budget, today, at_most)
         try:
-            granted = await self._store.reserve(budget, tokens, limit)
+            yield
+        finally:
+            if difference := spent() - at_most:
+                # The guard of a store ends this also when the visitor leaves meanwhile.
+                with suppress(StoreUnavailable):
+                    await self._store.settle(budget, difference)
+
+    async def _reserve(self, budget: str, today: datetime, tokens: int) -> None:
+        try:
+            granted = await self._store.reserve(budget, tokens, self._allowance.daily_tokens)
         except StoreUnavailable as error:
             raise UpstreamUnavailable(
                 "The service cannot check its budget now.", retry_after=5
@@ -180,29 +185,19 @@ class Admission:
             wait = ceil((midnight - today).total_seconds())
             message = "The budget for today is spent. Please come back tomorrow."
             raise BudgetExhausted(message, retry_after=max(1, wait), should_retry=False)
-        return Reservation(budget, tokens)
 
-    @asynccontextmanager
-    async def budget(self, at_most: int, spent: Callable[[], int]) -> AsyncIterator[None]:
-        """Reserve `at_most` tokens of today's budget; on exit, correct this to `spent()` tokens.
 
-        Raises BudgetExhausted, and UpstreamUnavailable when the store fails.
-        """
-        reservation = await self.reserve(at_most)
-        try:
-            yield
-        finally:
-            if reservation:
-                # The guard of a store ends this also when the visitor leaves meanwhile.
-                await self.settle(reservation, spent())
+def network_of(address: str) -> str:
+    """Return the network that a rate limit counts: the /64 of an IPv6 address, else the address.
 
-    async def settle(self, reservation: Reservation | None, used: int) -> None:
-        """Correct a reservation to the tokens that were used. Ignores a failing store."""
-        if reservation and used != reservation.tokens:
-            try:
-                await self._store.settle(reservation.budget, used - reservation.tokens)
-            except StoreUnavailable:
-                return
+    One client can use any address of its /64.
+    """
+    if ":" not in address:
+        return address
+    try:
+        return str(IPv6Network((address, SITE), strict=False))
+    except ValueError:
+        return address
 
 
 @contextmanager

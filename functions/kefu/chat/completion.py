@@ -91,8 +91,8 @@ class TooLong(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Dialogue:
-    """A question with its request and its answer. It is filled in step by step, so that a failed
-    question can be logged, too.
+    """A question with its request and its answer. A question's fields are filled in step by step,
+    so that a failed question can be logged, too.
     """
 
     question: Question
@@ -131,8 +131,8 @@ class Chat:
     ) -> None:
         """`summaries` writes summaries for policies with the strategy `summary`.
 
-        It also remembers where conversations were cut. Without it, such policies trim the history
-        without a summary.
+        `summaries` also remembers where conversations were cut. Without it, such policies trim the
+        history without a summary.
         """
         self._relay = relay
         self._policy = policy

@@ -1,4 +1,4 @@
-"""The port of `kefu.chat.answer` to the conversation of a request; and one that stores nothing.
+"""The port of `kefu.chat.answer` to a conversation, and a conversation that stores nothing.
 
 `kefu.sessions.turn.message` implements the port for a message of a stored chat.
 """
@@ -18,7 +18,7 @@ from kefu.chat.summaries import SummaryCall
 class KnownAnswer(NamedTuple):
     """An answer that needs no request to a model: a saved answer, or the reply of a hook.
 
-    Its text is empty for a message to a person.
+    The text is empty for a message to a person.
     """
 
     text: str

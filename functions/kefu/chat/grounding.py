@@ -1,7 +1,7 @@
 """Answers from the site's own pages: passages in, checked citations out.
 
-`kefu.chat.answer` asks a `Grounder` once for each question. Without one, nothing of this module is
-imported. The rules are added to the system message, the passages to the visitor's message.
+`kefu.chat.answer` asks a `Grounder` once for each question. Without learnt pages, this module is
+not imported. The rules are added to the system message, the passages to the visitor's message.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Grounder:
 
 
 class Grounding:
-    """One answer's passages. Makes the filters of the answer, and knows what it cited."""
+    """One answer's passages. Makes the filters of the answer, and collects the citations."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class Grounding:
         return {"passages": given, "cited": cited, "answered": self.answered}
 
     def facts(self) -> Mapping[str, object]:
-        """For the log of calls: why the answer was what it was."""
+        """For the log of calls: the passages, and the changes to the answer."""
         passages = [
             {"n": n, "url": one.url or one.page, "title": one.title, "heading": one.heading}
             | {"score": one.score, "terms": one.matched}

@@ -1,6 +1,6 @@
 """Defines the rate limit algorithm, and the port of the store for rate limits and token budgets.
 
-The algorithm is GCRA (the leaky bucket as a meter). It stores one number per bucket, the
+The algorithm is GCRA (the leaky bucket as a meter). GCRA stores one number per bucket, the
 *theoretical arrival time*, and computes the exact waiting time from it. A refused request does not
 change that number.
 """
@@ -48,7 +48,7 @@ def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
 
 
 class Granted(NamedTuple):
-    """A reservation that fits its budget. It is true in a condition, also with nothing left."""
+    """A reservation that fits its budget. `bool()` of it is True, even if it took the rest."""
 
     left: int
     """What is left of the budget after it."""

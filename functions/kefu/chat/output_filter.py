@@ -10,7 +10,7 @@ from kefu.relay.collected import Collected
 
 
 class TextFilter(Protocol):
-    """Changes a text that arrives in pieces. It may hold text back until a later call.
+    """Changes a text that arrives in pieces. A filter may hold text back until a later call.
 
     The filter of a site's hook is asynchronous.
     """
@@ -41,7 +41,7 @@ class OutputFilter:
         self._head: Json = {}
 
     def use(self, layer: MakeFilters, ending: Callable[[], str] = lambda: "") -> None:
-        """Add filters behind those that were added before, if there are any.
+        """Add filters behind the existing filters.
 
         `ending` returns a text that follows a complete answer.
         """

@@ -146,7 +146,7 @@ def tightened(policy: PromptPolicy, prompt: Prompt, page: str = "") -> PromptPol
         trim, length = TrimPolicy(), sum(map(CHARACTERS, prompt.window.messages))
     else:
         length = prompt.window.tokens
-    if trim.strategy == "v1":  # its budget is that of the conversation
+    if trim.strategy == "v1":  # the summary's budget is the conversation's
         length -= trim.counter.count(policy.system_prompt + page)
     half = trim._replace(budget=trim.budget._replace(limit=max(1, length // 2), reserve=0))
     return policy._replace(trim=half)
@@ -178,7 +178,7 @@ def request_body(
     sampling: Sampling,
     tools: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
-    """The JSON body of the upstream request. It contains no other field of the client's body."""
+    """The JSON body of the upstream request, without further fields of the client's body."""
     body = {
         "model": sampling.model,
         "messages": _fields_of(messages),
@@ -231,7 +231,7 @@ def page_line(facts: Mapping[str, str]) -> str:
 def data(value: object) -> str:
     """The value as JSON on one line, so that a text cannot look like a line of the prompt.
 
-    Invisible characters and those that change the text direction are escaped.
+    Invisible characters and direction marks are escaped.
     """
     text = json.dumps(value, ensure_ascii=False)
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)

@@ -1,7 +1,7 @@
 """Words for the search of the site's pages, written by the model when the question's own fit badly.
 
 Visitors often ask in words that no page has: "give money" for a page on donations. The reply is
-only split into search terms. It is neither shown to a visitor nor given to the model again.
+only split into search terms. The reply is neither shown to a visitor nor given to the model again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOKENS = 60
 """Of the reply at most."""
 
 PAUSE = 60.0
-"""Seconds without such calls after a failed one, so that a slow model delays few answers."""
+"""Seconds without such calls after a failed call, so that a slow model delays few answers."""
 
 LONGEST = 400
 """Characters of the reply that are used, and of an earlier question that is sent."""
@@ -58,8 +58,8 @@ class SearchWords:
         """Words for a question; "" when the model fails or is late.
 
         `before` are the visitor's earlier questions, of which the last one is sent. `languages` are
-        those of the pages. `on_call` receives the call to the model. Its tokens are taken from the
-        daily budget.
+        the languages of the pages. `on_call` receives the call to the model. The call's tokens are
+        taken from the daily budget.
         """
         if self._clock.monotonic() < self._paused_until:
             return ""

@@ -25,16 +25,16 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class SourcesFound:
-    """The passages that the answer may cite. They come before its first chunk."""
+    """The passages that the answer may cite. The sources come before the first chunk."""
 
     sources: Sequence[Source]
     links: Sequence[str] = ()
-    """The addresses that it may link to, beside those of the sources."""
+    """The addresses that the answer may link to, besides its sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcesUsed:
-    """What the answer cited. It comes after the last chunk."""
+    """The numbers of the cited sources, after the last chunk."""
 
     numbers: Sequence[int]
     answered: bool
@@ -56,8 +56,8 @@ class SessionAccess(NamedTuple):
 class Answer:
     """One answer, from its request to its end.
 
-    The coroutine that makes the answer and the one that sends it are the only writers. The log and
-    the requests that follow the answer read it; other tasks may call `stop`.
+    Only two coroutines write here: the maker of the answer and its sender. The log and the requests
+    that follow the answer read it; other tasks may call `stop`.
     """
 
     request_id: str
@@ -68,7 +68,7 @@ class Answer:
     proof: Proof = NO_PROOF
     """The visitor's proof for the bot check."""
     client: str = ""
-    """The name of the key of a client of `/v1`. It has limits of its own, and no bot check."""
+    """The name of a key for `/v1`. Such a key has limits of its own, and no bot check."""
     client_message_id: str | None = None
     source_format: bool | Literal["text", "passages"] = False
     """How the pages are named that the answer cites: by events, with the passages that the model

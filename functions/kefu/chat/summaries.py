@@ -1,6 +1,6 @@
 """Summarizes messages that no longer fit into a prompt.
 
-Summaries must never harm the chat. They are written in the background and used by the next
+Summaries must never harm the chat. Summaries are written in the background and used by the next
 request, a failed one does not cool a key down for answers (see `own_cooldowns`), and after a
 failure the pause until the next one doubles.
 """
@@ -39,7 +39,7 @@ class SummaryCall(NamedTuple):
     call: Call
     collected: Collected
     error: KefuError | None
-    """Why the answer is incomplete; None for a complete one."""
+    """Why the answer is incomplete; None if it is complete."""
     purpose: Literal["summary", "search"] = "summary"
     """`search`: the call wrote words for a search of the site's pages."""
 
@@ -61,12 +61,12 @@ class SummaryPolicy(NamedTuple):
     at_once: int = 20
     """Maximum number of summaries that are written at the same time."""
     pause: float = 60.0
-    """Seconds without summaries after a failure; twice as long after each further one."""
+    """Seconds without summaries after a failure; doubled by each further failure."""
     longest_pause: float = 3600.0
 
 
 class NoSummary(Exception):
-    """There is no summary in time, or the model failed. The prompt is sent without one."""
+    """There is no summary in time, or the model failed. The prompt is sent without a summary."""
 
 
 class Summaries:

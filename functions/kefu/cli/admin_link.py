@@ -19,8 +19,8 @@ UNSIGNED = (
 def link(token: str, address: str, *, life: float = TICKET_LIFE) -> str:
     """The link, with a ticket that is valid for `life` seconds.
 
-    The ticket is in the URL's fragment, because browsers do not send fragments to servers. So no
-    access log contains it.
+    The ticket is in the URL's fragment, because browsers do not send fragments to servers. The
+    URL's fragment is not sent to servers, so no access log contains it.
     """
     ticket = AdminTokens(token).ticket(secrets.token_hex(8), time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"

@@ -1,4 +1,4 @@
-"""`kefu doctor`: prints what is wrong with an installation, and the command that mends it."""
+"""`kefu doctor`: prints the errors of an installation, and the command that mends each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kefu gaps`: prints what visitors asked in vain, and the state of the learnt pages."""
+"""`kefu gaps`: prints the questions without an answer, and the state of the learnt pages."""
 
 from __future__ import annotations
 

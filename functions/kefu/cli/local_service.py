@@ -16,7 +16,7 @@ from kefu.terminal.flags import WrongUse
 _READY = "Kefu is ready: "
 
 _SETTINGS = {
-    # The limits protect a public service. Here they would only make the tests wait.
+    # The limits protect a public service. In a test they would only make the tests wait.
     "KEFU_BOT_CHECK": "off",
     "KEFU_DAILY_TOKENS": "0",
     "KEFU_IP_REQUESTS_PER_MINUTE": "0",
@@ -25,7 +25,7 @@ _SETTINGS = {
     "KEFU_SESSIONS": "true",
     "KEFU_SESSION_REQUESTS_PER_MINUTE": "0",
     "KEFU_SITE_REQUESTS_PER_MINUTE": "0",
-    # No chat of a test is stored among those of visitors.
+    # Tests store no chats among the chats of visitors.
     "KEFU_STORE": "memory:",
 }
 _COOLDOWN_SECONDS = "2"

@@ -130,7 +130,7 @@ def _written(name: str, text: str, mode: Literal["a", "w"]) -> None:
 
 
 async def _reach(url: str) -> None:
-    """Raises WrongUse if the address is not that of a Kefu service."""
+    """Raises WrongUse if the address is not the address of a Kefu service."""
     server = KefuServer(url, ServerVisitor())
     try:
         if "upstream" not in await server.read("/health"):

@@ -1,6 +1,6 @@
 """Selects the messages of a conversation that fit into one request, and counts their tokens.
 
-It can be used as a library: it imports only the standard library, `kefu.messages` and
+The package can be used as a library: it imports only the standard library, `kefu.messages` and
 `kefu.errors`. Exact counts also need tiktoken (`pip install kefu[tokens]`).
 """
 

@@ -53,9 +53,9 @@ class MessageCounter:
         self.safety = safety
         """The room of a budget is divided by it, so that an estimate that is too low still fits."""
         self.samples = samples
-        """Whether `within` applies: the tokens of a text are about the sum of those of its parts.
+        """Whether `within` applies: the tokens of a text are about the sum of its parts' tokens.
 
-        It is true for the counters that have a name."""
+        The value is true for the counters that have a name."""
         self.longest = sys.maxsize
         """The characters of the longest text that is counted as a whole."""
         self.room = 0
@@ -65,7 +65,7 @@ class MessageCounter:
         """The same counter for a prompt of `room` tokens, which no text of any size slows down.
 
         A text of more than a million characters that has more than 128 for each token of the room
-        cannot fit. It is counted in samples, and has at least one token more than the room.
+        cannot fit. Such a text is counted in samples, and as at least one token more than the room.
         """
         if not self.samples:
             return self
@@ -94,7 +94,7 @@ class MessageCounter:
         return tokens + sum([count(text) * times for text, times in Tally(texts).items()])
 
     def beside(self, value: Any) -> int:
-        """The tokens of what is sent beside the messages: of a text, or of the value's JSON."""
+        """The tokens of a text, or of a value's JSON, that is sent beside the messages."""
         if isinstance(value, str):
             return self.count(value)
         import json  # imported here because it slows the import of the library

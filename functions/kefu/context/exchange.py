@@ -1,6 +1,6 @@
 """The interface through which trimming strategies see a conversation.
 
-A strategy works with positions of messages. These terms are used:
+A strategy works with positions of messages. Terms:
 
 - An *exchange* is one message, or an assistant message with tool calls and their results.
 - A *turn* is a user message and all exchanges up to the next user message.
@@ -79,7 +79,7 @@ class Conversation(Protocol):
         """The positions of the user messages in a span, in order."""
 
     def holes(self, start: int, stop: int) -> Sequence[Span]:
-        """The holes in a span, in order. Pass the span to one of the methods above first."""
+        """The holes in a span, in order. Pass the span to a method above first."""
 
     def later_systems(self) -> Sequence[int]:
         """The positions of the system messages after `head`, in order. Reads every message."""

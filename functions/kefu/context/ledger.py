@@ -16,7 +16,7 @@ class Ledger:
     """A `Conversation` that grows. Each message is counted once, when it is added.
 
     Memory, besides the messages: eight bytes per message (prefix sums of costs) and four per turn.
-    Messages are appended or marked as pinned, never removed. So a `View` of them stays valid.
+    Messages are appended or marked as pinned, never removed, so a `View` of them stays valid.
     """
 
     __slots__ = (

@@ -23,7 +23,7 @@ class MessageContextManager:
     """A conversation with a token budget. Each message is counted once, when it is added.
 
     Only `compact`, `summarize` and `clear` remove messages. Not safe for use by several threads.
-    It holds `kefu.context.Message`; for the messages of other APIs there is `trim_messages`.
+    It holds `kefu.context.Message`; for messages of other APIs there is `trim_messages`.
 
     Example::
 
@@ -43,8 +43,8 @@ class MessageContextManager:
         """`strategy` is a name of `STRATEGIES` or `summary`.
 
         `summary` trims like `fifo`; the caller then awaits `summarize` to make the summary.
-        `counter`: see `message_counter`; by default it follows `budget.model`, and is `calibrated`
-        without one. Raises ValueError for an unknown strategy, and the errors of `message_counter`.
+        `counter`: see `message_counter`; by default it follows `budget.model`, else `calibrated`.
+        Raises ValueError for an unknown strategy, and the errors of `message_counter`.
         """
         if strategy != "summary" and strategy not in STRATEGIES:
             names = ", ".join([*STRATEGIES, "summary"])
@@ -139,7 +139,7 @@ class MessageContextManager:
             self._ledger.measured(len(messages), *self._measured)
 
     def compact(self) -> Compaction:
-        """Remove the messages that `window` leaves out. They cannot be restored."""
+        """Remove the messages that `window` leaves out. Removed messages cannot be restored."""
         return Compaction(self._remove_left_out(self.window()))
 
     async def summarize(self, summarize: Summarize) -> Compaction:

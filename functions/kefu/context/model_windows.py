@@ -2,7 +2,7 @@
 
 If a provider limits input and output separately, the figure is the limit of the input. Sources:
 the price list of litellm 1.106 (MIT licence), and LongCat's API documentation; November 2026.
-An unknown model gets a short window. Its real window can be configured.
+An unknown model gets a short window. The real window of a model can be configured.
 """
 
 from __future__ import annotations

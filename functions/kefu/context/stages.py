@@ -15,7 +15,7 @@ class ClearToolResults(NamedTuple):
     """The newest messages with results that are kept whole; up to twice as many are, so that
     successive prompts start with the same messages."""
     exempt: tuple[str, ...] = ()
-    """Names of tools. Their results are never cleared."""
+    """Names of tools. The results of these tools are never cleared."""
     placeholder: str = "[Old tool result cleared]"
 
 
@@ -40,7 +40,7 @@ class ReplaceBySummary(NamedTuple):
 
 
 class DropTurns(NamedTuple):
-    """Drops whole turns, oldest first, until the rest fits. It is the last stage."""
+    """Drops whole turns, oldest first, until the rest fits. Every pipeline ends with this stage."""
 
     rule: str = "keep_important"
     """A key of `STRATEGIES`."""

@@ -11,7 +11,7 @@ _VERSION = 1
 class TrimState(NamedTuple):
     """Remembers the last trimming of a conversation. Pass it to the next `trim_messages`.
 
-    It is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. For
+    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. For
     another conversation it is ignored: the first message, the one before `cut` or `covers`, and
     those 2, 4, 8, … before it must be the same. A change of another message is not noticed.
 
@@ -96,7 +96,7 @@ class TrimState(NamedTuple):
 
 
 class ToSummarize(NamedTuple):
-    """The messages that the next summary covers, besides those that the last one covers."""
+    """The messages that the next summary covers, without the last summary's messages."""
 
     messages: Sequence[Any]
     """Oldest first."""
@@ -107,7 +107,7 @@ class ToSummarize(NamedTuple):
     covers: int
     """The number of messages at the start that the summary then covers."""
     covers_mark: str
-    """A checksum of some of them."""
+    """A checksum of some of the messages."""
 
     def with_summary(self, text: str, state: TrimState) -> TrimState:
         """`state` with one summary of `previous` and of `messages`, for the next trimming.

@@ -31,8 +31,8 @@ _CALIBRATED_SAFETY = 1.05
 class Trimmed(list[M]):
     """The messages to send: a list, so that it goes into a client as it is.
 
-    They are the given objects themselves. New are only the summary and, with a stage that shortens
-    tool results, copies of messages with such results.
+    The messages are the given objects themselves. New are only the summary and, with a stage that
+    shortens tool results, copies of messages with such results.
     """
 
     __slots__ = (
@@ -196,8 +196,8 @@ class _Job:
         """Counts by an estimate, and exactly if the conversation might not fit.
 
         A token has at least one byte. So a conversation with fewer bytes than the room has tokens
-        fits, whatever its text is; an estimate can be a quarter of the truth. The provider's
-        count corrects an exact count upwards only, and only if it was compared with one.
+        fits, whatever its text is; an estimate can be a quarter of the truth. The provider's count
+        corrects an exact count upwards only, and only after a comparison with such a count.
         """
         exact = counter_for(self.model, exact=True)
         if exact.safety > 1:

@@ -1,4 +1,4 @@
-"""A `Conversation` over a plain list. It is read from the end, so few messages are counted."""
+"""A `Conversation` over a plain list, read from its end, so that few messages are counted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Walk:
         kept_from: int = 0,
         costs: dict[int, int] | None = None,
     ) -> None:
-        """`costs`: those that are known, by position, of messages without tools."""
+        """`costs`: the known costs of messages without tools, by position."""
         self.messages = messages
         self.priming = priming
         self.kept_from = kept_from

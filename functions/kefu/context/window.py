@@ -66,8 +66,8 @@ class Dropped(Sequence[LeftOut]):
 class View(Sequence[Message]):
     """A read-only sequence of some of a conversation's messages, without a copy of them.
 
-    It reads from the sequence that it was made from. That sequence may grow, but its messages must
-    not be removed. Creating a view takes time in proportion to the spans, not to the messages.
+    The sequence that a view reads from may grow, but its messages must not be removed. Creating a
+    view takes time in proportion to the spans, not to the messages.
     """
 
     __slots__ = ("_ends", "_of", "_spans")
@@ -154,7 +154,7 @@ def window_of(
     """The window with the spans in `kept`, without the `holes` inside them.
 
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
-    Both arguments are in order; spans may be empty or adjacent.
+    `kept` and `broken` are in order; spans may be empty or adjacent.
     """
     left_out: Sequence[LeftOut]
     if holes:
@@ -175,7 +175,7 @@ def window_of(
 
 
 def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[Span]]:
-    """The spans that are shown, and those that are left out, if there are no holes."""
+    """The kept spans and the omitted spans, if there are no holes."""
     shown: list[Span] = []
     out: list[Span] = []
     at = 0

@@ -44,7 +44,7 @@ class QuestionGate:
 
 
 class ServiceChat:
-    """One chat with the service, in the name of a new visitor."""
+    """A chat with the service, in the name of a new visitor."""
 
     def __init__(self, url: str, visitor: ServerVisitor, gate: QuestionGate) -> None:
         self._server = KefuServer(url, visitor._replace(sources="passages"))
@@ -74,7 +74,7 @@ class ServiceChat:
                 is_final = error.should_retry is False and not error.retry_after
                 if is_final or attempt >= _MAX_ATTEMPTS or clock() + wait > end:
                     raise
-                # One question found out for all: the others need not be refused as well.
+                # One refused question is enough: the others wait, instead of being refused as well.
                 if error.retry_after:
                     self._gate.close(wait)
                 await asyncio.sleep(wait)
@@ -129,7 +129,7 @@ class _Read:
 
 
 async def _read(response: UpstreamResponse) -> _Read:
-    """The whole answer. Raises UpstreamUnavailable for one that broke off."""
+    """The whole answer. Raises UpstreamUnavailable for an answer that broke off."""
     parser, read = Parser(), _Read()
     try:
         while not read.complete and (part := await response.read(_MAX_SILENCE_SECONDS)):

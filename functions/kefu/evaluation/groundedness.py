@@ -33,8 +33,8 @@ class Groundedness(NamedTuple):
 def groundedness(answer: str, passages: Mapping[int, str], question: str) -> Groundedness:
     """Compare an answer with the passages that it cites, by number.
 
-    A sentence is compared with the passages that it cites itself; without a citation, with all of
-    them. Facts of the question count as known.
+    A sentence is compared with the passages that it cites; without a citation, with all passages.
+    Facts of the question count as known.
     """
     is_german = language_of(answer) == "de"
     sentences, good, missing = 0, 0, list[str]()

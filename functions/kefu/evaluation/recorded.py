@@ -15,7 +15,7 @@ from kefu.relay.chunks import Usage
 
 
 class Recorded(NamedTuple):
-    """One request to a model, with the answer that it had."""
+    """A recorded request to a model, and the answer to it."""
 
     place: str
     question: str
@@ -56,7 +56,7 @@ def final_text(output: str) -> str:
 def of_chat(chat: Mapping[str, Any], *, rated_down: bool = False) -> Iterator[Recorded]:
     """The answered requests of a stored chat, as the panel's API returns it.
 
-    `rated_down`: only those whose answer the visitor rated down. A request that was not captured
+    `rated_down`: only requests whose answer the visitor rated down. A request that was not captured
     has an empty `body`.
     """
     messages = {message["id"]: message for message in chat["messages"]}

@@ -16,7 +16,7 @@ _ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def line(result: Result) -> str:
-    """One line for a case, and more for what is wrong with it."""
+    """A line for the case, and a line for each of its failures."""
     head = f"{_MARKS[result.status]:<5}  {result.seconds:6.1f} s  {result.case.name}"
     return "\n".join([head, *(f"         {reason}" for reason in _reasons(result))])
 

@@ -4,7 +4,7 @@ Two kinds of references leave this filter: the number of a source, as `[2]`, and
 the sources. Other links become their text, images their description, and addresses lose their
 scheme, so that no client makes a link of them. Code is not changed.
 
-No foreign link leaves it, however a parser reads the text before: outside of what is code for each
+No foreign link remains, however a parser reads the text: outside of text that is code for every
 parser, the characters of a link never stand beside each other. Words are removed only with a link,
 a tag, or a number of no source, and only where the text cannot be code.
 """
@@ -70,7 +70,7 @@ class CitationFilter:
         return self._checked(self._newlines.decode(text), at_end=False)
 
     def close(self) -> str:
-        """The rest of the text. A block of code gets its end, so that no list is a part of it."""
+        """The rest of the text. A block of code is closed, so that a list after it is no code."""
         text = self._checked(self._newlines.decode("", final=True), at_end=True)
         if not self._place.fence:
             return text

@@ -61,7 +61,7 @@ class PassageHit(NamedTuple):
 
     @property
     def terms(self) -> list[str]:
-        """The terms of the question that the passage contains. They are computed when asked for,
+        """The terms of the question that the passage contains. The terms are computed on request,
         because that takes longer than the search.
         """
         return sorted(self._has().intersection(self.wanted))
@@ -108,8 +108,8 @@ def fits_badly(
 ) -> bool:
     """Whether other words than the question's may find better passages.
 
-    They may for a short question, and if the best passages have few of its terms, such as those of
-    a question in another language than the pages.
+    Other words may help a short question, and one whose best passages have few of its terms, such
+    as those of a question in another language than the pages.
     """
     if len(question_terms(question, languages)) < SHORT_QUESTION_TERMS:
         return True
@@ -122,7 +122,7 @@ def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
     """Merge rankings of ids into one ranking, best first. Returns each id with its score.
 
     Reciprocal rank fusion (Cormack and others, 2009): their own scores cannot be compared, ranks
-    can. The score is 1 for the first place of one ranking, and 2 for that of both.
+    can. The score is 1 for the first place in one ranking, and 2 for the first place in both.
     """
     scores = dict[int, float]()
     for ranking in rankings:

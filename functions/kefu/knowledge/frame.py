@@ -54,7 +54,7 @@ class _Frame(NamedTuple):
 def parted(pages: Iterable[PageText]) -> Parted:
     """The pages without the frames of their sites, and these frames.
 
-    It depends on nothing but the pages as they were read. So a run that reads only the changed
+    The result depends only on the pages as they were read. So a run that reads only the changed
     pages of a site gives the same as one that reads all.
     """
     sites = defaultdict[str, list[PageText]](list)
@@ -103,7 +103,7 @@ def kept_once(page: PageText, pages: Iterable[PageText]) -> Sequence[Block]:
 
 
 def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[PageText]:
-    """Those of the start page come first, then those of the others in the order of addresses."""
+    """The lines of the start page come first, then the other pages' lines by address."""
     languages = defaultdict[str, list[Block]](list)
     seen = set[str]()
     for page in sorted(site, key=lambda one: one.url != start):

@@ -11,7 +11,7 @@ OLD_SECONDS = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
 Reason = Literal["", "not answered", "rated down"]
-"""Why a question is a gap; empty if it is not one."""
+"""Why a question is a gap; empty if it is answered."""
 
 
 class VisitorQuestion(NamedTuple):

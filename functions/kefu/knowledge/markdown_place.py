@@ -1,8 +1,8 @@
 """Where the end of a Markdown text stands: in code, in text, or where parsers may disagree.
 
-An answer is checked while it arrives, so its blocks are read a line at a time. Only what each
-parser of CommonMark reads as code counts as code. All else is text: where it is code for a parser,
-only the characters of links in it are changed.
+An answer is checked while it arrives, so its blocks are read a line at a time. Text counts as code
+only if every parser of CommonMark reads it as code. All else is text: where it is code for a
+parser, only the characters of links in it are changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Place:
         self.has_open_ticks = False
         """Whether ticks without an end stand in the current paragraph."""
         self.has_tags = False
-        """Whether a line of it begins with a tag. It may be a block of HTML."""
+        """Whether a line of it begins with a tag. The line may be a block of HTML."""
         self.is_lost = False
         """Whether a block may be open that not every parser sees."""
         self.line = ""
@@ -54,7 +54,7 @@ class Place:
 
     @property
     def may_define(self) -> bool:
-        """Whether `]:` here may end the label of a link definition, begun on this or a former
+        """Whether `]:` here may end the label of a link definition, begun on this or an earlier
         line.
         """
         return _HAS_BRACKET.match(self.line) is None

@@ -14,7 +14,7 @@ LONGEST_NUMBER = 1
 TRIGGER = re.compile(r"[`!\[\]【<\\]| (?=[\[【 ]|$)|h(?=t|$)|w(?=w|$)|f(?=tp|t?$)", re.IGNORECASE)
 TICKS = re.compile("`+")
 _NAME = r"((?:[^\[\]`<\\|\n]|(?<!`)`[^`\[\]|\n]+`(?!`))*)"
-"""The text of a link. Its ticks are pairs, so that they change nothing behind it."""
+"""The text of a link. The backticks are pairs, so that they change nothing behind it."""
 _PLAIN = r"[^()\s<>`\[\]\\]*"
 _TARGET = (
     rf"\(\s{{0,4}}(?:<([^<>`\[\]\\\n]*)>|({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*))"

@@ -65,8 +65,7 @@ def listed(cited: Sequence[Source]) -> str:
 def joined(text: str, cited: Sequence[Source]) -> str:
     """An answer with the list of its sources, as it is stored.
 
-    A line of the answer itself must not count as the list: the last line gets a space if it looks
-    like one.
+    If the answer's last line looks like a list of sources, a space is added, so that it is none.
     """
     if cited:
         return text + listed(cited)

@@ -1,4 +1,4 @@
-"""Words that say nothing about the subject of a question. Only questions are cleared of them."""
+"""Words that say nothing about the subject of a question. Only questions lose their stop words."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ _NUMBERING = re.compile(r"\s*(?:\d+(?:\.\d+)*\.?|[A-Z]\.(?:\d+\.)*)\s+(?=\S)")
 def whole_term(text: str, language: str) -> str:
     """One term for a heading or title as a whole, without its number and in any order of its words.
 
-    A question has it too, so that a question in the words of a heading finds what is below it.
+    A question has it too, so that a question in the words of a heading finds the text below it.
     """
     parts = question_terms(_NUMBERING.sub("", text[:_MAX_HEADING_CHARS], count=1), (language,))
     return "".join(f"{WHOLE}{one}" for one in sorted(parts))

@@ -62,8 +62,8 @@ class UpstreamResponse(Protocol):
     async def aclose(self) -> None:
         """End the exchange; return when the connection is closed, or free for another request.
 
-        The connection is closed unless the body was read to its end. It is also closed when the
-        caller is cancelled while it waits. Idempotent.
+        The connection is closed unless the body was read to its end. The connection is also closed
+        when the caller is cancelled while it waits. Idempotent.
         """
         ...
 
@@ -86,9 +86,9 @@ class ModelProvider(NamedTuple):
 
 
 class Stream:
-    """The chunks of one response. It never returns text that contains the API key.
+    """The chunks of one response. The iterator never returns text that contains the API key.
 
-    This includes a key that the upstream spreads over several chunks.
+    A key that the upstream spreads over several chunks is found, too.
     """
 
     def __init__(self, response: UpstreamResponse, completion: Completion, secret: str) -> None:
@@ -103,7 +103,7 @@ class Stream:
         self._secret = secret
         self._detector = KeyLeakDetector(secret) if len(secret) >= SHORTEST else None
         self._held: list[Chunk] = []
-        """Chunks that may contain a part of the key. They are dropped if the answer breaks off."""
+        """Chunks that may contain a part of the key. They are dropped if the answer ends early."""
 
     @property
     def has_content(self) -> bool:
@@ -137,7 +137,7 @@ class Stream:
         return chunks
 
     def _release(self, chunk: Chunk, detector: KeyLeakDetector) -> Iterable[Chunk]:
-        """The held chunks and this one, if they cannot be part of the key; otherwise none."""
+        """The held chunks and `chunk`, if they cannot be a part of the key; otherwise no chunks."""
         prefix_length = detector.prefix_length
         # A finished answer cannot complete the key, but half of a key is already a leak.
         limit = len(self._secret) // 2 if self.completion.finish_reason else len(self._secret)
@@ -270,7 +270,7 @@ def _json_object(text: str) -> Json:
 
 
 def _is_stream(headers: Mapping[str, str]) -> bool:
-    """Whether the body may be an event stream. Some servers name no type, or a general one."""
+    """Whether the body may be an event stream. Some servers name no type, or a general type."""
     kind = headers.get("content-type", "").lower()
     return (
         kind in ("", "application/octet-stream") or kind.startswith("text/event-stream")

@@ -46,7 +46,7 @@ class Call:
 
     body: bytes
     completion: Completion
-    """Empty until the first content; then that of the attempt that sent it."""
+    """Empty until the first content; then the id of the attempt that sent it."""
     started: float
     """Monotonic time at which the client's request arrived."""
     attempts: list[Attempt] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Call:
         return self.attempts[-1].upstream if self.first_event_at is not None else ""
 
     def usage(self, prompt: int) -> Usage:
-        """The tokens that the upstream reported; without a report, the estimated ones.
+        """The tokens that the upstream reported; without a report, an estimate.
 
         `prompt` is the estimated number of tokens of one prompt. For an answer that broke off, the
         result is the larger of the report and the estimate.

@@ -53,6 +53,8 @@ def _no_constant(name: str) -> NoReturn:
 
 # `raw_decode` is faster than `decode`, which also searches for white space at both ends.
 _scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+# `json.dumps` makes an encoder for each call with separators.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Completion:
@@ -60,8 +62,8 @@ class Completion:
 
     Chunks keep the upstream's fields. Missing `id`, `object`, `created` and `model` are filled in,
     and every chunk gets the `id` of the first. The first content gets the role `assistant` if no
-    chunk had a role: OpenAI's JavaScript client fails without one. A chunk that needs no change
-    keeps its JSON text; the others are serialized again, in ASCII.
+    chunk had a role: OpenAI's JavaScript client needs a role. A chunk that needs no change keeps
+    its JSON text; the others are serialized again, in ASCII.
     """
 
     def __init__(
@@ -195,14 +197,14 @@ _NO_BODY: Json = {}
 def chunk_of(body: Json) -> Chunk:
     """A chunk with this JSON object."""
     # ASCII, so that the text contains no line break of any kind and no lone surrogate.
-    return Chunk(json.dumps(body, separators=(",", ":")), bool(body.get("choices")), body)
+    return Chunk(_encode(body), bool(body.get("choices")), body)
 
 
 def _is_plain(data: str) -> bool:
     """Whether the JSON text can be passed on unchanged.
 
-    It must have no line separator and no control character. It must also have no escape of a
-    printable ASCII character, because an escaped key would not be found.
+    The text must have no line separator and no control character. The text must also have no escape
+    of a printable ASCII character, because an escaped key would not be found.
     """
     return data.isprintable() and ("\\" not in data or not ("\\u00" in data or "\\/" in data))
 

@@ -72,7 +72,7 @@ class Failed(Exception):
         said: str = "",
         billed: bool = True,
     ) -> None:
-        """`status`: of the response, or the one that an error event stands for; 0 without one.
+        """`status`: of the response, or of an error event; 0 without a status.
 
         `said` is the text of the response, unredacted. `billed`: whether the upstream may bill the
         prompt.

@@ -28,8 +28,8 @@ MAX_COOLDOWN = 3600.0
 """Seconds. A longer wait that an upstream asks for is shortened to this."""
 
 FAILING_FOR, FAILING_AT_MOST = 30.0, 600.0
-"""Seconds until a failing key is tried again. They double with each failure, up to the second
-number. Other processes do not learn of it: the cause may be the connection of this one.
+"""Seconds until a failing key is tried again. The seconds double with each failure, up to the
+second number. Other processes are not informed: the cause may be this process's connection.
 """
 
 _REFUSED = frozenset({"http_401", "http_402", "http_403"})
@@ -155,7 +155,7 @@ class KeyPool:
         return keys
 
     def rank(self, key: ApiKey, now: float) -> int:
-        """0 for a good key, 1 for a failing one that may be tried again, 2 for other failing ones.
+        """0 for a good key, 1 for a failing one that may be tried again, 2 for other failing keys.
 
         Keys with a lower rank are asked first.
         """
@@ -164,7 +164,7 @@ class KeyPool:
         return 1 + (self._failing_left(key, now) > 0)
 
     def to_try_again(self, cooldowns: Cooldowns, now: float) -> ApiKey | None:
-        """A failing key whose time is over. It is asked beside a good key, and never in its place.
+        """A failing key whose time is over, to be asked beside a good key and never in its place.
 
         None for a key whose answers broke off: it is asked when no other is left.
         """
@@ -174,7 +174,7 @@ class KeyPool:
         return None
 
     def mark_used(self, key: ApiKey) -> None:
-        """Make this key the most recently used one, so that `candidates` lists it last."""
+        """Mark this key as the most recently used, so that `candidates` lists it last."""
         self._last_used[key.fingerprint] = next(self._use_counter)
 
     def mark_failing(self, key: ApiKey, now: float, *, cuts: bool = False) -> None:

@@ -105,7 +105,7 @@ class KeySearch:
             if not done and now >= until:
                 break
 
-    # When another key is asked, and when the search ends. Times are those of the monotonic clock.
+    # When another key is asked, and when the search ends. Times are from the monotonic clock.
 
     def _ask_at(self) -> float:
         """The time at which another key is to be asked.
@@ -151,14 +151,14 @@ class KeySearch:
             return
         candidate = await self._candidate()
         if any(task.done() for task in self._running):
-            return  # it may be the answer
+            return  # the event may be the answer
         if candidate is None:
             self._nobody_left = True
         elif self._monotonic() >= self._deadline():
             raise self._timeout()
         else:
             if len(self._running) == AT_ONCE:
-                # The one that was tried again, else the oldest.
+                # The key that was tried again, else the oldest key.
                 silent = max(self._running, key=lambda task: self._running[task].tried_again)
                 self._end(silent, "silent", failing=True)
             pool = candidate.provider.pool
@@ -182,7 +182,7 @@ class KeySearch:
             self._ask(_Candidate(asked.provider, key), tried_again=True)
 
     async def _candidate(self) -> _Candidate | None:
-        """The next key to ask: failing ones last, else those of the first upstream first."""
+        """The next key to ask: failing keys last, else keys of the first upstream first."""
         parts, left = self._parts, 1 + self._options.max_retries - len(self._tried)
         view, now = await parts.cooldowns.cooldowns(), parts.clock.now()
         candidates = [
@@ -279,7 +279,7 @@ class KeySearch:
         return True
 
     async def _give_up(self) -> KefuError:
-        """The error for the client. Its `should_retry` is False, as the relay has retried."""
+        """The error for the client, with `should_retry` False, as the relay has retried."""
         view, now = await self._parts.cooldowns.cooldowns(), self._parts.clock.now()
         pools = [provider.pool for provider in self._parts.providers]
         if self._error and any(pool.free(view, now) for pool in pools):

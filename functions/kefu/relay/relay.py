@@ -83,9 +83,9 @@ class Relay:
 class ModelAnswer:
     """A running answer of a model. Iterate over `batches` once.
 
-    The iteration ends normally only when the answer is complete. Otherwise it raises a KefuError;
-    earlier chunks remain valid. Closing or cancelling the iteration early closes the upstream's
-    connections, and waits until they are closed.
+    The iteration ends normally only when the answer is complete. An iteration that fails raises a
+    KefuError; earlier chunks remain valid. Closing or cancelling the iteration early closes the
+    upstream's connections, and waits until they are closed.
     """
 
     def __init__(self, call: Call, search: KeySearch, parts: Parts) -> None:

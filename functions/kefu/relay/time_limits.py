@@ -1,7 +1,7 @@
 """The options of a relay, with its time limits in one table. `KEFU_PATIENCE` chooses a column.
 
-The limits depend on each other and on those of the widget: it waits 5 s for the first byte and 10 s
-between two bytes. `tests/unit/relay/test_time_limits.py` checks these relations.
+The limits depend on each other and on the widget's limits: the widget waits 5 s for the first byte
+and 10 s between two bytes. `tests/unit/relay/test_time_limits.py` checks these relations.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class RelayOptions(NamedTuple):
 REMEMBERED = 20
 """Attempts whose times are remembered."""
 COST, AT_MOST = 10, 50
-"""A hedge costs what so many requests have saved up, of at most so many."""
+"""Requests that each hedge uses up from a balance, and the balance's maximum."""
 MARGIN = 1.1
-"""The usual time is that of 95 % of the answers, times this."""
+"""The usual time is the 95th percentile of answers, times this factor."""
 
 
 class Pace:
@@ -89,7 +89,7 @@ class Pace:
         self._times.append(seconds)
 
     def hedged(self) -> None:
-        """Count a request for which a second key was asked beside a silent one."""
+        """Count a request for which a second key was asked beside a silent key."""
         self._saved = max(0, self._saved - COST)
 
     def hedge_after(self, limits: TimeLimits, *, again: bool) -> float:

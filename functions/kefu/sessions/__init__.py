@@ -1,5 +1,5 @@
 """Stored chats, by life time: what is stored, hooks of the site, one turn, and people.
 
-This package does not use databases, HTTP or terminals. It reaches a store through the ports in
-`store`.
+`kefu.sessions` does not use databases, HTTP or terminals. The package reaches a store through the
+ports in `store`.
 """

@@ -1,4 +1,4 @@
-"""Combines the settings of all tables, and validates those that depend on each other."""
+"""Combines the settings of all tables, and validates settings that depend on each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the keys of kefu.toml: unknown ones, misspelt ones, and secrets."""
+"""Checks the keys of kefu.toml: unknown keys, misspelt keys, and secrets."""
 
 from __future__ import annotations
 

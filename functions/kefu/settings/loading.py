@@ -1,4 +1,4 @@
-"""Reads the settings: kefu.toml and the environment, which wins. The only reader of both."""
+"""Reads the settings: kefu.toml and the environment, which wins. No other module reads these."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def new_version() -> str:
 def load(overrides: Mapping[str, str] | None = None) -> Settings:
     """Return the settings.
 
-    `overrides`: values by environment variable, such as those of flags. They win over file and
-    environment. Raises ConfigurationError with a message for the person who starts Kefu.
+    `overrides`: values by environment variable, such as the values of flags. The overrides win over
+    file and environment. Raises ConfigurationError with a message for the person who starts Kefu.
     """
     given = _given(overrides or {})
     file = find(given.pop("KEFU_CONFIG", ""))

@@ -1,4 +1,4 @@
 """Implements the store protocols of `kefu` in memory, SQLite, DynamoDB and log files.
 
-Only this package imports sqlite3 and boto3. It imports neither the web layer nor the settings.
+Only this package imports sqlite3 and boto3. `stores` imports neither `web` nor `settings`.
 """

@@ -35,7 +35,7 @@ class Traffic(NamedTuple):
 
 
 class StackReader:
-    """Raises StackUnknown for a stack that cannot be read, ClientError for a part of it."""
+    """Raises StackUnknown for a stack that cannot be read, ClientError for an unreadable part."""
 
     def __init__(self, name: str) -> None:
         try:

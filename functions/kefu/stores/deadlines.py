@@ -11,7 +11,7 @@ BUDGET_LIFE = 2 * 86400.0
 def far_from(now: float) -> float:
     """Return the latest valid deadline, in Unix time.
 
-    A later deadline was stored by a machine with a wrong clock, and must not hide a valid one.
+    A later deadline was stored by a machine with a wrong clock, and must not hide a valid deadline.
     """
     return now + MAX_COOLDOWN + CLOCK_SLACK
 
@@ -27,7 +27,7 @@ def later(stored: Cooldown | None, new: Cooldown, now: float) -> Cooldown:
 
 
 def reason_of(name: str) -> Reason:
-    """Parse a stored reason. An unknown one, from a newer version of Kefu, becomes FAILING."""
+    """Parse a stored reason. An unknown reason, from a newer version of Kefu, becomes FAILING."""
     try:
         return Reason(name)
     except ValueError:

@@ -52,7 +52,7 @@ def known(messages: Iterable[StoredMessage], texts: Iterable[tuple[str, bytes]])
 def unfold(fields: dict[str, Any], known: Callable[[], Known]) -> dict[str, Any]:
     """The fields of a record, with texts in place of references.
 
-    A field whose text is missing or was replaced is left out; `damaged` has the names of those.
+    A field whose text is missing or was replaced is left out; `damaged` has its name.
     """
     damaged = []
     for name in FOLDED:

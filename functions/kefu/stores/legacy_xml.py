@@ -58,7 +58,7 @@ class LegacyXmlSink:
             self._new = True
 
     async def flush(self) -> None:
-        """Write the file if there are new events. It is replaced atomically, by a rename."""
+        """Write the file if there are new events. The file is replaced atomically, by a rename."""
         if self._new:
             await asyncio.to_thread(self._replace, "".join((_HEAD, *self._lines, _FOOT)))
             self._new = False

@@ -87,7 +87,7 @@ class MemoryStore:
     def _forget_drained(self, now: float) -> None:
         """Delete drained buckets, whose arrival time has passed.
 
-        It runs only when their number has doubled, so that the average cost of a call is constant.
+        Runs only when their number has doubled, so that the average cost of a call is constant.
         """
         if len(self._arrivals) >= self._sweep_at:
             self._arrivals = {name: at for name, at in self._arrivals.items() if at > now}

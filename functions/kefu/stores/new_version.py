@@ -6,7 +6,9 @@ For the hook that CodeDeploy runs before a new version receives traffic. Both fu
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
+
+from kefu.stores.aws import client
 
 _END_OF_PRELUDE: Final = b"\0" * 8
 """Between status and body of a streamed response: Lambda's format of integration responses."""
@@ -32,7 +34,7 @@ _EVENT: Final = {
     "body": None,
     "isBase64Encoded": False,
 }
-"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same one."""
+"""A request as API Gateway's REST API sends it. The Web Adapter and Mangum read the same event."""
 
 
 def problems_of(version: str) -> list[str]:
@@ -40,12 +42,8 @@ def problems_of(version: str) -> list[str]:
 
     `version`: the ARN of a function's version. Raises BotoCoreError and ClientError.
     """
-    import boto3
-    from botocore.config import Config
-
-    config = Config(connect_timeout=2, read_timeout=25, retries={"total_max_attempts": 1})
-    client: Any = boto3.client("lambda", config=config)
-    answer = client.invoke(FunctionName=version, Payload=json.dumps(_EVENT).encode())
+    aws = client("lambda", connect_timeout=2, read_timeout=25, retries={"total_max_attempts": 1})
+    answer = aws.invoke(FunctionName=version, Payload=json.dumps(_EVENT).encode())
     payload: bytes = answer["Payload"].read()
     if error := answer.get("FunctionError"):
         return [
@@ -70,10 +68,7 @@ def _problems_in(payload: bytes) -> list[str]:
 
 def tell_codedeploy(event: dict[str, str], *, succeeded: bool) -> None:
     """`event`: the one that CodeDeploy sent. Raises BotoCoreError and ClientError."""
-    import boto3
-
-    client: Any = boto3.client("codedeploy")
-    client.put_lifecycle_event_hook_execution_status(
+    client("codedeploy").put_lifecycle_event_hook_execution_status(
         deploymentId=event["DeploymentId"],
         lifecycleEventHookExecutionId=event["LifecycleEventHookExecutionId"],
         status="Succeeded" if succeeded else "Failed",

@@ -1,8 +1,7 @@
 """Encodes upstream calls to compact bytes and decodes them, for all store engines.
 
-A record is JSON, compressed by itself: what happens to another record or to a message of the chat
-does not concern it. The preset dictionary shrinks a record without bodies from about 1,200 to 400
-bytes.
+A record is JSON, compressed by itself: changes of other records or of messages do not affect it.
+The preset dictionary shrinks a record without bodies from about 1,200 to 400 bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Never edit it, because stored records can only be decompressed with the same dic
 
 
 class CallPlace(NamedTuple):
-    """Where a store has a record. It is known even if the record is damaged."""
+    """Where a store has a record. The place is known even if the record is damaged."""
 
     session_id: SessionId
     message_id: int
@@ -60,7 +59,7 @@ def pack(call: CallRecord) -> bytes:
 
 
 def unpack(place: CallPlace, packed: bytes, known: Callable[[], Known]) -> CallRecord:
-    """The call. `meta.damaged` names what cannot be read of a damaged record.
+    """The call. `meta.damaged` names the unreadable parts of a damaged record.
 
     `known` is called for a record of an earlier version.
     """

@@ -16,7 +16,7 @@ from kefu.relay.key_pool import keys_in
 from kefu.stores.aws import RANDOM
 
 RETRY: Final = 10.0
-"""Seconds between a failed refresh and the next one, while the previous keys are in use."""
+"""Seconds between a failed refresh and the next refresh, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
 """The same while no key is known, as a range: SSM throttles many instances that start at once."""
@@ -36,7 +36,7 @@ class ReferencedKeys:
         on_degraded: Callable[[str], None],
         what: str = "the API keys",
     ) -> None:
-        """`read` returns the text with the keys. It may block, because it is called in a thread.
+        """`read` returns the text with the keys, and may block, because a thread calls it.
 
         `set_secrets` receives the keys after every refresh, and raises ValueError to refuse them.
         `ttl`: seconds between refreshes. `what`: the name of the secrets in the log.
@@ -98,23 +98,19 @@ class ReferencedKeys:
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
-    """The keys in the text of a parameter or of a secret. Raises ValueError."""
-    return keys_in(_text_in(text))
+    """The keys in the text of a parameter or of a secret. Raises ValueError.
 
-
-def _text_in(text: str) -> str:
-    """Return the comma-separated keys of a text.
-
-    The text is such a list, or a JSON object of lists, as the console of Secrets Manager saves it.
+    The text is a list with commas, or a JSON object of such lists, as the console of Secrets
+    Manager saves it.
     """
     if not text.lstrip().startswith("{"):
-        return text
+        return keys_in(text)
     try:
         values = json.loads(text).values()
     except ValueError:
         # `from None`, because the message of the JSON error may quote the secret.
         raise ValueError("is neither a list of keys nor a JSON object") from None
-    return ",".join(value for value in values if isinstance(value, str))
+    return keys_in(",".join(value for value in values if isinstance(value, str)))
 
 
 def cause_of(error: Exception) -> str:

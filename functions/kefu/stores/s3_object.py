@@ -43,7 +43,13 @@ class S3Object:
 
         unless = {"IfNoneMatch": self._etag} if self._etag else {}
         try:
-            self._client = self._client or aws.s3()
+            self._client = self._client or aws.client(
+                "s3",
+                connect_timeout=1,
+                read_timeout=5,
+                retries={"mode": "standard", "total_max_attempts": 2},
+                max_pool_connections=1,
+            )
             answer = self._client.get_object(Bucket=self._bucket, Key=self._key, **unless)
             new = self._folder / "new"
             too_large = answer["ContentLength"] > LARGEST
@@ -63,7 +69,7 @@ class S3Object:
         self._etag = answer["ETag"]
 
     def disconnect(self) -> None:
-        """Close the connection. The next refresh opens a new one."""
+        """Close the connection. The next refresh opens a new connection."""
         client, self._client = self._client, None
         if client is not None:
             client.close()

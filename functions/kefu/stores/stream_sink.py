@@ -10,7 +10,7 @@ from kefu.errors import HistoryUnavailable
 
 
 class StreamSink:
-    """Writes each event as one JSON line. It does not close the stream."""
+    """Writes each event as one JSON line. The sink does not close the stream."""
 
     def __init__(self, stream: BinaryIO, gone: Callable[[], None]) -> None:
         """`gone` is called when the reader has closed the pipe. Later events are discarded."""

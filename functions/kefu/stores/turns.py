@@ -140,9 +140,9 @@ class StoredTurn(NamedTuple):
     def met_again(self, asked: NewMessage, now: float) -> BeginResult | None:
         """Return the result of a second `begin` for the same message.
 
-        It contains the stored answer, or the seconds that the first attempt may still run. None:
-        the first attempt has failed or expired, or `asked` wants a new answer, so the caller may
-        begin the turn again.
+        The result contains the stored answer, or the seconds that the first attempt may still run.
+        None: the first attempt has failed or expired, or `asked` wants a new answer, so the caller
+        may begin the turn again.
         """
         is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
         if self.status == "ok" and (not asked.replaces or is_repeated):
@@ -173,15 +173,15 @@ class StoredTurn(NamedTuple):
         return self._replace(**answered(ended, now))
 
     def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
-        """Whether `SessionIndex.questions` counts this turn's question: with its former answer,
-        while a new one is awaited.
+        """Whether `SessionIndex.questions` counts this turn's question: with its earlier answer,
+        while a new answer is awaited.
         """
         is_gap = self.unanswered or self.rating == "down"
         has_ended = (self.status != "pending" or self.answer) and not self.operator
         return bool(has_ended) and since <= self.answered_at < until and (is_gap or not gaps)
 
     def runs_for(self, retries: int) -> bool:
-        """Whether the turn is `pending` and attempt `retries` is the latest one."""
+        """Whether the turn is `pending` and attempt `retries` is the latest."""
         return self.status == "pending" and self.retries == retries
 
 
@@ -206,7 +206,7 @@ def seen(status: Status, lease: float, now: float) -> Status:
 
 
 def newest_comment(turns: Sequence[StoredTurn]) -> str:
-    """The comment on the newest answer that has one. The turns are in ascending order."""
+    """The comment on the newest answer with a comment. The turns are in ascending order."""
     return next((turn.comment for turn in reversed(turns) if turn.comment), "")
 
 
@@ -250,7 +250,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
 
 
 def bucket_of(user: str) -> int:
-    """The number by which the chats of a user are found. It is stored, so it must never change."""
+    """The number by which the chats of a user are found. Its rule never changes: it is stored."""
     return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 

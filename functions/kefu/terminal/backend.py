@@ -31,7 +31,7 @@ from kefu.upstream.kefu_server import KefuServer
 
 
 class Backend:
-    """The model of the chat and its sessions. One session is open at a time."""
+    """The model of the chat and its sessions. Only one session is open at a time."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Backend:
     def open(self, session_id: AgentSessionId, resume_id: str | None = None) -> AgentSession:
         """Open a new session with this id, or resume one. Raises WrongUse.
 
-        `resume_id` is the end of the id of the session to resume; the flags may name one, too.
+        `resume_id` is the end of the id of the session to resume; the flags may name it, too.
         """
         with wrong_use(HistoryUnavailable, ValueError):
             past = self._past(session_id, resume_id)

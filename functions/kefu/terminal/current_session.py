@@ -52,8 +52,8 @@ class CurrentSession:
     ) -> None:
         """`over` is called with the result of each turn, `leave` to end the chat.
 
-        `patient`: after an error with `retry_after`, the next message waits that long. This is for
-        scripts, because they do not retry.
+        `patient`: after an error with `retry_after`, the next message waits that long. Scripts need
+        this wait, because they do not retry.
         """
         self.backend = backend
         self.screen = screen

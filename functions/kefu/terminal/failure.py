@@ -39,7 +39,7 @@ _REMEDIES: Mapping[str, str] = {
 
 
 def error_line(error: TurnError) -> str:
-    """The error on one line, with one addition in parentheses if there is one.
+    """The error on one line, with an optional addition in parentheses.
 
     The addition is a remedy, else the result of the last attempt, else the time to wait.
     """

@@ -1,6 +1,6 @@
 """Breaks lines to the width of a terminal.
 
-It imports little, because it is needed before the prompt is shown.
+The module imports little, because it is needed before the prompt is shown.
 """
 
 from __future__ import annotations

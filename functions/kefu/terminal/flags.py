@@ -1,4 +1,4 @@
-"""The arguments of `kefu chat`, and the error for invalid ones."""
+"""The arguments of `kefu chat`, and the error for invalid arguments."""
 
 from __future__ import annotations
 

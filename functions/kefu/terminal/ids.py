@@ -1,4 +1,4 @@
-"""Creates the ids of sessions. It imports little, so that the id is shown before the prompt."""
+"""Creates the ids of sessions, with few imports, so that the id is shown before the prompt."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Renders Markdown on a terminal while it is streamed.
 
 A complete block is printed once. Only the incomplete last block is redrawn, as far as it fits on
-the screen. This module imports rich, so it is imported with the first answer.
+the screen. The module imports rich, so it is loaded with the first answer.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Blocks:
 
 
 class MarkdownStream:
-    """Renders streamed Markdown. It must be used inside of a running event loop."""
+    """Renders streamed Markdown. The display must be used inside of a running event loop."""
 
     def __init__(self, out: TextIO) -> None:
         self._console = console(out)
@@ -89,7 +89,7 @@ class MarkdownStream:
         """The timer of the next redraw of the incomplete block."""
 
     def feed(self, piece: str) -> None:
-        """Print the complete blocks and redraw the incomplete one."""
+        """Print the complete blocks and redraw the incomplete block."""
         for block in self._blocks.feed(piece):
             self._print(block)
         self._draw()

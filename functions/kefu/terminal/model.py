@@ -29,7 +29,7 @@ class KeysByReference:
     def __init__(self, stored: StoredValue, now: Callable[[], float]) -> None:
         self.what = stored.what
         self.trouble = ""
-        """The error of the last failed read. It contains no part of a key."""
+        """The error of the last failed read. The error contains no part of a key."""
         self._keys = ReferencedKeys(
             partial(text_at, stored.place),
             stored.set_secrets,

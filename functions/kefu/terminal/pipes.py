@@ -9,7 +9,7 @@ import sys
 def forget_broken_pipes() -> None:
     """Redirect broken output streams to the null device. Call it at the end of a command.
 
-    Otherwise Python reports an error when it flushes the streams at exit.
+    Without this call, Python reports an error when it flushes the streams at exit.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -21,7 +21,7 @@ def forget_broken_pipes() -> None:
 def open_missing_streams() -> None:
     """Open missing standard streams on the null device. Call it first in a process.
 
-    Otherwise the next opened file would get the descriptor of standard output.
+    Without this call, the next opened file would get the descriptor of standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

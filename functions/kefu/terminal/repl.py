@@ -1,4 +1,4 @@
-"""The main loop of `kefu chat`. It shows the prompt at once and loads the model meanwhile."""
+"""The main loop of `kefu chat`. The loop shows the prompt at once and loads the model meanwhile."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Terminal:
         self._show(self._cleaner.feed(piece.text))
 
     def hear(self, event: SessionEvent) -> None:
-        """Display an event. It is called for every event of the session."""
+        """Display an event. `show` is called for every event of the session."""
         match event.body:
             case Assistant():
                 self._flush()
@@ -216,7 +216,7 @@ class PlainStream:
 
 
 class JsonScreen:
-    """Displays a session with `--json`. It never writes to standard output, which is for events."""
+    """Displays a session with `--json`, not on standard output, which is for events."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err

@@ -29,7 +29,7 @@ _NAMES = frozenset(
 def child_environment() -> dict[str, str]:
     """The variables that Python, its libraries and the locale need.
 
-    Start the child with `-P`. It then imports from the same places as this process; without `-P`
+    Start the child with `-P`. The child then has the import path of this process; without `-P`
     Python would also import from the working directory, which may contain other people's files.
     """
     inherited = {

@@ -67,7 +67,7 @@ class HttpUpstream:
     async def send(
         self, body: bytes, secret: str, more: Mapping[str, str] = MappingProxyType({})
     ) -> HttpResponse:
-        """`more` are further headers, in place of those with the same name."""
+        """`more` are further headers, in place of headers with the same name."""
         try:
             return await self._post(body, secret, more)
         except HostUnreachable:
@@ -103,13 +103,13 @@ class HttpUpstream:
             if failure.certificate_rejected:
                 raise CertificateRejected(failure.name) from error
             raise HostUnreachable(failure.name, request_sent=failure.sent) from error
-        # It refers to the response. Both would wait for the garbage collector.
+        # The error refers to the response: both would wait for the garbage collector.
         del response.stream
         self._open.add(opened := HttpResponse(response.extensions[RESPONSE]))
         return opened
 
     async def aclose(self) -> None:
-        """Close all connections; another request would open new ones."""
+        """Close all connections; another request would open new connections."""
         client, self._client = self._client, None
         for response in self._open:
             response.release()
@@ -118,7 +118,7 @@ class HttpUpstream:
 
 
 class HttpResponse:
-    """An `UpstreamResponse`. One reader at a time."""
+    """An `UpstreamResponse`. Only one reader at a time."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status

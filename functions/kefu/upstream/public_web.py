@@ -63,7 +63,7 @@ _SPECIAL_V6 = tuple(
 )
 
 
-# Of clouds: what they say to a machine about itself, with its keys. And what no page is on.
+# Metadata services of clouds, which give a machine its keys. Networks without any web page.
 _NEVER_V4 = tuple(
     map(
         ipaddress.IPv4Network,
@@ -115,7 +115,7 @@ def may_have_pages(address: Address) -> bool:
 
 
 class PublicWeb:
-    """A client without cookies, proxies and reused connections. It imports httpx on first use."""
+    """A client without cookies, proxies and reused connections. Imports httpx on first use."""
 
     def __init__(self, may: Callable[[Address], bool] = is_public) -> None:
         self._may = may

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from threading import Timer
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
@@ -32,22 +32,8 @@ LARGEST_REPLY = 64 << 20
 """Bytes of the text of one page, with its links."""
 
 
-class Rules(NamedTuple):
-    """What a robots.txt says to all addresses."""
-
-    delay: float
-    """Seconds between two requests; 0 if robots.txt has no delay."""
-    sitemaps: tuple[str, ...]
-
-
-class Sitemap(NamedTuple):
-    is_index: bool
-    """Whether the addresses are those of other sitemaps."""
-    addresses: tuple[str, ...]
-
-
 class PageReader:
-    """One child process at a time. It starts with the first page, and anew after a failure.
+    """At most one child process, started for the first page and again after a failure.
 
     The methods block, and raise Unreadable with the reason for the report.
     """
@@ -72,7 +58,7 @@ class PageReader:
         self.close()
 
     def close(self) -> None:
-        """Kill the process. The next call starts another one."""
+        """Kill the process. The next call starts another process."""
         if self._process:
             self._process.kill()
             self._process.communicate()
@@ -88,17 +74,19 @@ class PageReader:
         page = page._replace(blocks=[Block(*one) for one in page.blocks])
         return read._replace(page=page, links=tuple(read.links)), str(remark)
 
-    def rules(self, robots: bytes, agent: str) -> Rules:
+    def rules(self, robots: bytes, agent: str) -> tuple[float, list[str]]:
+        """The seconds between two requests, 0 if robots.txt has no delay; and the sitemaps."""
         delay, sitemaps = self._ask("rules", robots, agent=agent)
-        return Rules(delay, tuple(sitemaps))
+        return delay, sitemaps
 
     def allows(self, robots: bytes, agent: str, url: str) -> bool:
         """Whether robots.txt allows an address."""
         return bool(self._ask("allows", robots, agent=agent, url=url))
 
-    def sitemap(self, data: bytes) -> Sitemap:
+    def sitemap(self, data: bytes) -> tuple[bool, list[str]]:
+        """Whether the addresses are those of other sitemaps, and the addresses."""
         is_index, addresses = self._ask("sitemap", data)
-        return Sitemap(is_index, tuple(addresses))
+        return is_index, addresses
 
     def _ask(self, function: str, data: bytes, **arguments: object) -> Any:
         process = self._process = self._process or self._started()
@@ -144,7 +132,7 @@ class PageReader:
 
 
 def _reply(process: subprocess.Popen[bytes], call: bytes) -> bytes:
-    """The reply as one line. It has no line feed at its end if the process has ended."""
+    """The reply as one line. The line has no line feed at its end if the process has ended."""
     assert process.stdin
     assert process.stdout
     try:

@@ -1,8 +1,8 @@
 """The default model without an API key, "sample mode": quotes the learnt pages.
 
-It reads the passages from the prompt, as a model does, and quotes the part that has most terms of
-the question, with its number. So the first answers that an owner sees are right, and the same each
-time.
+The sample model reads the passages from the prompt, as a model does, and quotes the part that has
+most terms of the question, with its number. So the first answers that an owner sees are right, and
+the same each time.
 """
 
 from __future__ import annotations

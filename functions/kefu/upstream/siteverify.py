@@ -30,7 +30,7 @@ _AT_ONCE = 50
 
 
 class SiteVerify:
-    """A `Verifier`. It imports httpx on first use."""
+    """A `Verifier`. The client imports httpx on first use."""
 
     def __init__(self, url: str, secret: str) -> None:
         self._url = url

@@ -1,7 +1,7 @@
 """Makes the clients of httpx, on aiohttp's connections, and names the errors of their requests.
 
-The reasons for this pair are in docs/decisions/0005-http-client.md. Both libraries are loaded with
-the first use of this module's functions, not with its import.
+The reasons for this pair are in docs/decisions/0005-http-client.md. aiohttp and httpx are loaded
+with the first use of this module's functions, not with its import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpx
 
 _READ = 16 * 1024
-"""Bytes read at once, and half of what aiohttp holds before the sender is held back."""
+"""Bytes read at once; aiohttp pauses the sender at twice as many."""
 
 _IDLE = 15.0
 """Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
@@ -48,7 +48,7 @@ def request_errors() -> tuple[type[Exception], ...]:
 
 
 def failure_of(error: Exception) -> Failure:
-    """The reason for one of `request_errors`."""
+    """The reason for an error of `request_errors`."""
     import aiohttp
 
     return Failure(

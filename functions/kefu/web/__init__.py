@@ -1,5 +1,5 @@
 """The HTTP API: the FastAPI application, its routes, streaming, static files and the operator's
 panel.
 
-Only this package imports FastAPI. It imports no concrete store and no HTTP client.
+Only this package imports FastAPI. `kefu.web` imports no concrete store and no HTTP client.
 """

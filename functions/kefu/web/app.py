@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from kefu import __version__
 from kefu.auth.client_keys import ClientKeys
-from kefu.auth.identity import Identities
 from kefu.errors import (
     InvalidRequest,
     KefuError,
@@ -25,11 +24,9 @@ from kefu.errors import (
     UpstreamUnavailable,
 )
 from kefu.relay.call import Clock
-from kefu.web.caller import Gateway
 from kefu.web.edge import Edge
 from kefu.web.error_response import error_response
 from kefu.web.openapi import describe
-from kefu.web.options import WebOptions
 from kefu.web.overload import Overload
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
@@ -40,6 +37,7 @@ from kefu.web.schemas import Health, Problem
 from kefu.web.sending import Respond, StreamingRoute
 
 if TYPE_CHECKING:
+    from kefu.auth.identity import Identities
     from kefu.auth.origin_secret import OriginSecret
     from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
@@ -56,7 +54,6 @@ class AppParts(NamedTuple):
     `sessions` is None when the server does not store chats. `panel` is None when it is disabled.
     """
 
-    options: WebOptions
     runtime: ChatRuntime
     clock: Clock
     health: Callable[[], Health]
@@ -64,9 +61,9 @@ class AppParts(NamedTuple):
     """The reasons why no chat can be answered."""
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
-    identities: Identities
     origin_secret: OriginSecret | None = None
     client_keys: ClientKeys = ClientKeys(())
+    identities: Identities | None = None
     sessions: SessionService | None = None
     panel: Panel | None = None
     contact: Deliveries | None = None
@@ -83,7 +80,8 @@ def create_app(parts: AppParts) -> FastAPI:
             watching.cancel()
         await parts.stop()
 
-    options, overload = parts.options, Overload(parts.clock.monotonic, parts.options.overload_delay)
+    options = parts.runtime.options
+    overload = Overload(parts.clock.monotonic, options.overload_delay)
     app = FastAPI(
         title="Kefu",
         version=__version__,
@@ -107,80 +105,69 @@ def create_app(parts: AppParts) -> FastAPI:
         overload=overload,
         origin_secret=parts.origin_secret,
     )
-    gateway = Gateway(
-        parts.clock.now,
-        trusted_hops=options.trusted_proxy_hops,
-        behind_adapter=options.behind_adapter,
-        behind_cdn=options.behind_cdn,
-    )
     kept: KeptChats | None = None
     if parts.sessions is not None:
         from kefu.web.session_chat import KeptChats
 
-        kept = KeptChats(parts.runtime, parts.sessions, gateway, parts.identities)
+        kept = KeptChats(parts.runtime, parts.sessions, parts.identities)
     # FastAPI's own routes read a body and write a response; these do more, so they are plain ones.
-    for path, respond in _streams(parts, gateway, kept):
+    for path, respond in _streams(parts, kept):
         app.router.routes.append(Route(path, StreamingRoute(respond), methods=["POST"]))
-    routers = tuple(_routers(parts, gateway, kept))
+    routers = tuple(_routers(parts, kept))
     for router in routers:
         app.include_router(router)
     app.openapi = lambda: describe(app, routers)  # type: ignore[method-assign]
     return app
 
 
-def _streams(
-    parts: AppParts, gateway: Gateway, kept: KeptChats | None
-) -> Iterator[tuple[str, Respond]]:
+def _streams(parts: AppParts, kept: KeptChats | None) -> Iterator[tuple[str, Respond]]:
     """Yield the paths whose responses are answers."""
-    runtime, questions = parts.runtime, Questions(parts.options, parts.runtime.chat.sampling)
-    yield "/api/chat", chat_stream(runtime, questions, gateway, kept, parts.contact)
+    runtime = parts.runtime
+    questions = Questions(runtime.options, runtime.services.chat.sampling)
+    yield "/api/chat", chat_stream(runtime, questions, kept, parts.contact)
     if kept:
         from kefu.web.routes.sessions import resumed_stream
 
-        seconds = parts.options.body.seconds
-        yield "/api/sessions/{session_id}/answer", resumed_stream(kept, seconds)
-    if parts.options.openai_api:
+        yield "/api/sessions/{session_id}/answer", resumed_stream(kept)
+    if runtime.options.openai_api:
         from kefu.web.routes.openai import completions_stream
 
-        keys = parts.client_keys
-        yield "/v1/chat/completions", completions_stream(runtime, questions, gateway, keys)
+        yield "/v1/chat/completions", completions_stream(runtime, questions, parts.client_keys)
 
 
-def _routers(parts: AppParts, gateway: Gateway, kept: KeptChats | None) -> Iterator[APIRouter]:
+def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
     """Yield the routers of the enabled features.
 
     Optional features are imported only when they are enabled, to keep cold starts short.
     """
-    runtime, options, seconds = parts.runtime, parts.options, parts.options.body.seconds
+    runtime, options = parts.runtime, parts.runtime.options
     if parts.contact or options.contact_link or parts.sessions:
         from kefu.web.routes.contact import contact_routes
 
-        yield contact_routes(parts.contact, options.contact_link, runtime, gateway, seconds)
+        yield contact_routes(runtime, parts.contact)
     if kept:
         from kefu.web.routes.contact import session_contact_routes
         from kefu.web.routes.person import person_routes
         from kefu.web.routes.sessions import session_routes, user_routes
 
         yield user_routes(kept)
-        yield session_routes(kept, seconds)
+        yield session_routes(kept)
         yield person_routes(kept)
-        yield session_contact_routes(
-            kept, parts.contact, options.contact_link, runtime, gateway, seconds
-        )
-    yield chat_routes(runtime, gateway, options, kept)
+        yield session_contact_routes(kept, parts.contact)
+    yield chat_routes(runtime, kept)
     if parts.panel is not None:
         from kefu.web.routes.admin import admin_routes, entrance_routes
         from kefu.web.routes.admin_contacts import contacts_routes
         from kefu.web.routes.admin_talks import talk_routes
 
-        yield entrance_routes(parts.panel, runtime, gateway)
-        yield admin_routes(parts.panel, runtime, gateway)
-        yield contacts_routes(parts.panel, runtime, gateway, options.body)
-        yield talk_routes(parts.panel, runtime, gateway, options.body)
+        yield entrance_routes(parts.panel)
+        yield admin_routes(parts.panel)
+        yield contacts_routes(parts.panel)
+        yield talk_routes(parts.panel)
     if options.openai_api:
         from kefu.web.routes.openai import openai_routes
 
-        yield openai_routes(runtime, gateway, parts.client_keys)
+        yield openai_routes(runtime, parts.client_keys)
     yield site_routes(parts.health, parts.problems, demo=options.demo)
 
 
@@ -195,7 +182,7 @@ async def _kefu_error(request: Request, error: Exception) -> Response:
 
 
 async def _store_error(request: Request, _error: Exception) -> Response:
-    """A failure of the store in the panel. Its guard has logged the reason."""
+    """A failure of the store in the panel. The store's guard has logged the reason."""
     said = UpstreamUnavailable("The store of chats does not answer. Try again.", retry_after=5)
     return await _kefu_error(request, said)
 

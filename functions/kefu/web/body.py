@@ -16,8 +16,8 @@ from kefu.web.options import BodyLimits
 
 Body = TypeVar("Body", bound=BaseModel)
 
-# The closing quote is optional. Otherwise an unclosed string would fail to match once for every
-# quote inside it, which takes quadratic time.
+# The closing quote is optional. With a required quote, an unclosed string would fail to match once
+# for every quote inside it, which takes quadratic time.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
@@ -26,8 +26,8 @@ _BRACKETS = re.compile(rb"[\[\]{}]")
 class JsonBody(NamedTuple, Generic[Body]):
     """The JSON body of a route, for FastAPI's `Depends(JsonBody(...).read)`.
 
-    FastAPI's own bodies may have any size, depth and age, and the same key twice. They are read
-    before all dependencies, and import pydantic.v1, which takes 20 ms of a cold start.
+    FastAPI's own bodies may have any size, depth and age, and the same key twice. FastAPI's bodies
+    are read before all dependencies, and import pydantic.v1, which takes 20 ms of a cold start.
     """
 
     model: type[Body]
@@ -41,8 +41,8 @@ class JsonBody(NamedTuple, Generic[Body]):
 class Query:
     """A query parameter of a route, for `Depends(Query(...).read)`.
 
-    It is checked by the schema that describes it. FastAPI's own parameters are checked after all
-    dependencies, and import pydantic.v1.
+    The parameter is checked by the schema that describes it. FastAPI's own parameters are checked
+    after all dependencies, and import pydantic.v1.
     """
 
     def __init__(self, name: str, **schema: Any) -> None:
@@ -97,7 +97,7 @@ async def read_json(request: Request, limits: BodyLimits) -> object:
 def checked(model: type[Body], value: object) -> Body:
     """Validate a parsed body against a pydantic model.
 
-    Raises InvalidRequest. Its `param` is the path of the first invalid field.
+    Raises InvalidRequest. The error's `param` is the path of the first invalid field.
     """
     try:
         return model.model_validate(value)
@@ -111,7 +111,7 @@ def checked(model: type[Body], value: object) -> Body:
 
 
 def _first(errors: list[ErrorDetails]) -> ErrorDetails:
-    """Return the first error. Of a text or list of parts, that of the part if it is a list."""
+    """Return the first error. The path of a content: of the text, or of the part of a list."""
     *field, branch = errors[0]["loc"] or ("",)
     if branch != "str":
         return errors[0]

@@ -2,8 +2,8 @@
 
 The address and the deadline come from Lambda or from a trusted proxy. Values that a client can
 forge are never used. Mangum puts the Lambda event and context into the ASGI scope. The Lambda Web
-Adapter sends them in two headers, and overwrites those of the client. These headers are read only
-when `behind_adapter` says that requests come from the adapter alone.
+Adapter sends them in two headers, and overwrites the client's headers. The Adapter's headers are
+read only when `behind_adapter` says that requests come from the adapter alone.
 """
 
 from __future__ import annotations
@@ -11,23 +11,26 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from starlette.requests import Request
 
-from kefu.chat.addresses import address_in
 from kefu.chat.state import Answer
 from kefu.web.request_record import record_of
 from kefu.web.schemas import AnswerRequest, ResumeRequest
 
 VIEWER_HEADER = "true-client-ip"
-"""The header in which a CDN sends the visitor's address. It overwrites one of the visitor's."""
+"""The header for the visitor's address; the CDN overwrites a visitor's own header."""
 
 VIEWER_HOST_HEADER = "x-kefu-host"
 """The header in which the CDN of the template sends the name by which the visitor reached it."""
 
 END_EARLY_SECONDS = 2.0
 """Seconds before the Lambda deadline at which Kefu ends an answer with its own error."""
+
+LONGEST = 64
+"""Characters of a text that is no IP address, such as `unknown`."""
 
 
 class Gateway(NamedTuple):
@@ -36,8 +39,9 @@ class Gateway(NamedTuple):
     trusted_hops: int = 0
     """The number of trusted proxies."""
     behind_adapter: bool = False
+    """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""
     behind_cdn: bool = False
-    """The Edge has checked that the request comes from the CDN."""
+    """Whether every request is checked to come through a CDN, so that its headers are trusted."""
 
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.
@@ -45,7 +49,7 @@ class Gateway(NamedTuple):
         Behind a CDN it is the address that the CDN saw. On Lambda it is the source IP of the
         request context. Behind trusted proxies it is the
         entry number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge
-        the entries further left. Otherwise it is the address of the TCP peer.
+        the entries further left. Without the header, the address is the address of the TCP peer.
         """
         return address_in(self._address(request))
 
@@ -98,6 +102,27 @@ class Gateway(NamedTuple):
         return None if left is None else max(0.0, left - END_EARLY_SECONDS)
 
 
+def address_in(text: str) -> str:
+    """Return the IP address in its usual spelling, without brackets, port and zone.
+
+    An IPv4 address that is written as an IPv6 address (RFC 4291, 2.5.5.2) becomes an IPv4 address.
+    Another text is returned in lower case and cut.
+    """
+    text = text.strip().strip('"').lower()
+    host = text
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return text[:LONGEST]
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return str(address)
+
+
 def answer_of(request: Request, body: AnswerRequest | ResumeRequest, gateway: Gateway) -> Answer:
     """The answer to a request, before it begins."""
     record, seconds = record_of(request.scope), gateway.seconds(request)
@@ -130,6 +155,6 @@ def _source_ip(context: dict[str, object]) -> str | None:
 
 
 def bearer_of(request: Request) -> str:
-    """The token of `Authorization: Bearer`; empty without one."""
+    """The token of `Authorization: Bearer`; empty without a token."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

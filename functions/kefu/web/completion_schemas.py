@@ -129,7 +129,7 @@ _UNSUPPORTED: Mapping[str, Callable[[object], bool]] = {
     "audio": bool,
     "web_search_options": lambda value: value is not None,
 }
-"""Fields that would change what an answer is, and whether a value asks for such a change."""
+"""Fields that would change an answer's form, each with a test of its value."""
 
 
 def refuse_unsupported(body: object, *, tools: bool) -> None:

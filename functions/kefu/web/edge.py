@@ -28,10 +28,10 @@ _GUARDED = ("/api/", "/v1/")
 _CANCEL = "/api/chat/cancel"
 
 _OF_THE_PROCESS = ("/health", "/ready")
-"""Paths that Lambda and monitors ask without the CDN. They cost nothing and tell no secret."""
+"""Paths for Lambda and monitors, without the CDN: they cost nothing and tell no secret."""
 
 _ADMIN = "/admin"
-"""The path of the operator's panel. It gets no CORS headers, so other origins cannot read it."""
+"""The path of the operator's panel, without CORS headers: other origins cannot read it."""
 
 EXPOSED = (
     "Content-Disposition, Retry-After, X-Request-Id, X-Session-Id, X-Session-Token, "
@@ -119,7 +119,7 @@ class Edge:
     ) -> ASGIApp:
         """The application that answers the request: a refusal, the preflight, or the routes.
 
-        A request must come through the CDN if there is one.
+        A request must come through the CDN if the site has a CDN.
         """
         record: Record = scope["state"]["record"]
         error: KefuError
@@ -171,9 +171,11 @@ def _with_ours(
     if origin is not None:
         ours["Access-Control-Allow-Origin"] = origin if guarded else "*"
         ours["Access-Control-Expose-Headers"] = EXPOSED
-    pairs = [*headers, *((n.lower().encode(), v.encode("latin-1")) for n, v in ours.items())]
-    names = dict(pairs)
-    return [*pairs, *(pair for pair in _ALWAYS if pair[0] not in names)]
+    added = [(n.lower().encode(), v.encode("latin-1")) for n, v in ours.items()]
+    names = dict(added)
+    kept = [pair for pair in headers if pair[0] not in names]
+    names |= dict(kept)
+    return [*kept, *added, *(pair for pair in _ALWAYS if pair[0] not in names)]
 
 
 def _own_origin(scope: Scope, headers: Headers) -> str | None:

@@ -1,6 +1,6 @@
 """Formats log lines as JSON with Powertools, and removes secrets from them.
 
-It is imported when the application starts, because importing Powertools is slow.
+The module is imported when the application starts, because importing Powertools is slow.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _CREDENTIAL = re.compile(
 )
 """Matches strings that look like a credential, because Kefu does not know every secret.
 
-They have at least 20 characters and a digit among the first 100. The bounds keep the search
+Such strings have at least 20 characters and a digit among the first 100. The bounds keep the search
 linear."""
 
 Redact = Callable[[str], str]
@@ -87,7 +87,7 @@ class RequestLog:
         self._log = logging.getLogger("kefu")
 
     def open(self) -> None:
-        """Configure logging for the process. It blocks, so call it in a thread."""
+        """Configure logging for the process. Call it in a thread, because it blocks."""
         # The root handler also redacts the lines of other loggers, such as tracebacks of uvicorn.
         server = logging.StreamHandler(sys.stderr)
         logging.basicConfig(handlers=[server], level=logging.WARNING, force=True)
@@ -125,7 +125,7 @@ class RequestLog:
         self._log.warning(text)
 
     def audit(self, action: str, operator: str, session_id: str = "") -> None:
-        """Log an operator's access to stored chats, at every level. `operator`: see `pass_of`."""
+        """Log an operator's access to stored chats, at every level: see `Panel.audit`."""
         fields: dict[str, object] = {"action": action, "operator": operator}
         if session_id:
             fields["session_id"] = session_id

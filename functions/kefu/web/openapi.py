@@ -1,7 +1,7 @@
 """The OpenAPI document. FastAPI describes the routes, and this module their bodies and schemas.
 
-The schemas are built when the document is first requested. FastAPI would build those of its own
-bodies and response models during import, which slows cold starts.
+The schemas are built when the document is first requested. FastAPI would build the validators of
+its own bodies and response models during import, which slows cold starts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _required(name: str, place: str) -> Spec:
 
 
 def describe(app: FastAPI, routers: Iterable[APIRouter]) -> Spec:
-    """Return the OpenAPI document. It is built once and cached in the application."""
+    """Return the OpenAPI document. The document is built once and cached in the application."""
     if not app.openapi_schema:
         document = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes
@@ -134,11 +134,11 @@ _STREAMS: Mapping[str, Spec] = {
         "responses": _answers(400, 401, 403, 408, 415, 429, 503, 504, also_json=True),
     },
 }
-"""The paths whose responses are answers. They are plain routes, which FastAPI does not describe."""
+"""The paths whose responses are answers. FastAPI does not describe such plain routes."""
 
 
 def _models() -> Spec:
-    """The types of bodies by their names. Those of `/v1` are imported with its first request."""
+    """The types of bodies by name; the types of `/v1` are imported with its first request."""
     from kefu.web import completion_schemas
 
     return {**vars(completion_schemas), **vars(schemas)}

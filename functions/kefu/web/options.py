@@ -18,12 +18,7 @@ class WebOptions(NamedTuple):
     body: BodyLimits = BodyLimits()
     max_messages: int = 200
     max_message_chars: int = 16000
-    trusted_proxy_hops: int = 0
-    behind_adapter: bool = False
-    """Whether only the Lambda Web Adapter can reach the server, so that its headers are trusted."""
     on_aws: bool = False
-    behind_cdn: bool = False
-    """Whether every request is checked to come through a CDN, so that its headers are trusted."""
     openai_api: bool = True
     openai_tools: bool = False
     """Whether `/v1` passes tools, tool calls and their results."""

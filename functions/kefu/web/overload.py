@@ -1,7 +1,7 @@
 """Decides when an overloaded server refuses new chats, instead of letting them wait.
 
-Two delays show an overload: that of a new connection until it is accepted, and that of the event
-loop. Otherwise the chats that are more than the processor can serve would wait for many seconds.
+Two delays show an overload: the delay until a new connection is accepted, and the delay of the
+event loop. Without a refusal, chats beyond the processor's power would wait for many seconds.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import Callable
 
 WINDOW_SECONDS = 0.5
-"""Seconds for which the delay must be too long. A single pause, such as one of the garbage
-collector or of a frozen process, is not an overload.
+"""Seconds for which the delay must be too long. A single pause, such as a garbage collection or of
+a frozen process, is not an overload.
 """
 SAMPLE_SECONDS = 0.1
 """Seconds between two samples of the event loop's delay."""
 
 
 class DelayGate:
-    """Closes when all delays of `WINDOW_SECONDS` were too long, and opens at a short one.
+    """Closes when all delays of `WINDOW_SECONDS` were too long, and opens at a short delay.
 
     Source: Nichols and Jacobson, "Controlling Queue Delay", whose minimum over a window this is.
     """

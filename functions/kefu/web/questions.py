@@ -27,7 +27,7 @@ class Questions:
         self._sampling = sampling
 
     async def read(self, request: Request, model: type[R]) -> R:
-        """Return the validated body. Raises a KefuError for an invalid one."""
+        """Return the validated body. Raises a KefuError for an invalid question."""
         value = await read_json(request, self._options.body)
         fields = value if isinstance(value, dict) else {}
         if "message" in fields and "messages" not in fields:
@@ -62,7 +62,7 @@ class Questions:
         return body
 
     async def read_completion(self, request: Request) -> CompletionRequest:
-        """Return the validated body of `/v1`. Raises a KefuError for an invalid one."""
+        """Return the validated body of `/v1`. Raises a KefuError for an invalid question."""
         from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 
         value = await read_json(request, self._options.body)
@@ -84,7 +84,7 @@ class Questions:
     def preset(self, body: ConversationRequest, configs: Configs | None) -> Question:
         """Like `question`, with the preset that the body names.
 
-        Raises InvalidRequest for an unknown one, and for any if the server has none.
+        Raises InvalidRequest for an unknown preset, and for any preset if the server has none.
         """
         question = self.question(body)
         if body.config_id is None:

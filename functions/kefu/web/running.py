@@ -1,4 +1,4 @@
-"""The answers in progress in this process: other requests can stop them, or follow one.
+"""The answers in progress in this process: other requests can stop them, or follow them.
 
 The text of an answer exists once. A request that follows it holds a position in that text, so a
 slow reader receives longer pieces, and takes no memory of its own.
@@ -14,7 +14,9 @@ from kefu.chat.answer import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, Completion, Json, Usage, chunk_of
+from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
+from kefu.web.options import WebOptions
 
 PING_SECONDS = 2.5
 """Seconds without news after which a ping is sent: a page waits five seconds for the first byte."""
@@ -56,13 +58,16 @@ class Running:
 
 
 class ChatRuntime:
-    """The objects that all chat requests share, such as admission, log and running answers."""
+    """The objects that all requests share, such as admission, log and running answers."""
 
-    def __init__(self, services: Services, log: RequestLog) -> None:
+    def __init__(
+        self, services: Services, log: RequestLog, gateway: Gateway, options: WebOptions
+    ) -> None:
         self.services = services
-        self.chat = services.chat
         self.admission = services.admission
         self.log = log
+        self.gateway = gateway
+        self.options = options
         self.running = Running()
 
     def close(self) -> bool:
@@ -92,7 +97,7 @@ async def following(
 
 
 async def follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
-    """The text of an answer from its start, and then what arrives, until the answer ends.
+    """The text of an answer from its start, and then new text, until the answer ends.
 
     Raises the error with which the answer ends.
     """

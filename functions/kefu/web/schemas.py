@@ -56,8 +56,8 @@ Tokens = Annotated[int, BeforeValidator(_whole)]
 
 
 class StrictBody(BaseModel):
-    # Unknown keys are ignored. They never reach the upstream, whose body is built separately.
-    # A validator is built with its first use, because most are not needed at the start.
+    # Unknown keys are ignored. Unknown keys never reach the upstream, whose body is built
+    # separately. A validator is built with its first use, because most are not needed at the start.
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, defer_build=True)
 
 
@@ -162,7 +162,7 @@ class MessageRequest(PageRequest, defer_build=False):
     message: str = Field(json_schema_extra={"pattern": r"\S"})
     session_id: SessionName | None = None
     again: ClientMessageId | None = None
-    """The `client_message_id` of a message of this chat: its answer is replaced by a new one."""
+    """The `client_message_id` of a message of this chat: its answer is replaced by a new answer."""
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
 
 
@@ -189,7 +189,7 @@ class ResumeRequest(StrictBody):
 
     client_message_id: ClientMessageId
     again: ClientMessageId | None = None
-    """As in the request for the answer, if it replaces an earlier one."""
+    """As in the request for the answer, if the answer replaces an earlier answer."""
     sources: StrictBool | Literal["text", "passages"] = False
 
 
@@ -201,7 +201,7 @@ class AnswerFeedback(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]
     comment: Annotated[str, StringConstraints(max_length=300)] = ""
-    """With the rating `down`: what is wrong with the answer, in one line."""
+    """With the rating `down`: the reason, in one line."""
 
     @model_validator(mode="after")
     def _only_down_has_a_comment(self) -> Self:
@@ -300,7 +300,7 @@ class ShownQuestion(TypedDict):
 class ShownAttendance(TypedDict):
     state: Literal["bot", "waiting", "person", "closed"]
     operator: str
-    """The name of the person who answers, or who ended the talk; empty without one."""
+    """The name of the person who answers, or who ended the talk; empty without a person."""
     messages: list[ShownMessage]
     """The messages of persons after the message `after`."""
     questions: list[ShownQuestion]
@@ -312,7 +312,7 @@ class ShownMessages(TypedDict):
     before: int | None
     """The `before` parameter for the previous page. None: there are no older messages."""
     links: NotRequired[list[str]]
-    """With `sources=true`: the addresses that answers may link to beside those of their sources."""
+    """With `sources=true`: the addresses that answers may link to besides their sources."""
 
 
 class ShownSession(TypedDict):
@@ -374,7 +374,7 @@ class LearntPages(TypedDict):
     made: int
     """Unix time of the run of `kefu learn`."""
     sample: bool
-    """Whether they are those of the sample site, for which the demo page suggests questions."""
+    """Whether the pages belong to the sample site, for which the demo page suggests questions."""
 
 
 class Health(TypedDict):

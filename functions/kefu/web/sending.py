@@ -55,14 +55,14 @@ class AnswerResponse:
     """The response with an answer.
 
     The answer stops early in four cases: the client disconnects, another request cancels it, its
-    deadline passes, or the server shuts down. That of a stored chat goes on when the client
+    deadline passes, or the server shuts down. The answer of a stored chat goes on when the client
     disconnects: it is saved, and other requests can follow it.
     """
 
     runtime: ChatRuntime
     answer: Answer
     events: Events
-    """Those of the answer, or of an earlier one. They are made when they are first asked for."""
+    """The filters of this answer, or of an earlier answer. They are made at their first use."""
     stream: bool = True
     """True: server-sent events. False: one JSON object."""
     wants_usage: bool = False
@@ -96,7 +96,7 @@ class AnswerResponse:
                 await error_response(error)(scope, receive, send)
 
     def _other_answer(self, busy: SessionBusy) -> Events:
-        """The events of another request that answers this message. Without one, raises `busy`."""
+        """The events of another request that answers this message. Without it, raises `busy`."""
         answer = self.answer
         session, message = answer.session, answer.client_message_id
         running = session and message and self.runtime.running.find(session.id, message)
@@ -235,7 +235,7 @@ class _Client:
     def drop(self) -> None:
         """Stop sending to a client that reads nothing, because others wait for the answer.
 
-        Its connection may be one that broke without a sign, of the same page.
+        The silent connection may be a broken one of the same page.
         """
         if self._is_writing and self._task and not self._answer.reason:
             self._dropped.set()
@@ -261,7 +261,7 @@ def _encoded(chunks: list[Chunk], wants_usage: bool) -> bytes:
 def _encoded_sources(
     event: SourcesFound | SourcesUsed, wanted: bool | Literal["text", "passages"]
 ) -> bytes:
-    """The event for clients that asked for sources. It has no choices, as one with usage.
+    """The event, without choices like a usage event, for clients that asked for sources.
 
     Clients that get the sources as text learn only that a question was not answered.
     """

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from starlette.requests import Request
 
-from kefu.auth.identity import Identities
+from kefu.auth.identity import Identities, SiteUser
 from kefu.chat.answer import known_events, make_answer
 from kefu.chat.state import Answer, AnswerEvent
 from kefu.errors import IdentityRejected
@@ -16,7 +16,7 @@ from kefu.knowledge.sources import named, parted
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.service import IncomingMessage, SessionService
-from kefu.web.caller import Gateway, answer_of
+from kefu.web.caller import answer_of
 from kefu.web.running import ChatRuntime, following
 from kefu.web.schemas import MessageRequest, ResumeRequest
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse
@@ -28,41 +28,38 @@ class KeptChats:
     """Converts requests into calls of the `SessionService`."""
 
     def __init__(
-        self,
-        runtime: ChatRuntime,
-        sessions: SessionService,
-        gateway: Gateway,
-        identities: Identities,
+        self, runtime: ChatRuntime, sessions: SessionService, identities: Identities | None
     ) -> None:
+        """`identities`: None if the site does not sign user tokens."""
+        self.runtime = runtime
         self.sessions = sessions
-        self._runtime = runtime
-        self._gateway = gateway
         self._identities = identities
 
     async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
-        answer, runtime = answer_of(request, body, self._gateway), self._runtime
+        runtime = self.runtime
+        answer = answer_of(request, body, runtime.gateway)
         incoming = await self._incoming(request, body, answer)
         message = KeptConversation(self.sessions, incoming, answer.received_at)
         events = make_answer(answer, message, runtime.services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
-        """The answer to an earlier message of a session: from its start, and what still arrives.
+        """The answer to an earlier message of a session: from its start, and new text.
 
         Raises as `polled` does.
         """
         session = await self.polled(request, name)
-        answer = answer_of(request, body, self._gateway)
-        events = resumed(self._runtime, self.sessions, answer, session, body)
-        return AnswerResponse(self._runtime, answer, events)
+        answer = answer_of(request, body, self.runtime.gateway)
+        events = resumed(self.runtime, self.sessions, answer, session, body)
+        return AnswerResponse(self.runtime, answer, events)
 
     async def session(self, request: Request, name: str) -> Session:
         """Return the session of this id if it belongs to the visitor.
 
         Raises SessionNotFound, and RateLimited if the session is read too often.
         """
-        session = await self.sessions.owned(name, _token(request), await self._owner(request))
-        await self._runtime.admission.admit_reader(session.id)
+        session = await self._owned(request, name)
+        await self.runtime.admission.admit_reader(session.id)
         return session
 
     async def listed(
@@ -72,20 +69,20 @@ class KeptChats:
 
         Raises IdentityRejected for an anonymous visitor, and RateLimited.
         """
-        owner = await self._owner(request)
+        owner = (await self._visitor(request)).name
         if not owner:
             raise IdentityRejected(
                 "Only a signed-in user has a list of chats: send the user token of the site."
             )
         # Hashed, because the names of limits are stored.
         name = sha256(owner.encode("utf-8", "replace")).hexdigest()[:32]
-        await self._runtime.admission.admit_reader(f"user:{name}")
+        await self.runtime.admission.admit_reader(f"user:{name}")
         return await self.sessions.listed(owner, config_id, cursor, limit)
 
     async def polled(self, request: Request, name: str) -> Session:
         """As `session`, with the limit for requests that are repeated every few seconds."""
-        session = await self.sessions.owned(name, _token(request), await self._owner(request))
-        await self._runtime.admission.admit_poll(session.id)
+        session = await self._owned(request, name)
+        await self.runtime.admission.admit_poll(session.id)
         return session
 
     def name_sources(self, shown: list[dict[str, object]]) -> dict[str, object]:
@@ -93,7 +90,7 @@ class KeptChats:
 
         Returns the fields of the response; none on a server without learnt pages.
         """
-        grounder = self._runtime.services.grounder
+        grounder = self.runtime.services.grounder
         for message in shown:
             if message["role"] == "assistant" and "operator" not in message:
                 text, cited = parted(str(message["content"]))
@@ -103,7 +100,7 @@ class KeptChats:
 
     def checked(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
         """The messages for a file of Markdown: answers of earlier versions may have other links."""
-        grounder = self._runtime.services.grounder
+        grounder = self.runtime.services.grounder
         return [
             one._replace(content=grounder.checked_text(one.content))
             if grounder and one.role == "assistant" and not one.operator
@@ -116,19 +113,25 @@ class KeptChats:
 
         Succeeds for a session that was deleted before. Raises as `session` does.
         """
-        token, owner = _token(request), await self._owner(request)
-        id = await self.sessions.owned_id(name, token, owner)
-        await self._runtime.admission.admit_reader(id)
-        self._runtime.running.cancel_session(id)
+        visitor = await self._visitor(request)
+        id = await self.sessions.owned_id(name, _token(request), visitor.name)
+        await self.runtime.admission.admit_reader(id)
+        self.runtime.running.cancel_session(id)
         await self.sessions.forget(id)
 
-    async def _owner(self, request: Request) -> str:
-        return (await self._identities.visitor(_user_token(request))).name
+    async def _owned(self, request: Request, name: str) -> Session:
+        visitor = await self._visitor(request)
+        return await self.sessions.owned(name, _token(request), visitor.name)
+
+    async def _visitor(self, request: Request) -> SiteUser:
+        """The user of the site; an anonymous one without a token, or if the site signs none."""
+        token = request.headers.get(USER_HEADER, "")
+        return await self._identities.visitor(token) if self._identities and token else SiteUser()
 
     async def _incoming(
         self, request: Request, body: MessageRequest, answer: Answer
     ) -> IncomingMessage:
-        visitor = await self._identities.visitor(_user_token(request))
+        visitor = await self._visitor(request)
         return IncomingMessage(
             text=body.message,
             address=answer.address,
@@ -155,7 +158,7 @@ async def resumed(
     session: Session,
     body: ResumeRequest,
 ) -> AsyncGenerator[AnswerEvent]:
-    """The events of an answer that this process is making; else those of the stored one."""
+    """The events of an answer that this process is making; else the events of the stored answer."""
     if running := runtime.running.find(session.id, body.client_message_id):
         async with aclosing(following(runtime, answer.address, running)) as events:
             async for event in events:
@@ -168,7 +171,3 @@ async def resumed(
 
 def _token(request: Request) -> str:
     return request.headers.get(TOKEN_HEADER, "")
-
-
-def _user_token(request: Request) -> str:
-    return request.headers.get(USER_HEADER, "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kefu.chat.addresses import LONGEST, address_in, network_of
+from kefu.chat.admission import network_of
+from kefu.web.caller import LONGEST, address_in
 
 SPELLINGS = [
     # text, address, counted address or network

@@ -4,7 +4,7 @@ from email.utils import format_datetime
 import pytest
 
 from kefu.errors import ContextTooLong, InvalidRequest
-from kefu.relay.failures import Failed, Reaction, operator_error, reaction_to
+from kefu.relay.failures import Failed, Reaction, operator_error, reaction_to, silence
 from kefu.relay.key_pool import Reason
 
 NOW = 1_800_000_000.0
@@ -135,3 +135,9 @@ def test_upstream_can_only_lengthen_a_cooldown_up_to_an_hour(
     found = verdict(429, headers, body)
     assert found.cooldown is not None
     assert found.cooldown.until == pytest.approx(NOW + rest)
+
+
+def test_a_request_that_nobody_answered_says_how_long_it_waited_and_what_to_set() -> None:
+    assert silence([1.0, 4.46]) == (
+        'no headers in 4.5 s: for a model that needs longer, set patience = "slow" under [model]'
+    )

@@ -370,6 +370,7 @@ async def test_m8_deliveries_that_fail_do_not_count_and_a_lost_notice_is_sent_ag
     await here.handoff.deliver_due()
     here.hook.failures = 0
     assert kinds(here.hook)[2 * A_DAY :] == ["contact_limit"]
+    assert here.lines[-1] == "the contact webhook failed: HTTP 500"
     here.clock.hand.now += 3600
     await filled(here, A_DAY + 2)
     await here.handoff.deliver_due()

@@ -28,9 +28,9 @@ from kefu.relay.collected import Collected, replayed
 from kefu.relay.key_pool import Fingerprint
 from kefu.sessions.hooks import Filter
 from kefu.sessions.store.model import SessionId, StoredMessage
-from kefu.sessions.turn.background import BackgroundWriter
 from kefu.sessions.turn.call_log import Recording, TurnRecord
 from kefu.sessions.turn.history import Exchange, alternating, exchanges, from_stable_start
+from kefu.sessions.turn.saving import BackgroundWriter
 
 ONE = SessionId("1" * 32)
 

@@ -83,7 +83,10 @@ async def test_p13_a_refused_question_is_stored_as_failed_and_has_no_answer() ->
     given = await site.ask()
     assert facts(given)[:2] == (503, "upstream_service_unavailable")
     assert await site.stored() == [("question", "failed")]
-    assert [call.stream_complete for call in await site.calls()] == [False]
+    [call] = await site.calls()
+    assert call.stream_complete is False
+    [attempt] = json.loads(call.meta)["attempts"]
+    assert (attempt["outcome"], attempt["said"]) == ("http_500", '{"error": {"message": "no"}}')
     assert (await site.day()).errors == 1
     assert site.outcomes == [("failed", "")]
 
@@ -417,7 +420,9 @@ async def test_p17_a_busy_message_may_be_asked_again_after_three_seconds_at_most
     await asyncio.sleep(after)
     busy = await site.ask(session_id=session, token=token)
     assert facts(busy) == (409, "session_busy", str(wait))
-    assert site.asked == 0
+    another = await site.ask("another", session_id=session, token=token)
+    assert (another.code, site.asked) == ("message_changed", 0)
+    assert await site.stored() == [("question", "pending")], "another text does not end it"
 
 
 @in_virtual_time

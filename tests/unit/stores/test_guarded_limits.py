@@ -59,8 +59,10 @@ class Site:
     def __init__(self, store: SlowStore | None = None) -> None:
         self.store = store or SlowStore()
         self.degraded: list[str] = []
-        local = MemoryStore(CLOCK.now)
-        self.limits = GuardedLimits(self.store, local, on_degraded=self.degraded.append)
+        circuit = Circuit(
+            lambda: self.store.settle("probe", 0), timeout=0.2, on_degraded=self.degraded.append
+        )
+        self.limits = GuardedLimits(self.store, MemoryStore(CLOCK.now), circuit)
 
     async def reserve(self, amount: int, budget: str = "today") -> bool:
         return bool(await self.limits.reserve(budget, amount, DAY))
@@ -87,7 +89,7 @@ async def test_one_slow_call_opens_nothing_and_refuses_nobody() -> None:
         await asyncio.sleep(1.0)
         assert await site.reserve(100)
         assert not site.limits.circuit.open
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -106,7 +108,7 @@ async def test_three_slow_calls_one_after_the_other_open_the_circuit_and_nobody_
         assert await site.reserve(100)
         assert await site.limits.take("visitor", RATE) == 0
     assert (site.store.asked, now()) == (asked, started)
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -122,7 +124,7 @@ async def test_a_pause_that_a_hundred_requests_meet_is_one_failure() -> None:
     assert all(await asyncio.gather(*(request(number / 1000) for number in range(100))))
     assert len(site.degraded) > IN_A_ROW
     assert not site.limits.circuit.open
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -133,7 +135,7 @@ async def test_d8_one_chat_waits_300_ms_for_a_store_that_does_not_answer_and_oth
     store, local = SlowStore(), MemoryStore(CLOCK.now)
     degraded: list[str] = []
     cooldowns = GuardedCooldowns(store, CLOCK.now, timeout=0.1, on_degraded=degraded.append)
-    limits = GuardedLimits(store, local, on_degraded=degraded.append, circuit=cooldowns.circuit)
+    limits = GuardedLimits(store, local, cooldowns.circuit)
     store.seconds = 60.0
 
     async def chat() -> float:
@@ -152,8 +154,8 @@ async def test_d8_one_chat_waits_300_ms_for_a_store_that_does_not_answer_and_oth
     asked = store.asked
     assert [await chat() for _ in range(6)] == [0.0] * 6
     assert store.asked == asked
-    await limits.aclose()
-    await cooldowns.aclose()
+    await limits.circuit.aclose()
+    await cooldowns.circuit.aclose()
 
 
 @in_virtual_time
@@ -168,7 +170,7 @@ async def test_a_pause_that_forty_reservations_meet_is_counted_once() -> None:
     await site.limits.settle("today", 0)
     assert not site.limits.circuit.open
     assert await site.used() == 140
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -178,7 +180,7 @@ async def test_a_known_budget_is_not_exceeded_while_the_store_is_away() -> None:
     site.store.seconds = 60.0
     granted = [await site.reserve(100) for _ in range(6)]
     assert granted == [True, True, False, False, False, False]
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -189,7 +191,7 @@ async def test_use_by_other_instances_counts_in_the_last_known_rest() -> None:
     site.store.seconds = 60.0
     assert not await site.reserve(401)
     assert await site.reserve(400)
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -202,7 +204,7 @@ async def test_a_reservation_that_comes_too_late_is_given_back() -> None:
     await asyncio.sleep(1.0)
     await site.limits.settle("today", 0)
     assert await site.used() == 200
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -215,7 +217,7 @@ async def test_a_reservation_whose_visitor_left_is_given_back() -> None:
     leaving.cancel()
     await asyncio.sleep(1.0)
     assert await site.used() == 100
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -236,7 +238,7 @@ async def test_tokens_are_given_back_when_the_visitor_leaves_and_leaves_again() 
         await asyncio.sleep(0.05)
     await asyncio.sleep(1.0)
     assert [used for used, _ in site.store._budgets.values()] == [20]
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 def count_tasks() -> list[str]:
@@ -254,7 +256,8 @@ def count_tasks() -> list[str]:
 async def test_calls_of_a_store_that_need_not_wait_make_no_task(tmp_path: Path) -> None:
     """Before Python 3.12, those that go on when they are late do: `reserve`, `settle`, `begin`."""
     store, now = SqliteStore(tmp_path / "kefu.sqlite3", CLOCK.now), CLOCK.now()
-    limits = GuardedLimits(store, MemoryStore(CLOCK.now), on_degraded=pytest.fail)
+    circuit = Circuit(store.cooldowns, timeout=0.2, on_degraded=pytest.fail)
+    limits = GuardedLimits(store, MemoryStore(CLOCK.now), circuit)
     sessions = GuardedSessions(store.sessions(Retention()), on_degraded=pytest.fail)
     chat = Session(SessionId("a" * 32), "", "", now, now)
     await sessions.used()  # the worker thread opens the file
@@ -268,8 +271,8 @@ async def test_calls_of_a_store_that_need_not_wait_make_no_task(tmp_path: Path) 
     begun = await sessions.begin(chat, NewMessage("Hello"), now)
     await sessions.finish(chat.id, begun.message.id, TurnOutcome("ok", "Hello"), now)
     assert len(made) == (0 if sys.version_info >= (3, 12) else 3)
-    await limits.aclose()
-    await sessions.aclose()
+    await limits.circuit.aclose()
+    await sessions.circuit.aclose()
     await store.aclose()
 
 
@@ -284,7 +287,7 @@ async def test_a_reservation_from_an_unknown_budget_waits_a_second_then_refuses(
     with pytest.raises(StoreUnavailable):
         await site.reserve(100, "the day after")
     assert now() - started == pytest.approx(1.0)
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 async def test_a_busy_event_loop_is_not_taken_for_a_slow_store() -> None:
@@ -360,7 +363,7 @@ async def test_d8_a_store_that_is_back_is_asked_again_after_three_seconds() -> N
     assert (site.degraded, await site.used()) == ([], 100 + 300 - 50)
     await site.limits.take("visitor", RATE)
     assert store.asked > asked
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -382,7 +385,7 @@ async def test_d8_a_store_is_probed_each_three_seconds_until_it_answers_in_time(
     store.seconds = 0.1
     await asyncio.sleep(1)
     assert not is_suspended(site)
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @in_virtual_time
@@ -395,7 +398,7 @@ async def test_d8_failures_between_which_the_store_answers_open_nothing() -> Non
             await asyncio.sleep(0.5)
         assert not is_suspended(site)
     assert site.degraded == ["taking from a rate limit: away"] * 10
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 @pytest.mark.parametrize(("difference", "counted"), [(500, 500), (-300, 0)])
@@ -415,7 +418,7 @@ async def test_d8_use_that_could_not_be_settled_is_added_after_the_outage_and_a_
     assert await site.used() == 1000 + counted
     await asyncio.sleep(10)
     assert await site.used() == 1000 + counted
-    await site.limits.aclose()
+    await site.limits.circuit.aclose()
 
 
 class ForgetfulStore(SlowStore):
@@ -446,4 +449,4 @@ async def test_d8_a_cooldown_that_could_not_be_written_is_written_when_the_store
     assert await cooldowns.cooldowns() == {one: long}
     await asyncio.sleep(0.1)
     assert await store.cooldowns() == {one: long}
-    await cooldowns.aclose()
+    await cooldowns.circuit.aclose()

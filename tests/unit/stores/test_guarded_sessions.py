@@ -67,7 +67,7 @@ async def test_d6_the_first_answer_of_a_store_may_take_three_seconds_and_others_
     site.store.seconds["session"] = 2.9
     assert await site.guarded.session(CHAT) is None
     assert await site.took("session", site.guarded.session(CHAT)) == pytest.approx(1)
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
     site = Site()
     assert await site.took("session", site.guarded.session(CHAT)) == pytest.approx(3)
     assert await site.took("session", site.guarded.session(CHAT)) == pytest.approx(1)
@@ -75,7 +75,7 @@ async def test_d6_the_first_answer_of_a_store_may_take_three_seconds_and_others_
         "reading a session: no answer in 3 s",
         "reading a session: no answer in 1 s",
     ]
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @in_virtual_time
@@ -90,7 +90,7 @@ async def test_d5_a_message_that_is_saved_too_late_ends_as_failed() -> None:
     site.store.seconds.clear()
     begun = await site.begin()
     assert (begun.retries, begun.busy_for) == (1, 0)
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @in_virtual_time
@@ -105,7 +105,7 @@ async def test_d5_a_message_whose_visitor_left_while_it_was_saved_ends_as_failed
     await asyncio.sleep(1)
     assert await site.stored() == [("question", "failed")]
     assert site.degraded == []
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
@@ -125,7 +125,7 @@ async def test_d5_a_late_look_at_a_message_of_another_request_changes_nothing(
         await site.begin()
     await asyncio.sleep(1)
     assert await site.stored() == before
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @in_virtual_time
@@ -138,7 +138,7 @@ async def test_d5_a_message_that_is_never_saved_needs_no_end() -> None:
     await asyncio.sleep(1)
     assert await site.stored() == [("question", "pending")]
     assert len(site.store.times("finish")) == 1
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @in_virtual_time
@@ -155,7 +155,7 @@ async def test_d6_what_no_chat_waits_for_has_ten_seconds_and_a_list_eight() -> N
     with pytest.raises(QueryTimeout):
         await site.guarded.newest(SessionFilter(), None, 9, CLOCK.now())
     assert CLOCK.monotonic() - began == pytest.approx(8)
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()
 
 
 @in_virtual_time
@@ -176,4 +176,4 @@ async def test_d8_a_store_that_failed_three_times_is_not_asked_but_for_what_nobo
     assert await site.guarded.finish(CHAT, begun.message.id, ended, CLOCK.now())
     await asyncio.sleep(3.1)
     assert await site.guarded.session(CHAT)
-    await site.guarded.aclose()
+    await site.guarded.circuit.aclose()

@@ -6,8 +6,11 @@ import os
 import stat
 from pathlib import Path
 
-from kefu.agent.events import AgentSessionId
-from kefu.stores.jsonl import JsonlHistorySink
+import pytest
+
+from kefu.agent.events import AgentSessionId, Assistant, SessionEvent
+from kefu.errors import HistoryBusy, HistoryUnavailable
+from kefu.stores.jsonl import JsonlHistorySink, SessionLogs
 
 SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
@@ -24,3 +27,44 @@ def test_s20_a_log_and_its_folder_are_open_to_their_owner_alone(tmp_path: Path) 
         os.umask(umask)
     sink.close()
     assert (mode(tmp_path / "sessions"), mode(sink.path)) == (0o700, 0o600)
+
+
+OTHER = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAW")
+EVENT = SessionEvent(1.0, SESSION, 1, Assistant("hello"), 1, 0)
+
+
+def test_s20_a_kept_log_is_read_as_it_was_and_kept_once(tmp_path: Path) -> None:
+    logs = SessionLogs(tmp_path / "sessions")
+    assert logs.ids() == []
+    path = logs.keep(SESSION, [EVENT])
+    assert path == logs.place(SESSION) == str(tmp_path / "sessions" / f"{SESSION}.jsonl")
+    assert logs.read(SESSION).events == (EVENT,)
+    with pytest.raises(HistoryUnavailable, match="already exists"):
+        logs.keep(SESSION, [])
+    assert logs.read(SESSION).events == (EVENT,)
+
+
+def test_s20_logs_are_listed_from_the_newest_and_other_files_are_not(tmp_path: Path) -> None:
+    logs = SessionLogs(tmp_path)
+    for at, session in ((1, OTHER), (2, SESSION)):
+        os.utime(logs.keep(session, []), (at, at))
+    for name in ("notes.jsonl", SESSION, f"{SESSION}.xml", f"{SESSION}x.jsonl"):
+        (tmp_path / name).touch()
+    assert logs.ids() == [SESSION, OTHER]
+    os.utime(logs.place(OTHER), (3, 3))
+    assert logs.ids() == [OTHER, SESSION]
+
+
+def test_s20_a_log_that_is_open_is_not_removed(tmp_path: Path) -> None:
+    logs = SessionLogs(tmp_path)
+    sink = JsonlHistorySink(tmp_path, SESSION)
+    with pytest.raises(HistoryBusy):
+        logs.remove(SESSION)
+    assert logs.ids() == [SESSION]
+    sink.close()
+    logs.remove(SESSION)
+    assert logs.ids() == []
+    with pytest.raises(HistoryUnavailable, match="there is no session"):
+        logs.remove(SESSION)
+    with pytest.raises(HistoryUnavailable, match="No such file"):
+        logs.read(SESSION)

@@ -12,12 +12,10 @@ from fastapi import FastAPI
 from starlette.types import Message as Event
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.auth.identity import Identities
 from kefu.bootstrap.clock import SystemClock
 from kefu.sessions.store.model import NewMessage, Retention, SessionId, StoredMessage, TurnOutcome
 from kefu.stores.memory import MemoryStore
 from kefu.web.admin.panel import Panel, PanelInfo
-from kefu.web.caller import Gateway
 from kefu.web.long_response import LongResponse
 from kefu.web.routes.admin import admin_routes
 from kefu.web.routes.sessions import session_routes
@@ -69,8 +67,8 @@ async def browser() -> AsyncIterator[httpx.AsyncClient]:
         made = call(begun.message.id, now, request=b"{}" * 1000, answer=response("half \ud83d"))
         await store.record(made)
     process, limits = Process(store, InProcessUpstream({}), CLOCK), MemoryStore(CLOCK.now)
-    gateway = Gateway(CLOCK.now)
     panel = Panel(
+        process.runtime,
         AdminTokens(TOKEN),
         at_once,
         limits,
@@ -81,9 +79,9 @@ async def browser() -> AsyncIterator[httpx.AsyncClient]:
         nonce=str,
     )
     app = FastAPI()
-    app.include_router(admin_routes(panel, process.runtime, gateway))
-    kept = KeptChats(process.runtime, process.sessions, gateway, Identities([], ""))
-    app.include_router(session_routes(kept, 5.0))
+    app.include_router(admin_routes(panel))
+    kept = KeptChats(process.runtime, process.sessions, None)
+    app.include_router(session_routes(kept))
     headers = {
         "Authorization": f"Bearer {TOKEN}",
         "X-Session-Token": await process.sessions.token(ONE),

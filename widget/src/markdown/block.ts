@@ -1,8 +1,8 @@
 /**
  * Parses Markdown that arrives in pieces. A complete line is parsed once. Only the incomplete last
  * line is parsed again with each piece. Long lines and long blocks are divided into runs at places
- * that depend on the text alone. So the work for a piece does not grow with the text, and the result
- * does not depend on the pieces.
+ * that depend on the text alone. With such places, the work for a piece does not grow with the
+ * text, and the result does not depend on the pieces.
  *
  * CommonMark and GFM, except: link definitions, footnotes and HTML are shown as written; blank lines
  * between items have no effect; cells beyond the head of a table are kept; and emphasis or a link
@@ -98,7 +98,7 @@ export class Markdown {
     };
     const isDecided = isFence(leaf) ? !/^[ `~]*$/.test(this.#line) : !UNDECIDED.test(this.#line);
     if (isDecided || this.#isLong) this.#read(this.#line, true);
-    // A line that looks like the head of a table usually is one.
+    // A line that looks like the head of a table usually is a head.
     const text = this.#leaf?.kind === "p" ? (this.#leaf.kids[0]?.literal ?? "") : "";
     if (/^\|.+\|.*$/.test(text)) this.#table(text, "");
   }
@@ -128,7 +128,7 @@ export class Markdown {
     else this.#begin(rest, depth, isInside, isWhole);
   }
 
-  /** Adds the line to an open code block. Returns false if the line does not belong to one. */
+  /** Adds the line to an open code block. Returns false if the line does not belong to a table. */
   #goesOn(leaf: Node, rest: string): boolean {
     if (leaf.kind !== "pre") return false;
     if (isFence(leaf)) {
@@ -187,7 +187,7 @@ export class Markdown {
     else if (!isInside || !isWhole || !this.#columns(para, rest)) append(para, `\n${rest}`);
   }
 
-  /** Opens a heading, a rule or a fenced code block. Returns false if the line starts none of them. */
+  /** Opens a heading, a rule or a fenced code block. Returns false for another line. */
   #single(rest: string, depth: number, isWhole: boolean): boolean {
     const head = HEAD.exec(rest);
     if (head) {

@@ -229,7 +229,7 @@ function fits(opener: Node, closer: Node): boolean {
   );
 }
 
-/** Joins adjacent texts, and removes empty ones. */
+/** Joins adjacent texts, and removes empty texts. */
 function merged(nodes: readonly Node[]): Node[] {
   const kept: Node[] = [];
   for (const each of nodes) {

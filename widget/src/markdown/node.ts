@@ -1,4 +1,4 @@
-/** The nodes of an answer. They are plain values; the view turns them into elements. */
+/** The nodes of an answer. Nodes are plain values; the view turns them into elements. */
 
 /** The kinds are named as in HTML, except the first two and the run. */
 export type Kind =

@@ -36,7 +36,7 @@ export function withChat(
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
     const response = await chatOf()?.request(rest, { signal, ...init }, ask);
     if (response && response.status !== 404) return response;
-    // The former request has used the token of the bot check up.
+    // The earlier request has used up the token of the bot check.
     return contactRequest(apiUrl, init, init && response ? await guard() : ask);
   };
   return async (rest, init) => {

@@ -29,7 +29,7 @@ export function outgoing(exchanges: readonly Exchange[]): readonly Message[] {
   const messages = (kept.length === 0 ? groups.slice(-1) : kept)
     .flat()
     .filter(({ content }) => content);
-  // Old libraries add toJSON to every array, which would make a string of it.
+  // Old libraries add toJSON to every array, which would turn the array into a string.
   return Object.assign(messages, { toJSON: undefined });
 }
 

@@ -150,7 +150,7 @@ export class KeptTransport implements Transport, KeptChat {
   }
 
   /**
-   * Sends a request with the user's token. It is aborted if the user changes before the response.
+   * Sends a request with the user's token. A change of the user aborts the request.
    */
   async #request(url: URL, init: RequestInit, ask = this.#ask): Promise<Response> {
     const { owner } = this.#around;

@@ -8,11 +8,11 @@ const ENDINGS = new Map<unknown, Turn["ending"]>([
   ["ok", "whole"],
   ["partial", "stopped"],
   ["failed", "upstream_service_unavailable"],
-  // It is being answered.
+  // The turn is being answered.
   ["pending", "open"],
 ]);
 
-/** The service's messages as turns. They have no `client_message_id`, so their ids are empty. */
+/** The service's messages as turns. They have no `client_message_id`: their ids are empty. */
 export function turnsOf(value: unknown): readonly Turn[] {
   const turns: Turn[] = [];
   const messages = own(value, "messages");

@@ -2,7 +2,7 @@
 
 /**
  * Whether the service answers, but not to this page: it answers every page at `/health`, and at the
- * address of the chat only those that it allows.
+ * address of the chat only allowed pages.
  */
 export async function refusesPage(apiUrl: string): Promise<boolean> {
   const answers = (url: URL | string): Promise<boolean> =>

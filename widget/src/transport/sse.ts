@@ -10,7 +10,7 @@ import type { Sources, Trouble } from "../turn.ts";
 export type Arrival =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "finish"; readonly reason: string }
-  /** The pages that the answer may cite. It comes before the text. */
+  /** The pages that the answer may cite. The list comes before the text. */
   | { readonly kind: "sources"; readonly sources: Sources }
   /** The pages that it cites, and whether they answer the question. */
   | { readonly kind: "cited"; readonly cited: unknown; readonly isAnswered: boolean }

@@ -38,6 +38,6 @@ export interface KeptChat {
    * After a 404 the chat is cleared from the page and from storage.
    */
   request(rest: string, init?: RequestInit, ask?: Ask): Promise<Response | undefined>;
-  /** Makes the next question start a new chat; the service keeps this one. */
+  /** Makes the next question start a new chat; the service keeps the present chat. */
   forget(): void;
 }

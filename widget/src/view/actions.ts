@@ -1,4 +1,4 @@
-/** The buttons below a finished answer: copy it, request a new one, rate it. */
+/** The buttons below a finished answer: copy it, request a new answer, rate it. */
 
 import type { ExtraTexts } from "../extra-texts.ts";
 import type { Rating, Turn } from "../turn.ts";

@@ -4,7 +4,7 @@ import type { Texts } from "../texts.ts";
 import { element } from "./dom.ts";
 import { icon, SEND, STOP } from "./icons.ts";
 
-/** Maximum length of a message; the service refuses longer ones. */
+/** Maximum length of a message; the service refuses longer messages. */
 const MAX_CHARS = 16_000;
 /** Within this time after sending, a click on Stop is the second half of a double click. */
 const SETTLE_MS = 500;

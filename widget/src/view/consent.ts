@@ -1,4 +1,4 @@
-/** The text that the visitor must accept before anything is sent, if the site has one. */
+/** The text that the visitor must accept before anything is sent, if the site has such a text. */
 
 import type { Texts } from "../texts.ts";
 import { button, element } from "./dom.ts";
@@ -33,7 +33,7 @@ export class Consent {
     );
   }
 
-  /** Calls `act` when the visitor has accepted, or at once. It replaces an earlier waiting call. */
+  /** Calls `act` when the visitor has accepted, or at once. Replaces an earlier waiting call. */
   whenGiven(act: () => void): void {
     if (this.#isGiven) {
       act();

@@ -1,4 +1,4 @@
-/** The form with which a visitor asks for a person. It is part of the conversation. */
+/** The form with which a visitor asks for a person. The form is part of the conversation. */
 
 import type { ContactTexts } from "../contact-texts.ts";
 import type { ExtraTexts } from "../extra-texts.ts";
@@ -12,7 +12,7 @@ type Request = MenuActs["request"];
 type Words = Texts & Pick<ExtraTexts, "failed"> & ContactTexts;
 
 /**
- * Shows the form at the end of `log`; the one that is there is focused again. `hasChat`: whether the
+ * Shows the form at the end of `log`; an existing form is focused again. `hasChat`: whether the
  * conversation goes with the request.
  */
 export async function showForm(
@@ -136,7 +136,7 @@ function labelOf(texts: Words, name: unknown, message: string): HTMLElement[] {
   return [];
 }
 
-/** The link to a person that the service names, if it is one that may be followed. */
+/** The link to a person that the service names, if its scheme is allowed. */
 export function linkOf(form: unknown): string | undefined {
   const link = own(form, "link");
   return typeof link === "string" && /^(https|mailto|tel):/.test(link) ? link : undefined;

@@ -26,7 +26,7 @@ export function button(
   return element("button", { type: "button", onclick: act, ...properties }, ...children);
 }
 
-/** Adds styles to those of the widget in `root`. */
+/** Adds styles to the widget in `root`. */
 export function adopt(root: ShadowRoot | null, styles: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);

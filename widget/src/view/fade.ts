@@ -7,7 +7,7 @@ const FADE_PX = 28;
 export function fade(node: HTMLElement): void {
   const show = (): void => {
     const hidden = node.scrollWidth - node.clientWidth;
-    // Without a change of style here, the next one that is measured needs no layout.
+    // Without a change of style here, the next measurement needs no layout.
     node.classList.toggle("fades", hidden > 1);
     if (hidden <= 1) return;
     const isRtl = getComputedStyle(node).direction === "rtl";

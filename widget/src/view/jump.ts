@@ -4,7 +4,7 @@ import { AT_END_PX, gapOf } from "./at-end.ts";
 import { button, element } from "./dom.ts";
 import { icon, NEWEST } from "./icons.ts";
 
-/** Adds the button above the end of `log`. Its row has no height, so it moves nothing. */
+/** Adds the button above the end of `log`. The button's row has no height, so it moves nothing. */
 export function addJump(log: HTMLElement, name: string): void {
   const node = button(
     { className: "jump", ariaLabel: name, title: name, hidden: true },

@@ -82,7 +82,7 @@ export class Panel {
     this.#close.before(make());
   }
 
-  /** Whether the menu offers what can be done with a stored chat. */
+  /** Whether the menu offers the actions for a stored chat. */
   showKept(isKept: boolean): void {
     this.node.classList.toggle("kept", isKept);
   }

@@ -1,6 +1,6 @@
 /**
- * The pages that an answer cites, as the service names them beside the text. They are links below the
- * answer, and each `[1]` in its text becomes a link, too.
+ * The pages that an answer cites, as the service names them beside the text. The pages are links
+ * below the answer, and each `[1]` in its text becomes a link, too.
  */
 
 import type { Sources } from "../turn.ts";

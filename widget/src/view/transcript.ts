@@ -87,7 +87,7 @@ export class Transcript {
     }
   }
 
-  /** Shows a finished turn above the last `later` ones. */
+  /** Shows a finished turn above the last `later` turns. */
   added(turn: Turn, later: number): void {
     const last = this.#last;
     const below = [...this.node.querySelectorAll(".turn")].at(-later);
@@ -111,14 +111,14 @@ export class Transcript {
     if (this.#last) this.node.replaceChildren(this.#greeting, this.#last.node);
   }
 
-  /** Shows that a new answer is awaited, below the old one. */
+  /** Shows that a new answer is awaited, below the old answer. */
   restarted(): void {
     this.#settle();
     this.#isFollowing = true;
     this.#wait(true);
   }
 
-  /** Adds text. `isFirst`: it begins an answer and replaces the one that was shown. */
+  /** Adds text. `isFirst`: the text begins an answer and replaces the shown answer. */
   told(text: string, isFirst: boolean): void {
     const last = this.#last;
     if (isFirst && last) {

@@ -32,17 +32,17 @@ from kefu.agent.ids import AgentSessionId, new_session_id
 
 
 class HistorySink(Protocol):
-    """A store of events. Its methods raise HistoryUnavailable if it cannot store an event.
+    """A store of events. Its methods raise HistoryUnavailable if an event cannot be stored.
 
     The chat continues after such an error.
     """
 
     def append(self, event: SessionEvent) -> None:
-        """Queue one event after the earlier ones. Returns without waiting for I/O."""
+        """Queue an event, in order. Returns without waiting for I/O."""
         ...
 
     async def flush(self) -> None:
-        """Wait until all appended events are stored. It is called after every turn."""
+        """Wait until all appended events are stored. `flush` is called after every turn."""
         ...
 
 

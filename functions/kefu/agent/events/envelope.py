@@ -16,8 +16,8 @@ class SessionEvent:
     """One event of a session: the common fields, and a body with the fields of its type."""
 
     ts: float
-    """Unix time in seconds; written as ISO 8601 in UTC, with milliseconds. It may decrease if the
-    clock is set back, so `seq` determines the order."""
+    """Unix time in seconds; written as ISO 8601 in UTC, with milliseconds. The time may decrease if
+    the clock is set back, so `seq` determines the order."""
     session_id: AgentSessionId
     seq: int
     """Sequence number within the session, from 1."""

@@ -15,7 +15,7 @@ from kefu.agent.events.parts import Estimate, Mode, Tokens, TurnStatus
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """A session started. This is the first line of a log."""
+    """A session started. This event is the first line of a log."""
 
     type: ClassVar[str] = "session_start"
     mode: Mode = "interactive"
@@ -116,7 +116,7 @@ class Interrupt:
 
     type: ClassVar[str] = "interrupt"
     content: str = ""
-    """The partial answer. It stays in the conversation unless it is empty."""
+    """The partial answer. The partial answer stays in the conversation unless it is empty."""
 
 
 @dataclass(frozen=True, slots=True)

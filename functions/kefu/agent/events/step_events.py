@@ -40,7 +40,7 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class AssistantChunk:
-    """A streamed chunk of the model's output. It is logged only if the session enables this."""
+    """A streamed chunk of the model's output. Chunks are logged only on request."""
 
     type: ClassVar[str] = "assistant_chunk"
     content: str = ""

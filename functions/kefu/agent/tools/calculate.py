@@ -1,8 +1,8 @@
 """A tool for arithmetic, because small models calculate badly.
 
-It evaluates a syntax tree with a fixed set of operations. Every intermediate value is an integer of
-at most `MAX_INTEGER_BITS` bits or a finite float, so each operation takes microseconds. `**` and
-`round` can create much larger values, so they check their arguments first.
+`calculate` evaluates a syntax tree with a fixed set of operations. Every intermediate value is an
+integer of at most `MAX_INTEGER_BITS` bits or a finite float, so each operation takes microseconds.
+`**` and `round` can create much larger values, so they check their arguments first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kefu.errors import ToolFailed
 Number = int | float
 
 MAX_EXPRESSION_CHARS = 500
-"""Maximum characters of an expression. This also limits its depth and number of operations."""
+"""Maximum characters of an expression, which also bounds its depth and number of operations."""
 MAX_INTEGER_BITS = 4096
 """Maximum bits of an integer, to limit the use of memory and time."""
 MAX_ROUND_DIGITS = 1300

@@ -14,12 +14,12 @@ from kefu.errors import ToolFailed
 ToolFunction = Callable[..., Awaitable[str]] | Callable[..., str]
 """`def name(first: str, …) -> str`, with or without `async`.
 
-The first line of its docstring is the description for the model. Its parameters are the inputs;
-each is a `str` or an `int`.
+The first line of its docstring is the description for the model. The function's parameters are the
+inputs; each is a `str` or an `int`.
 
 A plain function runs in another process, which is killed after a time-out or an interrupt. A
 parameter `folder: Path` receives the working directory. An async function runs on the event loop
-and must not block it. Its parameter `place: Workplace` receives the workplace.
+and must not block it. The parameter `place: Workplace` receives the workplace.
 """
 
 _KINDS = {"str": ("string", str), "int": ("integer", int)}

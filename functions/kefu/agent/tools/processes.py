@@ -23,7 +23,7 @@ from kefu.upstream.child_environment import child_environment
 _MAX_REPLY_BYTES = 12 * MAX_RESULT_CHARS + 1024
 """Maximum bytes of a reply: JSON escapes a character in at most twelve bytes."""
 _END_WITHIN = 1.0
-"""Seconds to wait for killed processes. One blocked on a network drive may take longer."""
+"""Seconds to wait for killed processes. A process blocked on a network drive may take longer."""
 
 
 class ToolProcesses:
@@ -88,7 +88,7 @@ class ToolProcesses:
 
 
 async def _answer(process: Process, call: bytes) -> bytes:
-    """The reply as one line. It has no line feed at its end if the process has ended."""
+    """The reply as one line. The line has no line feed at its end if the process has ended."""
     assert process.stdin
     assert process.stdout
     with contextlib.suppress(OSError):

@@ -23,8 +23,8 @@ class Tool:
     call: Callable[[str], Awaitable[str]]
     """Runs the tool with the input, stripped of white space, and returns the result.
 
-    Raises ToolFailed with a message for the model. It may be cancelled at any time. The loop limits
-    the time and the length of the result."""
+    Raises ToolFailed with a message for the model. The call may be cancelled at any time. The loop
+    limits the time and the length of the result."""
     parameters: Parameters | None = None
     """Schema of a JSON input. If it is set, an input that starts with `{` must be valid JSON."""
     idempotent: bool = False

@@ -15,7 +15,7 @@ class Workplace:
     """The resources that tools may use."""
 
     folder: Path
-    """The working directory. Tools read no files outside of it."""
+    """The working directory. Tools read only files in the workplace."""
     now: Callable[[], float]
     """Unix time in seconds."""
     fetch: Callable[[str, int], Awaitable[WebPage]]

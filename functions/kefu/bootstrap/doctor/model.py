@@ -36,7 +36,7 @@ def check_keys(provider: CheckedProvider, keys: Sequence[str]) -> Iterator[Findi
         if finding:
             yield finding
             if finding.message.startswith("The model"):
-                return  # it would be the same with every key
+                return  # the result would be the same with every key
 
 
 def _check(provider: CheckedProvider, key: str) -> Finding | None:

@@ -1,6 +1,6 @@
 """Exact token counts in OpenAI's byte pair encodings, computed by tiktoken.
 
-This module is imported only when an exact counter is used, because tiktoken is optional.
+`bpe` is imported only when an exact counter is used, because tiktoken is optional.
 
 tiktoken is slow for long repetitions such as 100,000 times "a": it treats them as a single word.
 So a long repetition is shortened before it is encoded. The tokens of the removed part are known
@@ -46,8 +46,8 @@ _HIGH, _LOW = "[\ud800-\udbff]", "[\udc00-\udfff]"
 _SURROGATES = re.compile(f"((?:{_HIGH}++{_LOW}++)++)|{_HIGH}+|{_LOW}+")
 
 # The encodings treat a gap of spaces before a word as one word; the last space belongs to the next
-# word. So wide gaps can be counted separately, once per width. A gap of fewer than 80 spaces is one
-# token and needs no such treatment.
+# word. So wide gaps of spaces can be counted separately, once per width. A gap of fewer than 80
+# spaces is one token and needs no such treatment.
 _WIDE = " " * 80
 _GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE} *+)(?=\S)|{_WIDE} *+")
 
@@ -83,7 +83,7 @@ class ExactCounter:
 
 
 def exact(encoding_or_model: str) -> ExactCounter:
-    """The counter for an encoding or a model. Its tables are loaded by the first count.
+    """The counter for an encoding or a model. The encoding's tables are loaded by the first count.
 
     Raises UnknownCounter for an encoding that Kefu does not include, and TiktokenMissing.
     """
@@ -127,7 +127,7 @@ def loaded_encoding(name: str) -> LoadedEncoding:
 
 
 def _uncached(text: str) -> str:
-    """A copy of non-ASCII text. Otherwise tiktoken caches its UTF-8 form in the caller's string."""
+    """A copy of non-ASCII text: tiktoken caches the UTF-8 form in the string that it is given."""
     if text.isascii():
         return text
     try:

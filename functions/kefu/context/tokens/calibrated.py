@@ -1,6 +1,6 @@
 """Estimates tokens as a weighted sum over classes of characters, with weights for three tokenizers.
 
-It takes microseconds where a tokenizer takes milliseconds: the characters are counted by methods of
+The count takes microseconds, a tokenizer's milliseconds: the characters are counted by methods of
 `bytes`. `python -m benchmarks.calibrate` fits the weights; docs/context.md lists the errors.
 """
 

@@ -22,7 +22,7 @@ COUNTERS: dict[str, Callable[[str], int]] = {
 }
 """The estimates by name.
 
-Every counter returns 0 for the empty text, else at least 1. It takes linear time, and it never
+Every counter returns 0 for the empty text, else at least 1. A counter takes linear time, and never
 raises."""
 
 _EXACT = "tiktoken:"

@@ -5,7 +5,7 @@ from __future__ import annotations
 _PIECE_CHARS = 1 << 14
 """Characters."""
 
-# The high byte of a UTF-16 code unit identifies a row of 256 characters. These rows contain only
+# The high byte of a UTF-16 code unit identifies a row of 256 characters. These rows have only
 # Chinese characters. Counting their high bytes is eight times faster than a regular expression.
 _HAN_ROWS = bytes([*range(0x34, 0x4D), *range(0x4E, 0xA0), 0xF9, 0xFA])
 # Two more rows contain some Chinese characters: the end of Extension A, and the row of high
@@ -35,7 +35,7 @@ def utf8_length(text: str) -> int:
         pieces = range(0, len(text), _PIECE_CHARS)
         return sum(len(text[at : at + _PIECE_CHARS].encode()) for at in pieces)
     except UnicodeEncodeError:
-        # Decoding joins surrogate pairs. It replaces a lone surrogate by U+FFFD, which has 3 bytes.
+        # Decoding joins surrogate pairs, and replaces a lone surrogate by U+FFFD (3 bytes).
         units = text.encode("utf-16-le", "surrogatepass")
         return len(units.decode("utf-16-le", "replace").encode())
 
@@ -43,7 +43,7 @@ def utf8_length(text: str) -> int:
 def utf16_length(text: str) -> int:
     """Number of UTF-16 code units: 1 per character of the basic plane, 2 per any other.
 
-    Limits in characters equal those in browsers. An emoji counts 2: `utf16_length("😀") == 2`.
+    Limits in characters are the same in browsers. An emoji counts 2: `utf16_length("😀") == 2`.
     """
     if text.isascii():
         return len(text)

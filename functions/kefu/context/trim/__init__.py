@@ -18,7 +18,7 @@ from kefu.messages import Message
 Strategy = Callable[[Conversation, Budget], Window]
 """A function that selects the messages to keep within a budget.
 
-It changes no message, and does not raise if the budget is too small; see `Window.over_budget`."""
+A strategy changes no message, and raises nothing for a small budget: `Window.over_budget`."""
 
 STRATEGIES: dict[str, Strategy] = {
     "fifo": fifo,
@@ -40,8 +40,8 @@ def window_for(
     """Trims a conversation of own messages, with the current user message in it, to the budget.
 
     `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
-    only the messages that are kept. The others read every message. `kept_from` is that of the
-    previous window of this conversation.
+    only the messages that are kept. The others read every message. `kept_from` is the start of this
+    conversation's previous window.
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
@@ -56,7 +56,7 @@ def _whole(
     """The window of a conversation that fits, as every strategy gives it.
 
     None also for a conversation with tools, which may have holes, and for one that needs to be read
-    for `max_messages`. Notes in `costs` what it has counted.
+    for `max_messages`. Notes the counted tokens in `costs`.
     """
     tokens, room = counter.priming, budget.room
     if budget.max_messages or len(messages) > room:  # nearly every message has a token

@@ -22,7 +22,7 @@ def keep_important(conversation: Conversation, budget: Budget) -> Window:
 
 
 def _pinned_exchanges(conversation: Conversation) -> Iterator[Span]:
-    """Yields the exchanges with a pinned message, newest first, but not those always kept."""
+    """Yields the exchanges with a pinned message, newest first, but no exchange of `always`."""
     start, current = conversation.tail, conversation.current
     for at in conversation.pinned():
         if at < start and at != current:

@@ -23,12 +23,11 @@ def keep_recent(
 ) -> Window:
     """Fills the budget in this order, and drops the remaining messages:
 
-    1. The system prompt, the current user message, the tool calls at the end, and `always`. They
-       are kept even if they exceed the budget.
-    2. The existing summary, if `summary` is true.
-    3. The `wanted` exchanges that fit, in the given order. It stops after 100 that do not fit.
-    4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
-       current turn, then older turns.
+    1. The system prompt, the current user message, the tool calls at the end, and `always`. These
+    messages are kept even if they exceed the budget. 2. The existing summary, if `summary` is true.
+    3. The `wanted` exchanges that fit, in the given order. The search stops after 100 that do not
+    fit. 4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
+    current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
     room = budget.room - conversation.priming - sum(conversation.costs(fixed))
@@ -44,7 +43,7 @@ def keep_recent(
     kept = sorted([*fixed, *pins, *recent])
     holes = _holes(conversation, kept)
     tokens = budget.room - room + cost
-    # The first of two spans is that of the older turns; without it, none of them is kept.
+    # The first of two spans has the older turns; with only one span, no older turn is kept.
     older = recent[0][0] if len(recent) > 1 else max(conversation.current, 0)
     return window_of(
         conversation.messages,

@@ -81,7 +81,7 @@ def _is_plain_user(value: Any) -> bool:
 
 
 def _both(first: Any, second: Any) -> Any:
-    """A copy of the second message that has the content of both."""
+    """A copy of the second message, with the content of both messages."""
     contents = field(first, "content"), field(second, "content")
     if isinstance(second, Message):
         return second._replace(content="\n\n".join(contents))
@@ -95,7 +95,7 @@ def _both(first: Any, second: Any) -> Any:
 
 
 def _has_input_parts(contents: Sequence[Any]) -> bool:
-    """Whether the parts are those of OpenAI's Responses API."""
+    """Whether the parts belong to OpenAI's Responses API."""
     return any(
         str(field(part, "type")).startswith("input_")
         for content in contents

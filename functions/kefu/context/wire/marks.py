@@ -12,8 +12,8 @@ from kefu.context.wire.shapes import shape_of
 def mark(messages: Sequence[Any], stop: int) -> str:
     """A checksum of messages before a position; empty if there is none.
 
-    It covers the last one, those 2, 4, 8, ... before it, and the first one after the system prompt.
-    It shows whether a state belongs to a conversation, and is no protection against forgery.
+    The checksum covers the last message, those 2, 4, 8, ... before it, and the first after the
+    system prompt. It shows whether a state belongs to a conversation, but not a forgery.
     """
     if not 0 < stop <= len(messages):
         return ""
@@ -37,7 +37,7 @@ _CHECKSUM_DIGITS = 8
 
 
 def _sample(messages: Sequence[Any], stop: int) -> Iterator[int]:
-    """Positions of messages before the last one: so few that a long conversation costs little."""
+    """Positions of messages before the last one, few even for a long conversation."""
     back = 2
     while back <= stop:
         if shape_of(messages[stop - back], "").role != "system":

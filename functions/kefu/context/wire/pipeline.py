@@ -23,7 +23,7 @@ _NEAR_FULL_SHARE = 0.8
 
 class PipelineResult(NamedTuple):
     window: Window
-    """Positions in it are those of `values`."""
+    """Positions count the items of `values`."""
     values: Sequence[Any]
     """The messages after the stages that replace some."""
     left_out: tuple[LeftOut, ...]
@@ -97,7 +97,7 @@ class Pipeline:
         )
 
     def _spliced(self, room: int, counter: MessageCounter) -> _Spliced:
-        """The messages with the known summary in the place of those that it covers."""
+        """The messages, with the known summary in place of the covered messages."""
         messages, state = self._messages, self._state
         whole = _Spliced(messages, [(0, len(messages))], -1, [])
         if not state.summary or not any(isinstance(s, ReplaceBySummary) for s in self._stages):
@@ -154,7 +154,7 @@ class _Spliced(NamedTuple):
     spans: Sequence[Span]
     """The spans of the given messages that `values` consists of; (-1, 0) is the summary."""
     summary: int
-    """The position of the summary in `values`; -1 without one."""
+    """The position of the summary in `values`; -1 without a summary."""
     summarized: list[LeftOut]
 
     def position(self, original: int) -> int:

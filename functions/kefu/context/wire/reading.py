@@ -13,7 +13,7 @@ from kefu.messages import Message, ToolCall
 
 
 class WireEntry(Message):
-    """A message of another API, as the strategies see it. It has no content of its own."""
+    """A message of another API, as the strategies see it. The object has no content of its own."""
 
     shape: Shape
 
@@ -80,7 +80,7 @@ class Reading(Sequence[Message]):
         self._entries.pop(at, None)
 
     def pin(self, at: int) -> None:
-        """Pin a message, besides those that `keep` chooses."""
+        """Pin a message that `keep` does not choose."""
         self._pinned.add(at)
         self._entries.pop(at, None)
 
@@ -144,7 +144,7 @@ class Reading(Sequence[Message]):
         return shape.step or not isinstance(self.value(at), Message)
 
     def _members(self, first: int) -> Iterator[str]:
-        """The entries that belong to this one, and `#missing` if a call has no result."""
+        """The entries that belong to this entry, and `#missing` if a call has no result."""
         waiting = Counter(call.id for call in self.shape(first).calls)
         reference = self.shape(first).reference
         at = first + 1

@@ -36,7 +36,7 @@ class Shape(NamedTuple):
     calls: tuple[CallFacts, ...] = ()
     results: tuple[ResultText, ...] = ()
     step: bool = False
-    """An item that the model made in OpenAI's Responses API. It belongs to the items beside it."""
+    """An item that the model made in OpenAI's Responses API, and that belongs to its neighbours."""
     reference: bool = False
     """A reference to an item on the server, which may be a tool call."""
     named: bool = False
@@ -68,7 +68,7 @@ def field(value: Any, name: str) -> Any:
 
 
 def shape_of(value: Any, model: str) -> Shape:
-    """The facts about a message or item; `model` decides what an image costs. Raises TypeError."""
+    """The facts about a message or item; `model` decides an image's tokens. Raises TypeError."""
     if isinstance(value, Message):
         return _own(value)
     if type(value) is dict and len(value) == 2:  # most messages are a role and a text

@@ -1,4 +1,4 @@
-"""The two stages that shorten tool results: clear the old ones, cap the long ones."""
+"""The two stages that shorten tool results: clear old results, cap long results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kefu.context.wire.reading import Reading, ReadingWalk
 def clear_results(
     reading: Reading, stage: ClearToolResults, counter: MessageCounter, room: int
 ) -> None:
-    """Clear the results before the newest ones, as far back as messages may still fit."""
+    """Clear results, except the newest, as far back as messages may still fit."""
     spent = 0
     newest: list[int] = []
     for at in _backwards(reading):

@@ -19,7 +19,7 @@ LARGEST_TEXT = 50_000_000
 
 
 class Unreadable(Exception):
-    """The file has no text that can be read. Its message is shown in the report."""
+    """The file has no text that can be read. The error's message is shown in the report."""
 
 
 def _text(text: str, url: str) -> PageText:

@@ -103,7 +103,7 @@ class _Head:
 
 
 def _joined(base: str, href: str, schemes: Container[str] = ("http", "https")) -> str | None:
-    """The absolute address; None for one that cannot be read or has another scheme."""
+    """The absolute address; None for an address that cannot be read or has another scheme."""
     try:
         target = urljoin(base, href.strip())
         return target if urlsplit(target).scheme in schemes else None

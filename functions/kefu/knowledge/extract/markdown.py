@@ -24,7 +24,7 @@ _NO_SLUG = re.compile(r"[^\w\- ]+")
 
 
 def read_markdown(text: str, url: str) -> PageText:
-    """Read a file. Its front matter may name `title`, `lang` and `url`."""
+    """Read a file. The file's front matter may name `title`, `lang` and `url`."""
     fields = dict[str, str]()
     if front := _FRONT.match(text):
         fields = {name: value.strip("\"'") for name, value in _FIELD.findall(front[1])}

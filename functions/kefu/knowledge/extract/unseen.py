@@ -1,4 +1,4 @@
-"""Removes from a page what its readers do not see, or do not read."""
+"""Removes from a page the parts that its readers do not see or do not read."""
 
 from __future__ import annotations
 

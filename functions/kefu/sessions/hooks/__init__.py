@@ -1,4 +1,4 @@
-"""The hooks that a site can enable for stored chats. docs/hooks.md explains how to write one."""
+"""The hooks that a site can enable for stored chats. docs/hooks.md explains how to write a hook."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Calls:
         return outcome.value
 
     def close(self) -> None:
-        """End the event loop of the site's `async` functions, with those that are running."""
+        """End the event loop of the site's `async` functions, with the running functions."""
         if self._site_loop:
             self._site_loop.call_soon_threadsafe(self._site_loop.stop)
             self._site_loop = None
@@ -145,7 +145,7 @@ def _called(function: Function, args: tuple[object, ...]) -> _Outcome:
 
 
 def _reason(error: BaseException) -> str:
-    """The type of an exception and the line of the hook. Its text may have data of visitors."""
+    """The type of an exception and the hook's line, without its text, which may be private."""
     first = error.__traceback__  # the frame that called the hook
     line = f" in line {first.tb_next.tb_lineno}" if first and first.tb_next else ""
     return f"raised {type(error).__name__}{line}"

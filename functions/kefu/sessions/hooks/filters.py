@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from kefu.sessions.hooks.calls import Calls, Function, HookFailed
 
 PIECE = 0.5
-"""Seconds for a call of a filter. It delays the answer at most once: a filter that fails is not
-used any more for this answer.
+"""Seconds for a call of a filter. A filter delays the answer at most once: a filter that fails is
+not used any more for this answer.
 """
 
 

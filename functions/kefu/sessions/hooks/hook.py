@@ -31,14 +31,14 @@ class HookContext(NamedTuple):
     now: float
     """Unix time in seconds."""
     profile: Mapping[str, str] = MappingProxyType({})
-    """Facts about the visitor from the page. They are not verified."""
+    """Facts about the visitor from the page. The page's facts are not verified."""
     user: str = ""
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     history: Sequence[Message] = ()
     """The older messages of the chat, oldest first. Only `context` and `history` have them."""
     summarize: Summarize | None = None
-    """Summarizes messages with the model; the tokens count for the daily budget. It is set only in
-    `history`, for functions that are asynchronous.
+    """Summarizes messages with the model; the tokens count for the daily budget. `summarize` is set
+    only in `history`, for functions that are asynchronous.
     """
 
 
@@ -71,7 +71,7 @@ class Reply(str):
 
 
 class Filter:
-    """Changes a text that arrives in pieces. It may hold text back until a later call."""
+    """Changes a text that arrives in pieces. A filter may hold text back until a later call."""
 
     def feed(self, text: str) -> str:
         """The text to send after the next piece."""

@@ -31,7 +31,7 @@ class WordFilter(Hook):
 class WordStream(Filter):
     """Masks the words in a text that arrives in pieces.
 
-    It holds back as many characters as the longest word has, because a word may be incomplete.
+    As many characters as the longest word has are held back, because a word may be incomplete.
     """
 
     def __init__(self, words: re.Pattern[str], longest: int) -> None:

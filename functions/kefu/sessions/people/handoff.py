@@ -1,8 +1,8 @@
 """Hands a visitor over to a person: takes the contact form, and delivers it to the site's owner.
 
-A request is stored first. Its delivery is repeated until the recipient has accepted it. A process
-that is killed in between leaves a claim that ends, so that another process delivers the request.
-The recipient may receive a request twice; both deliveries have the id of the request.
+A request is stored first. The delivery of a request is repeated until the recipient has accepted
+it. A process that is killed in between leaves a claim that ends, so that another process delivers
+the request. The recipient may receive a request twice; both deliveries have the id of the request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.contacts import ContactRequest, FilledForm
 from kefu.sessions.store.model import Session, SessionId, StoredMessage
 from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.service import before_model
+from kefu.sessions.turn.saving import before_model
 
 LEASE = 30.0
 """Seconds after which a delivery without a result counts as failed."""
@@ -38,7 +38,7 @@ AT_ONCE = 20
 """Deliveries of one run."""
 
 TRANSCRIPT = 100
-"""Messages of the chat that are delivered with a request, the newest ones."""
+"""Messages of the chat that are delivered with a request: the newest."""
 
 _DAY = 86400.0
 
@@ -98,7 +98,7 @@ class HandOff:
     async def submit(self, session: Session | None, filled: FilledForm) -> None:
         """Store a request that `check` accepts, with the stored chat that it belongs to, if any.
 
-        That chat waits for a person then. Raises UpstreamUnavailable.
+        The chat then waits for a person. Raises UpstreamUnavailable.
         """
         now = self._clock.now()
         texts = {name: self._redact(getattr(filled, name).strip()) for name in self.form.fields}

@@ -55,8 +55,8 @@ class AttendanceStore(Protocol):
     ) -> Attendance | None:
         """Save `change` if the chat is in a state from which it may change to that state.
 
-        A chat that an operator has may be changed by that operator alone. Another one may take it
-        over if `taken_from` is the name of the one who has it.
+        A chat that an operator has may be changed by that operator alone. Another operator may take
+        it over if `taken_from` is the name of the operator who has it.
 
         Atomic. Returns the state of the chat afterwards, changed or not; None for a chat that is
         absent, deleted or expired.
@@ -67,6 +67,6 @@ class AttendanceStore(Protocol):
         """Save a line as a message of the chat, if its operator has the chat.
 
         Atomic. Returns the id of the message; for a line that was saved before, its first id.
-        None for a chat that is absent or deleted, and for one that its operator does not have.
+        None for a chat that is absent or deleted, and for a chat of another operator.
         """
         ...

@@ -68,7 +68,7 @@ class Capacity:
     def admit(self, *, new: bool) -> None:
         """Raise StoreFull if there is no space for a message of a new or an existing chat.
 
-        It uses the size of the last read, and starts another read in the background.
+        The check uses the size of the last read, and starts another read in the background.
         """
         self.prefetch()
         if self._level == "full":

@@ -1,6 +1,6 @@
 """Defines a visitor's request for a person, and the port of its store.
 
-A request is stored before it is delivered. It is no part of its chat: "Delete chat" of the visitor
+A request is stored before it is delivered. It is no part of its chat: a visitor's "Delete chat"
 deletes the transcript, and the request itself expires like a chat. An operator deletes both.
 """
 
@@ -45,7 +45,7 @@ class ContactRequest(NamedTuple):
 
 
 class Before(NamedTuple):
-    """A place in the list of requests: those that follow this one."""
+    """A place in the list of requests: the requests after this request."""
 
     created_at: float
     id: str
@@ -70,15 +70,15 @@ class ContactStore(Protocol):
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
         """Begin the delivery of one request that is due at `now` and not done; None: there is none.
 
-        Atomic: of concurrent calls, one gets the request. It is due again at `until`, unless
-        `end_contact` is called before.
+        Atomic: of concurrent calls, one gets the request. The request is due again at `until`,
+        unless `end_contact` is called before.
         """
         ...
 
     async def end_contact(
         self, claimed: ContactRequest, *, due_at: float, delivered_at: float | None
     ) -> None:
-        """Save the result of a delivery: `delivered_at`, or the time `due_at` of the next one.
+        """Save the result of a delivery: `delivered_at`, or the next attempt's time `due_at`.
 
         Does nothing for a request that was claimed again since.
         """

@@ -72,9 +72,9 @@ class StoredMessage(NamedTuple):
     """For a visitor's message: the client's id, by which a retry is recognized."""
     rating: Rating | None = None
     comment: str = ""
-    """For an answer that was rated down: what the visitor wrote about it."""
+    """For an answer that was rated down: the visitor's comment."""
     operator: str = ""
-    """For a line of a person: the name of the operator. It is an answer without a question."""
+    """The name of the operator who wrote the line; "" for other messages."""
 
 
 class NewMessage(NamedTuple):
@@ -93,21 +93,21 @@ class BeginResult(NamedTuple):
 
     - `answer` is set: the message was answered before; return this answer.
     - `busy_for` > 0: another request is answering the message, for at most this many seconds.
-    - otherwise: the caller owns the turn. It must call `renew` before the lease ends, and `finish`
-      at the end of the turn.
+    - otherwise: the caller owns the turn. The owner of a turn must call `renew` before the lease
+      ends, and `finish` at the end of the turn.
     """
 
     message: StoredMessage
     answer: StoredMessage | None = None
     busy_for: float = 0.0
     retries: int = 0
-    """Number of earlier tries of this turn. It identifies the owner in `renew` and `finish`."""
+    """Number of earlier tries of this turn, which identifies the owner in `renew` and `finish`."""
     replaces: bool = False
     """Whether the message has a complete answer, which a text given to `finish` will replace."""
 
 
 class TurnOutcome(NamedTuple):
-    """How a turn ended. `status` is that of both messages; an empty `text` is not saved.
+    """How a turn ended. Both messages get `status`; an empty `text` is not saved.
 
     The tokens are the sums over the calls of the turn, for the operator's statistics.
     """
@@ -119,7 +119,7 @@ class TurnOutcome(NamedTuple):
     unanswered: bool = False
     """Whether the site's pages did not answer the question; only with the status `ok`."""
     first_word: float | None = None
-    """Seconds from the question to the first word of the answer; None without one."""
+    """Seconds from the question to the first word of the answer; None without a word."""
 
 
 class CallRecord(NamedTuple):
@@ -142,7 +142,7 @@ class CallRecord(NamedTuple):
     finish_reason: str | None
     stream_complete: bool
     ttft: float | None
-    """Time to the first event; None without one."""
+    """Time to the first event; None without an event."""
     duration: float
     error: str | None
     """The `error` object of an error response, as JSON; None for a complete answer."""

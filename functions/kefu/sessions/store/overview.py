@@ -28,7 +28,7 @@ class SessionFilter(NamedTuple):
     config_id: str = ""
     user: str = ""
     text: str = ""
-    """Words. A session matches if one of its turns contains all of them."""
+    """Words. A session matches if one of its turns contains all words."""
 
 
 class Overview(NamedTuple):
@@ -46,7 +46,7 @@ class Overview(NamedTuple):
     downs: int = 0
     """Numbers of answers with these ratings."""
     comment: str = ""
-    """The comment on the newest answer that has one."""
+    """The comment on the newest answer with a comment."""
 
 
 class Page(NamedTuple):
@@ -56,7 +56,7 @@ class Page(NamedTuple):
     cursor: str | None
     """Cursor of the next page; None on the last page."""
     read: int | None = None
-    """The sessions that were read for this page, where no index has those of the filter alone.
+    """The sessions that were read for this page, if no index fits the filter.
     A page without rows but with a cursor may have added them to an index."""
     waiting: int = 0
     """Of a search with an index: the turns to be indexed before it can be searched. The page has no
@@ -112,8 +112,8 @@ class AskedQuestions(NamedTuple):
     read: int
     """The number of questions that were grouped."""
     is_whole: bool
-    """Whether these are all questions of the period. Otherwise they are the newest ones, or some
-    are not in the index yet."""
+    """Whether these are all questions of the period. If not, only the newest questions are here, or
+    the index does not have all of them yet."""
 
 
 class UserSessions(NamedTuple):
@@ -121,6 +121,6 @@ class UserSessions(NamedTuple):
 
     ids: Sequence[SessionId]
     cursor: str | None
-    """Cursor of the next part; None for the last one."""
+    """Cursor of the next part; None for the last part."""
     read: int
     """The number of rows or items that were read for this part."""

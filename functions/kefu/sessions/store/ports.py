@@ -34,12 +34,12 @@ class SessionStore(Protocol):
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
         """Save a visitor's message; for a new chat, save the session, too.
 
-        Atomic. Of concurrent calls with one `client_message_id`, one gets the turn and the others
+        Atomic. Of concurrent calls with one `client_message_id`, one call gets the turn, the others
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
-        message, and with `asked.replaces` a complete one, too, but once for each `asked.attempt`.
-        Its answer stays, with the status `ok`, until `finish` has the text of the new one. The
-        session may be created only if `session.created_at == now`. Otherwise an absent session was
-        deleted, and the call raises KeyError.
+        message; with `asked.replaces` a complete turn does, too, but once for each `asked.attempt`.
+        The replaced answer stays, with the status `ok`, until `finish` has the text of the new one.
+        The session may be created only if `session.created_at == now`. Otherwise an absent session
+        was deleted, and the call raises KeyError.
         """
         ...
 
@@ -62,8 +62,8 @@ class SessionStore(Protocol):
     ) -> StoredMessage | None:
         """Save the outcome of a turn; returns the saved answer, or None.
 
-        A text replaces the former answer with its rating and comment. Without one the former answer
-        stays.
+        A text replaces the earlier answer, its rating and its comment. Without a text the earlier
+        answer stays.
 
         Idempotent: the first outcome is kept. Does nothing for a session that was deleted, and for
         a turn that another request has started again.
@@ -85,7 +85,7 @@ class SessionStore(Protocol):
     ) -> bool:
         """Save the rating of the answer to a message; False if there is no such answer.
 
-        Rating and comment replace the former ones.
+        Rating and comment replace earlier values.
         """
         ...
 
@@ -110,7 +110,7 @@ class CallStore(Protocol):
 
     async def calls(self, session_id: SessionId) -> Sequence[CallRecord]:
         """The calls of a session, by message id and number, without calls older than
-        `Retention.raw`. `meta.damaged` names what cannot be read of a damaged call.
+        `Retention.raw`. `meta.damaged` names the unreadable parts of a damaged call.
         """
         ...
 
@@ -132,8 +132,8 @@ class SessionIndex(Protocol):
     async def of_user(self, user: str, cursor: str | None) -> UserSessions:
         """A part of all sessions of a user, in no order.
 
-        Sessions are among them that have expired, and those whose deletion was interrupted. A part
-        may be empty; only a cursor of None marks the end.
+        Includes expired sessions, and sessions whose deletion was interrupted. A part may be empty;
+        only a cursor of None marks the end.
         """
         ...
 
@@ -146,9 +146,9 @@ class SessionIndex(Protocol):
     ) -> AskedQuestions:
         """The questions that were asked most in `since <= at < until`, at most `limit`.
 
-        Questions with the same terms are one. Of two that were asked equally often, the one that
-        was asked later comes first. `gaps`: only those that were not answered or whose answer was
-        rated down. A store may look at its newest sessions alone.
+        Questions with the same terms count as one question. Of questions that were asked equally
+        often, the newest comes first. `gaps`: only questions without an answer, or with an answer
+        that was rated down. A store may look at its newest sessions alone.
         """
         ...
 

@@ -24,7 +24,7 @@
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request arrived
 - `redacted`: true if a secret was replaced in the stored request
-- `damaged`: a sentence that names what cannot be read of a damaged record; the store adds it
+- `damaged`: a sentence that names the unreadable parts of a record; the store adds it
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from kefu.relay.collected import Collected
 from kefu.sessions.store.model import CallRecord, StoredMessage
 
 CALLS_A_TRY, AUXILIARY = 10, 5
-"""Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. Those after the first
+"""Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. The numbers after the first
 `AUXILIARY` are for summary calls.
 """
 
 Capture = Literal["off", "errors", "all"]
-"""The calls whose raw bodies are stored: none, the failed ones, or all."""
+"""The calls whose raw bodies are stored: none, failed calls, or all."""
 
 
 class TurnRecord(NamedTuple):
@@ -104,7 +104,7 @@ class Recording(NamedTuple):
     def calls(self, dialogue: Dialogue, turn: TurnRecord) -> Iterator[CallRecord]:
         """The records of an answer's calls, in the order of the requests."""
         call, began, tried = dialogue.call, dialogue.call.started, 0
-        # Numbers continue after those of earlier tries, so that their records are not replaced.
+        # Numbers go on after the last number of earlier tries, so that no record is replaced.
         first = CALLS_A_TRY * turn.retries + 1
         for number, refused in enumerate(dialogue.too_long, first):
             attempts = call.attempts[tried : refused.attempts]
@@ -124,7 +124,7 @@ class Recording(NamedTuple):
         yield self._last(last, call, turn)
 
     def auxiliary_call(self, number: int, call: Call, turn: TurnRecord) -> CallRecord:
-        """The record of a summary call; `number` counts those of the turn from 0."""
+        """The record of a summary call; `number` counts the turn's summary calls from 0."""
         # A site's own hook may make more calls than there are numbers; the last number is reused.
         number = min(AUXILIARY + number, CALLS_A_TRY - 1)
         call_number = CALLS_A_TRY * turn.retries + number + 1

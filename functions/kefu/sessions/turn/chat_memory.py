@@ -1,7 +1,7 @@
 """Remembers the cut and the summary of one stored chat, in the chat's session.
 
-So the next question finds them, whichever process answers it. They are stored as a `TrimState` with
-the ids of messages in place of positions: each prompt starts at another message of the chat.
+So every process finds both. They are stored as a `TrimState` with ids of messages in place of
+positions: each prompt starts at another message of the chat.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ChatMemory:
     def _position(self, id: int) -> int:
         """The position after the newest message whose id is not greater.
 
-        Without such a message, it is the position of the first one.
+        Without such a message, it is the position of the first message.
         """
         for at in range(len(self._ids), 0, -1):
             known = self._ids[at - 1]

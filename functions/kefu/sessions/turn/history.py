@@ -1,7 +1,7 @@
 """Reads the stored messages that are sent to the model as history.
 
-They are complete turns with the status `ok`, lines of operators, and the visitor's messages to
-them, in the order of their ids.
+The history consists of complete turns with the status `ok`, lines of operators, and the visitor's
+messages to them, in the order of their ids.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ async def rated_turn(
 def from_stable_start(turns: list[Exchange], limit: int, trim_step: float) -> list[Exchange]:
     """The exchanges without up to `trim_step * limit` of the oldest ones, if there are `limit`.
 
-    Otherwise each prompt would start one turn later than the last one, and no prompt cache of a
-    provider could serve it. The start moves by whole steps, counted in turns of the chat.
+    Without steps, each prompt would start one turn later than the last one, and no prompt cache of
+    a provider could serve it. The start moves by whole steps, counted in turns of the chat.
     """
     step = int(trim_step * limit)
     if step < 2 or len(turns) < limit:
@@ -89,7 +89,7 @@ def exchanges(messages: Iterable[StoredMessage], current: int) -> list[Exchange]
     """The exchanges, oldest first, limited to questions with an id below `current`.
 
     Answers are found by `reply_to`, not by position. With two tabs open on one chat, a question can
-    be stored before the answer of the previous one. Lines of operators have no question.
+    be stored before the answer to the previous question. Lines of operators have no question.
     """
     good = [message for message in messages if message.status == "ok"]
     questions = {m.id for m in good if m.role == "user" and m.id < current}
@@ -107,7 +107,7 @@ def exchanges(messages: Iterable[StoredMessage], current: int) -> list[Exchange]
 def alternating(stored: Iterable[StoredMessage]) -> list[tuple[Message, int]]:
     """The messages for a model, each with the id of its newest stored message.
 
-    Successive messages of one role become one, because some models refuse them.
+    Successive messages of one role are joined, because some models refuse them.
     """
     runs = (list(run) for _, run in groupby(stored, lambda message: message.role))
     return [(Message(run[0].role, "\n\n".join(m.content for m in run)), run[-1].id) for run in runs]

@@ -24,7 +24,8 @@ from kefu.sessions.turn.chat_memory import ChatMemory
 from kefu.sessions.turn.history import alternating, from_stable_start, latest_exchanges
 from kefu.sessions.turn.message_processor import default_prompt
 from kefu.sessions.turn.recorder import TurnRecorder
-from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, before_model
+from kefu.sessions.turn.saving import before_model
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -67,13 +68,13 @@ class KeptConversation:
         """Time of the event loop: the deadline of store operations before the model is asked."""
         self.is_new = False
         self._loaded: Sequence[Message] = ()
-        """The messages of the history; while they exist, no other object has the `id` of one."""
+        """The messages of the history; while they exist, their values of `id()` are unique."""
         self._ids: Mapping[int, int] = {}
         """The ids of stored messages, by `id` of their objects in `_loaded`."""
 
     @property
     def waits_for_text(self) -> bool:
-        return self._deps.persistence.clock.monotonic() < self._received_at + HEADERS_WAIT
+        return self._deps.clock.monotonic() < self._received_at + HEADERS_WAIT
 
     async def open(self) -> SessionAccess:
         service, incoming = self._service, self._incoming
@@ -86,7 +87,7 @@ class KeptConversation:
         return SessionAccess(self._session.id, token)
 
     async def save_question(self) -> KnownAnswer | None:
-        deps, incoming, clock = self._deps, self._incoming, self._deps.persistence.clock
+        deps, incoming, clock = self._deps, self._incoming, self._deps.clock
         asked_at = self._session.created_at if self.is_new else clock.now()
         self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
         text, reply = await self._preprocessed()
@@ -99,7 +100,7 @@ class KeptConversation:
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
             return KnownAnswer(begun.answer.content if begun.answer else "", clock.now())
         recorder = self._recorder = TurnRecorder(
-            deps.persistence,
+            deps,
             begun,
             asked_at,
             self._received_at,
@@ -117,12 +118,12 @@ class KeptConversation:
     async def _preprocessed(self) -> Preprocessed:
         """The text to save (P5), and the reply of a hook. Raises InvalidRequest for no text."""
         deps = self._deps
-        process = deps.persistence.processor.preprocess_user_message
+        process = deps.processor.preprocess_user_message
         done = Preprocessed(process(self._incoming.text), None)
         if done.text:
             done = await deps.hooks.user_message(done.text, self._visit, process)
         # The model gets the saved text, so secrets are replaced in both.
-        done = done._replace(text=deps.persistence.recording.redact(done.text))
+        done = done._replace(text=deps.recording.redact(done.text))
         if not done.text:
             raise InvalidRequest("message: must not be empty.", param="message")
         return done
@@ -133,12 +134,12 @@ class KeptConversation:
         Raises SessionBusy, MessageChanged, SessionNotFound, ChatUnsaved.
         """
         deps, incoming, chat = self._deps, self._incoming, self._visit.session
-        store, until = deps.persistence.store, self._store_until
+        store, until = deps.store, self._store_until
         message = NewMessage(text, incoming.client_message_id, incoming.replaces, incoming.attempt)
         try:
             with deps.saving():
                 if incoming.replaces and (known := incoming.client_message_id):
-                    # The rating is one of the former answer, and is in the sums of the day.
+                    # The rating belongs to the earlier answer, and is in the sums of the day.
                     await before_model(store.rate(chat.id, known, None), until)
                 begun = await before_model(store.begin(chat, message, self._visit.now), until)
         except KeyError:
@@ -155,8 +156,8 @@ class KeptConversation:
     async def _release(self, begun: BeginResult) -> None:
         """End a turn that this request has begun, but shall not answer."""
         if begun.answer is None and begun.busy_for <= 0:
-            store, message = self._deps.persistence.store, begun.message
-            ended, now = TurnOutcome("failed"), self._deps.persistence.clock.now()
+            store, message = self._deps.store, begun.message
+            ended, now = TurnOutcome("failed"), self._deps.clock.now()
             end = store.finish(message.session_id, message.id, ended, now, begun.retries)
             await before_model(end, self._store_until)
 
@@ -199,7 +200,7 @@ class KeptConversation:
         config, incoming, message = self._config, self._incoming, self._recorder.message
         history, context = await self._history(message)
         system = [config.policy.system_prompt or default_prompt(message.content), *context]
-        built = self._deps.persistence.processor.build_messages_for_llm(
+        built = self._deps.processor.build_messages_for_llm(
             message.content,
             [{"role": one.role, "content": one.content} for one in history],
             max_history=len(history),
@@ -225,9 +226,7 @@ class KeptConversation:
     async def _history(self, message: StoredMessage) -> tuple[Sequence[Message], Sequence[str]]:
         """The history, and the texts that hooks add to the system prompt."""
         recorder = self._recorder
-        found = latest_exchanges(
-            self._deps.persistence.store, message, self._deps.max_turns, self._visit.now
-        )
+        found = latest_exchanges(self._deps.store, message, self._deps.max_turns, self._visit.now)
         step = self._config.policy.trim.budget.trim_step
         with self._deps.saving():
             read = await before_model(found, self._store_until)
@@ -244,7 +243,7 @@ class KeptConversation:
         # By object: a hook may leave out some messages, and put others in their place.
         self._loaded = tuple(history)
         self._ids = {id(one): last for one, last in told}
-        summarize = partial(self._deps.summarize, on_call=recorder.auxiliary_call)
+        summarize = partial(self._deps.summaries.write, on_call=recorder.auxiliary_call)
         visit = self._visit._replace(history=history)
         hooks, until = self._deps.hooks, asyncio.get_running_loop().time() + BEFORE_MODEL
         changed = hooks.history(visit._replace(summarize=summarize), until)
@@ -278,7 +277,7 @@ def _begin_after(
         asked.content,
         ended.text,
         ended.status,
-        deps.persistence.clock.now(),
+        deps.clock.now(),
         visit.profile,
         visit.user,
         answered,

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
 
 from kefu.chat.completion import Dialogue
 from kefu.chat.output_filter import OutputFilter
@@ -19,17 +18,14 @@ from kefu.errors import (
     StoreUnavailable,
 )
 from kefu.knowledge.sources import joined, listed
-from kefu.relay.call import Clock
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
 from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
-from kefu.sessions.store.ports import Sessions
-from kefu.sessions.turn.background import BackgroundWriter
-from kefu.sessions.turn.call_log import Recording, TurnRecord
-from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.call_log import TurnRecord
+from kefu.sessions.turn.service import SessionDeps
 
 RENEW_AFTER = LEASE / 2
-"""Seconds. A short answer needs no renewal, and there is time to retry a failed one."""
+"""Seconds. A short answer needs no renewal, and there is time to retry a failed renewal."""
 RENEW_AGAIN = LEASE / 12
 """Seconds before the retry of a failed renewal."""
 
@@ -37,20 +33,10 @@ VISITOR_GONE = (ClientGone, AnswerCancelled, asyncio.CancelledError)
 """The exceptions for a visitor who has disconnected or has cancelled the answer."""
 
 
-class PersistenceDeps(NamedTuple):
-    """The parts that are needed to save a turn."""
-
-    store: Sessions
-    writer: BackgroundWriter
-    clock: Clock
-    recording: Recording
-    processor: MessageProcessor
-
-
 class TurnRecorder:
     def __init__(
         self,
-        persistence: PersistenceDeps,
+        deps: SessionDeps,
         begin_result: BeginResult,
         asked_at: float,
         received_at: float,
@@ -61,7 +47,7 @@ class TurnRecorder:
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
-        self._persistence = persistence
+        self._deps = deps
         self.message = begin_result.message
         self._retries = begin_result.retries
         self._replaces = begin_result.replaces
@@ -95,10 +81,10 @@ class TurnRecorder:
 
     async def _renew(self, lost: Callable[[], None]) -> None:
         """Renew the lease until it is lost. A failing store does not end the turn: try again."""
-        persistence, ids = self._persistence, (self.message.session_id, self.message.id)
+        deps, ids = self._deps, (self.message.session_id, self.message.id)
         while True:
             try:
-                owned = await persistence.store.renew(*ids, self._retries, persistence.clock.now())
+                owned = await deps.store.renew(*ids, self._retries, deps.clock.now())
             except StoreUnavailable:
                 await asyncio.sleep(RENEW_AGAIN)
                 continue
@@ -110,7 +96,7 @@ class TurnRecorder:
     async def end(self, answer: Answer, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time.
 
-        `error` is why an answer is incomplete: a KefuError, a bug, or one of `VISITOR_GONE`.
+        `error` is the reason for an incomplete answer: a KefuError, a bug, or a `VISITOR_GONE`.
         """
         output = answer.output or OutputFilter()
         try:
@@ -119,11 +105,11 @@ class TurnRecorder:
             dialogue = answer.dialogue
             text = self._listed(output.text, dialogue, error)
             self._save(self._ended(dialogue, text, error), dialogue, output, error)
-        await self._persistence.writer.wait(self._writes)
+        await self._deps.writer.wait(self._writes)
 
     async def written(self, seconds: float) -> None:
         """Wait up to `seconds` for writes and hooks: Lambda freezes the process afterwards."""
-        await self._persistence.writer.wait([*self._writes, *self._after], seconds)
+        await self._deps.writer.wait([*self._writes, *self._after], seconds)
 
     @property
     def _writes(self) -> list[asyncio.Task[None]]:
@@ -135,7 +121,7 @@ class TurnRecorder:
         There was no request to the model.
         """
         self._save(TurnOutcome("ok", self._cleaned(reply)), None, OutputFilter(), None)
-        await self._persistence.writer.wait(self._saving)
+        await self._deps.writer.wait(self._saving)
 
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
@@ -145,9 +131,8 @@ class TurnRecorder:
         return joined(self._cleaned(text.removesuffix(listed(cited))), cited)
 
     def _cleaned(self, text: str) -> str:
-        persistence = self._persistence
-        text = persistence.recording.redact(_whole_characters(text))
-        return persistence.processor.postprocess_llm_response(text)
+        text = self._deps.recording.redact(_whole_characters(text))
+        return self._deps.processor.postprocess_llm_response(text)
 
     def _ended(
         self, dialogue: Dialogue | None, text: str, error: BaseException | None
@@ -159,8 +144,8 @@ class TurnRecorder:
         if error is None and text:
             sources = dialogue.sources if dialogue else None
             return ended._replace(unanswered=bool(sources and not sources.answered))
-        # An error without any text is a failure. A visitor who disconnects early is not, but a
-        # former answer stays complete.
+        # A turn without any text failed, unless the visitor left. Without a new text, a replacement
+        # failed in any case, so that the earlier answer stays complete.
         failed = not text and (self._replaces or not isinstance(error, VISITOR_GONE))
         return ended._replace(status="failed" if failed else "partial")
 
@@ -172,8 +157,8 @@ class TurnRecorder:
         error: BaseException | None,
     ) -> None:
         """Start to save the outcome and the calls in background tasks with retries."""
-        persistence, message = self._persistence, self.message
-        store, begin, now = persistence.store, persistence.writer.begin, persistence.clock.now()
+        deps, message = self._deps, self.message
+        store, begin, now = deps.store, deps.writer.begin, deps.clock.now()
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
@@ -182,31 +167,31 @@ class TurnRecorder:
         if after := self._begin_after(ended, answered):
             self._after.append(after)
         turn = self._turn_record(output.unfiltered, error)
-        for call in persistence.recording.calls(dialogue, turn) if dialogue else ():
+        for call in deps.recording.calls(dialogue, turn) if dialogue else ():
             record = partial(store.record, call)
             self._saving.append(begin(f"call {call.number} of {description}", record))
 
     def auxiliary_call(self, made: SummaryCall) -> None:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""
-        persistence = self._persistence
-        seconds = persistence.clock.monotonic() - made.call.started
+        deps = self._deps
+        seconds = deps.clock.monotonic() - made.call.started
         turn = self._turn_record(made.collected, made.error)
-        asked_at = persistence.clock.now() - seconds
+        asked_at = deps.clock.now() - seconds
         turn = turn._replace(asked_at=asked_at, purpose=made.purpose)
-        record = persistence.recording.auxiliary_call(len(self._auxiliary_calls), made.call, turn)
+        record = deps.recording.auxiliary_call(len(self._auxiliary_calls), made.call, turn)
         message = self.message
         description = (
             f"a {made.purpose} call for message {message.id} of session {message.session_id}"
         )
-        write = partial(persistence.store.record, record)
-        self._auxiliary_calls.append(persistence.writer.begin(description, write))
+        write = partial(deps.store.record, record)
+        self._auxiliary_calls.append(deps.writer.begin(description, write))
 
     def save_trim_state(self, state: str) -> None:
         """Save the chat's state of trimming, even after the turn has ended."""
-        persistence, session = self._persistence, self.message.session_id
-        write = partial(persistence.store.save_trim_state, session, state)
+        deps, session = self._deps, self.message.session_id
+        write = partial(deps.store.save_trim_state, session, state)
         description = f"the state of trimming of session {session}"
-        self._trim_states.append(persistence.writer.begin(description, write))
+        self._trim_states.append(deps.writer.begin(description, write))
 
     def _turn_record(self, answer: Collected, error: BaseException | None) -> TurnRecord:
         return TurnRecord(
@@ -215,7 +200,7 @@ class TurnRecorder:
             answer=answer,
             error=_error_body(error) if error is not None else None,
             asked_at=self._asked_at,
-            ended=self._persistence.clock.monotonic(),
+            ended=self._deps.clock.monotonic(),
             meta=self.meta,
         )
 

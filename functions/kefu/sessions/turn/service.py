@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from kefu.chat.conversation import KnownAnswer
 from kefu.chat.presets import Configs
-from kefu.chat.summaries import OnCall
+from kefu.chat.summaries import Summaries
 from kefu.errors import (
     InvalidRequest,
     SessionBusy,
@@ -20,17 +19,17 @@ from kefu.errors import (
     StoreUnavailable,
     UpstreamUnavailable,
 )
-from kefu.messages import Message
+from kefu.relay.call import Clock
 from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.model import Rating, Session, SessionId, StoredMessage
 from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions, SessionStore
+from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.history import rated_turn
-from kefu.sessions.turn.recorder import PersistenceDeps
+from kefu.sessions.turn.message_processor import MessageProcessor
+from kefu.sessions.turn.saving import BackgroundWriter, ChatUnsaved, before_model
 from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
-
-T = TypeVar("T")
 
 NEW_TITLE = "新对话"
 
@@ -67,21 +66,17 @@ class IncomingMessage(NamedTuple):
     """Facts about the page that the visitor sees."""
 
 
-class SummarizeForTurn(Protocol):
-    async def __call__(
-        self, messages: Sequence[Message], previous: str, on_call: OnCall | None = None
-    ) -> str:
-        """Like `kefu.context.Summarize`; `on_call` receives the call to the model."""
-        ...
-
-
 class SessionDeps(NamedTuple):
     """The parts that a turn needs."""
 
-    persistence: PersistenceDeps
+    store: Sessions
+    writer: BackgroundWriter
+    clock: Clock
+    recording: Recording
+    processor: MessageProcessor
     configs: Configs
     hooks: Hooks
-    summarize: SummarizeForTurn
+    summaries: Summaries
     max_turns: int = 10
     """Maximum number of turns in the history."""
     capacity: Capacity = UNLIMITED
@@ -101,23 +96,6 @@ class SessionDeps(NamedTuple):
             if not self.answers_unsaved:
                 raise
             raise StoreFailed(str(error), retry_after=error.retry_after) from error
-
-
-class ChatUnsaved(UpstreamUnavailable):
-    """The store failed before the request to the model."""
-
-
-async def before_model(work: Awaitable[T], until: float | None = None) -> T:
-    """The result of a store operation that must succeed before the request to the model.
-
-    Raises ChatUnsaved when the store fails, or at `until`, a time of the event loop.
-    """
-    try:
-        async with asyncio.timeout_at(until):
-            return await work
-    except (StoreUnavailable, TimeoutError) as error:
-        message = "The chat cannot be saved right now. Please try again."
-        raise ChatUnsaved(message, retry_after=5) from error
 
 
 class Signer:
@@ -156,14 +134,14 @@ class SessionService:
 
     @property
     def store(self) -> Sessions:
-        return self.deps.persistence.store
+        return self.deps.store
 
     async def owned_id(self, session: str, token: str, owner: str = "") -> SessionId:
         """The id of a session that the token owns. The session may not exist any more.
 
         Raises SessionNotFound for a bad token.
         """
-        id, now = SessionId(session), self.deps.persistence.clock.now()
+        id, now = SessionId(session), self.deps.clock.now()
         if not (await self._tokens()).owns(token, id, now, owner):
             raise _not_found()
         return id
@@ -186,7 +164,7 @@ class SessionService:
 
     async def token(self, session: SessionId, owner: str = "") -> str:
         """A new token for the session."""
-        return (await self._tokens()).issue(session, self.deps.persistence.clock.now(), owner)
+        return (await self._tokens()).issue(session, self.deps.clock.now(), owner)
 
     async def rate(
         self, session: Session, client_message_id: str, rating: Rating | None, comment: str = ""
@@ -195,21 +173,20 @@ class SessionService:
 
         Raises SessionNotFound when the session has no such answer.
         """
-        persistence = self.deps.persistence
-        text = persistence.processor.preprocess_user_message(" ".join(comment.split()))
-        comment = persistence.recording.redact(text)
+        deps = self.deps
+        text = deps.processor.preprocess_user_message(" ".join(comment.split()))
+        comment = deps.recording.redact(text)
         rated = self.store.rate(session.id, client_message_id, rating, comment)
         if not await before_model(rated):
             raise SessionNotFound("There is no such answer in this chat.")
-        now = persistence.clock.now()
-        load = partial(rated_turn, self.store, session, client_message_id, now)
-        await self.deps.hooks.tell("rated", load)
+        load = partial(rated_turn, self.store, session, client_message_id, deps.clock.now())
+        await deps.hooks.tell("rated", load)
 
     async def page(
         self, session: Session, before: int | None, limit: int
     ) -> Sequence[StoredMessage]:
         """The newest `limit` messages with ids below `before`, by ascending id."""
-        now = self.deps.persistence.clock.now()
+        now = self.deps.clock.now()
         read = self.store.messages(session.id, before=before, limit=limit, now=now)
         return await before_model(read)
 
@@ -220,17 +197,14 @@ class SessionService:
 
         Also returns the cursor of the next page. Raises ValueError for an invalid cursor.
         """
-        now, wanted = (
-            self.deps.persistence.clock.now(),
-            SessionFilter(user=owner, config_id=config_id),
-        )
+        now, wanted = self.deps.clock.now(), SessionFilter(user=owner, config_id=config_id)
         page = await before_model(self.store.newest(wanted, cursor, limit, now))
         tokens = await self._tokens()
         sessions = [row.session for row in page.rows]
         return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
 
     async def answer_to(self, session: Session, client_message_id: str) -> KnownAnswer:
-        """The stored answer to one of the newest messages, for a page that waits for it.
+        """The stored answer to a recent message, for a page that waits for it.
 
         Raises SessionBusy while the message is being answered, UpstreamUnavailable if it has no
         complete answer, and InvalidRequest if there is no such message.
@@ -256,7 +230,7 @@ class SessionService:
         try:
             await self.store.delete(id)
         except StoreUnavailable as error:
-            self.deps.persistence.writer.begin("a deletion", lambda: self.store.delete(id))
+            self.deps.writer.begin("a deletion", lambda: self.store.delete(id))
             message = "The chat cannot be deleted right now. Please try again."
             raise UpstreamUnavailable(message, retry_after=5) from error
 
@@ -264,16 +238,15 @@ class SessionService:
         """Wait for a short time for unfinished writes, then cancel them."""
         await self.deps.capacity.aclose()
         await self.deps.hooks.aclose()
-        await self.deps.persistence.writer.aclose()
+        await self.deps.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:
         return await before_model(self._signer.tokens())
 
     async def _session_of_first(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """A new session; for a retry of a chat's first message, the session of that chat."""
-        persistence = self.deps.persistence
         config = self.deps.configs.chosen(incoming.config_id)
-        now = persistence.clock.now()
+        now = self.deps.clock.now()
         id = session_id(self._entropy(ID_BYTES))
         if incoming.client_message_id is not None:
             tokens = await self._tokens()

@@ -72,7 +72,7 @@ class DynamoAttendance(DynamoTurns):
                 turn = turn._replace(question_id=first.question_id)
         # Another attempt may have stopped between its claim and this write.
         await self._put_turn(turn, replace=False)
-        if not await self._session(name, now):  # it was deleted in the meantime
+        if not await self._session(name, now):  # the chat was deleted in the meantime
             item = await self._read(items.turn_row(name, turn.question_id))
             await self._table.run(lambda: self._remove(item) if item else None)
             return None

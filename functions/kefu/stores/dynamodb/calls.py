@@ -87,7 +87,7 @@ class _CallBody(NamedTuple):
 
 
 def _bodies(stored: Iterator[Item]) -> Iterator[_CallBody]:
-    """One that misses a part is damaged. Parts of a longer one, which it replaced, may be left."""
+    """A record without a part is damaged. Parts of a longer earlier record may be left."""
     for sk, group in groupby(stored, lambda item: items.text_in(item, "sk").rpartition("#")[0]):
         parts = list(group)
         count = items.whole_in(parts[0], "parts")

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from kefu.sessions.store.contacts import Before, ContactRequest, newest
 from kefu.stores.dynamodb import items
-from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.table import Row, change, number_in, text, value_of
-from kefu.stores.dynamodb.upkeep import DynamoUpkeep
+from kefu.stores.dynamodb.upkeep import DynamoUpkeep, count
 from kefu.stores.turns import DayChange, date_of
 
 if TYPE_CHECKING:

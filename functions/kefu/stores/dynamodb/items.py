@@ -13,8 +13,8 @@
     secret               sessions                 the key that signs session tokens
 
 `~` sorts after every `turn#`, so that one query reads the session and its newest turns, and another
-one the session and its state of trimming. That state is an item of its own, because each turn
-updates the session's item twice, and DynamoDB bills an update by the size of the whole item.
+one the session and its state of trimming. The state of trimming is an item of its own, because each
+turn updates the session's item twice, and DynamoDB bills an update by the size of the whole item.
 
 The `active#` items replace a secondary index for the list of sessions, to save costs. A session is
 listed by the ten-minute interval of its last use. A turn writes an `active#` item only in a new
@@ -131,7 +131,7 @@ def _flag_in(item: Item, name: str) -> bool:
 
 
 _NAMES: Final = {"asked_at": "asked", "answered_at": "answered", "client_message_id": "client"}
-"""The attributes of a turn whose names are not those of their fields."""
+"""The attributes of a turn whose names differ from their fields' names."""
 
 _READERS: Final[Mapping[type, Callable[[Item, str], Any]]] = {
     str: text_in,
@@ -190,7 +190,7 @@ def turn_in(item: Item) -> StoredTurn:
 
 
 def turn_values(turn: StoredTurn) -> Values:
-    """The attributes of a turn, without empty ones."""
+    """The attributes of a turn, without empty attributes."""
     found = {_NAMES.get(field, field): getattr(turn, field) for field in _TURN}
     return {name: value_of(value) for name, value in found.items() if value}
 
@@ -202,9 +202,9 @@ def turn_change(
     /,
     **values: float | str,
 ) -> Change:
-    """An update of a turn's fields, or of other attributes. It removes empty ones.
+    """An update of a turn's fields, or of other attributes. The update removes empty ones.
 
-    `add`: the ADD clause. `values` are those of the condition and of this clause.
+    `add`: the ADD clause. `values` are the values of the condition and of this clause.
     """
     named = {_NAMES.get(field, field): value for field, value in fields.items()}
     kept = {name: value for name, value in named.items() if value}

@@ -5,9 +5,9 @@
     queue#user#4711   2026-01-31#141#ID    a chat of a user with this number
     queue             converted            how far the chats of an older version have such items
 
-A filter reads the items of one queue, and then their sessions, of which it shows those that match.
-So an item may be outdated. It must not be missing: it is written before a chat begins to wait, and
-in new ten minutes before the former one is deleted.
+A filter reads the items of one queue, then their sessions, and shows the sessions that match.
+An item of a queue may be outdated. An item must not be missing: it is written before a chat begins
+to wait, and in new ten minutes before the former one is deleted.
 """
 
 from __future__ import annotations
@@ -66,18 +66,6 @@ def entries(session: Item, queues: Collection[str]) -> list[tuple[Row, Values]]:
     name, active = items.session_in(session).id, items.text_in(session, "active")
     values = {"expires": value_of(items.whole_in(session, "expires"))}
     return [(row, values) for row in rows_of(name, queues, active)]
-
-
-def enter(table: Table, session: Item, queues: Collection[str]) -> None:
-    """Add a session to queues."""
-    items.put_rows(table, entries(session, queues))
-
-
-def leave(table: Table, session: Item, queues: Collection[str]) -> None:
-    """Remove a session from queues."""
-    name, active = items.session_in(session).id, items.text_in(session, "active")
-    if rows := rows_of(name, queues, active):
-        items.delete_rows(table, rows)
 
 
 def read_converted(table: Table, now: float) -> float:

@@ -18,7 +18,6 @@ from kefu.sessions.store.overview import (
 )
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.calls import DynamoCalls
-from kefu.stores.dynamodb.days import days_between
 from kefu.stores.dynamodb.queues import (
     CONVERTED,
     entries,
@@ -33,6 +32,7 @@ from kefu.stores.dynamodb.texts import (
     page_of_matches,
     searched_words,
 )
+from kefu.stores.dynamodb.upkeep import days_between
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.turns import (
     FAR,

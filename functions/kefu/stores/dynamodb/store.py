@@ -67,7 +67,7 @@ class DynamoStore:
         return DynamoSessions(self._table, self._clock, retention)
 
     async def disconnect(self) -> None:
-        """Close the connections after the running calls end. The next call opens new ones."""
+        """Close the connections when the running calls have ended. The next call reconnects."""
         await asyncio.to_thread(self._table.disconnect)
 
     async def aclose(self) -> None:
@@ -85,7 +85,7 @@ class DynamoStore:
                 ":until": number(cooldown.until),
                 ":far": number(deadlines.far_from(self._clock())),
                 ":reason": {"S": cooldown.reason.value},
-                # This is later than every deadline in the item: a cooldown lasts at most a day.
+                # Later than every deadline in the item: a cooldown lasts at most a day.
                 ":expires": number(int(cooldown.until) + DAY),
             },
         )
@@ -120,7 +120,7 @@ class DynamoStore:
             done, item = self._table.update(row, fresh)
             if done:
                 return 0.0
-            # The bucket is in use. It may still admit the request: the second update checks this.
+            # A bucket in use may still admit the request: the second update checks this.
             if wait := _wait(item, rate, now):
                 return wait
             done, item = self._table.update(row, used)

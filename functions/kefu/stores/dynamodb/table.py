@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from kefu.errors import StoreUnavailable
-from kefu.stores.aws import RANDOM, dynamodb
+from kefu.stores import aws
+from kefu.stores.aws import RANDOM
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -90,7 +91,7 @@ class Table:
             self._client.close()
 
     def disconnect(self) -> None:
-        """Wait for the running calls, then close the connections. The next call opens new ones."""
+        """Wait for the running calls, then close the connections. The next call reconnects."""
         ending, self._threads = self._threads, _workers()
         ending.shutdown(wait=True)
         if self._client is not None:
@@ -213,7 +214,16 @@ class Table:
         """For a worker thread, because connecting takes long."""
         with self._connecting:
             if self._client is None:
-                self._client = dynamodb(self._endpoint, connections=THREADS)
+                self._client = aws.client(
+                    "dynamodb",
+                    endpoint=self._endpoint,
+                    connect_timeout=1,
+                    read_timeout=1,
+                    # The caller retries, because only it knows which operations are idempotent.
+                    retries={"mode": "standard", "total_max_attempts": 1},
+                    max_pool_connections=THREADS,
+                    tcp_keepalive=True,
+                )
             return self._client
 
 

@@ -1,4 +1,4 @@
-"""Searches and counts the texts of chats that were read, because a table has no index of them."""
+"""Searches and counts the texts of chats that were read, because a table has no index of texts."""
 
 from __future__ import annotations
 

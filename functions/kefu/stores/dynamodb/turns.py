@@ -1,6 +1,6 @@
 """Stores sessions and their messages in a DynamoDB table.
 
-It uses no transactions, because they cost twice as much. Conditional writes are sufficient:
+The store uses no transactions, because they cost twice as much. Conditional writes are sufficient:
 
 - The session's item assigns the turn numbers, with an atomic counter.
 - The `client#` item maps a client message id to one turn number.
@@ -26,10 +26,9 @@ from kefu.sessions.store.model import (
 )
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.contacts import DynamoContacts
-from kefu.stores.dynamodb.days import count
 from kefu.stores.dynamodb.queues import queues_of, rows_of
 from kefu.stores.dynamodb.table import Row, change, text, value_of
-from kefu.stores.dynamodb.upkeep import runs_for
+from kefu.stores.dynamodb.upkeep import count, runs_for
 from kefu.stores.turns import DayChange, StoredTurn, answered, date_of, newest_messages, rated
 
 if TYPE_CHECKING:
@@ -81,8 +80,8 @@ class DynamoTurns(DynamoContacts):
     async def _use(self, session: Session, now: float) -> Item:
         """Reserve two message ids in the session's item, and return the item before the update.
 
-        Creates the session if its creation time is `now`. Otherwise raises KeyError if it is
-        missing or has expired.
+        Creates the session if its creation time is `now`. If not created, the session is looked up:
+        raises KeyError if it is missing or has expired.
         """
         may_create = session.created_at == now
         oldest = now - self._retention.session
@@ -278,7 +277,7 @@ class DynamoTurns(DynamoContacts):
         now, row = self._clock(), items.trim_state_row(session_id)
         values = {"state": text(state), "expires": value_of(self._turns_expire(now))}
         await self._table.run(lambda: self._table.put(row, values))
-        if not await self._session(session_id, now):  # it was deleted in the meantime
+        if not await self._session(session_id, now):  # the session was deleted in the meantime
             await self._table.run(lambda: items.delete_rows(self._table, [row]))
 
     async def delete(self, session_id: SessionId) -> None:

@@ -1,18 +1,21 @@
-"""Keeps the items of a session consistent: counters, the list of sessions, leases and expiry."""
+"""Keeps the items of a session consistent: counters, the list of sessions, leases and expiry.
+
+Also stores the sums of each day.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
+from kefu.sessions.store.overview import Day
 from kefu.stores.dynamodb import items
-from kefu.stores.dynamodb.days import count
-from kefu.stores.dynamodb.queues import enter, leave, of_user, queues_of, rows_of
+from kefu.stores.dynamodb.queues import entries, of_user, queues_of, rows_of
 from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
-from kefu.stores.turns import StoredTurn, ended_turn, is_error
+from kefu.stores.turns import DayChange, StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item
@@ -20,12 +23,37 @@ if TYPE_CHECKING:
 TOGETHER: Final = 2.0
 """Two turns that begin within these seconds are assumed to be the same message, sent twice."""
 
+DAY_NAMES: Final = {"prompt_tokens": "prompt", "completion_tokens": "completion"}
+"""Attributes whose names differ from those of `Day`."""
+
 
 def runs_for(retries: int) -> tuple[str, dict[str, float | str]]:
     """The condition that a turn is `pending` and attempt `retries` the latest one; its values."""
     if not retries:
         return "#status = :pending AND attribute_not_exists(#again)", {"pending": "pending"}
     return "#status = :pending AND #again = :again", {"pending": "pending", "again": retries}
+
+
+def count(table: Table, by: DayChange) -> None:
+    """Add to the sums of a day."""
+    names = {name: DAY_NAMES.get(name, name) for name in by.by}
+    if names:
+        sums = ", ".join(f"#{attribute} :{attribute}" for attribute in names.values())
+        values = {attribute: by.by[name] for name, attribute in names.items()}
+        add = change(f"ADD {sums}", None, **values)
+        table.update(Row(items.DAYS, by.date), add)
+
+
+def days_between(table: Table, since: str, until: str) -> Sequence[Day]:
+    if since > until:
+        return []
+    return [
+        Day(
+            items.text_in(item, "sk"),
+            *(items.whole_in(item, DAY_NAMES.get(name, name)) for name in Day._fields[1:]),
+        )
+        for item in table.query(items.DAYS, (since, until))
+    ]
 
 
 class DynamoUpkeep:
@@ -54,7 +82,7 @@ class DynamoUpkeep:
         return await self._table.run(lambda: self._table.update(row, change, returns=returns))
 
     async def _count(self, former: Item, turn: StoredTurn, ended: TurnOutcome, now: float) -> bool:
-        """Add an ended turn to the totals of its session and its day. `former`: its item before.
+        """Add an ended turn to the totals of its session and its day. `former`: the earlier item.
 
         Returns False if the session was deleted or has expired.
         """
@@ -87,14 +115,12 @@ class DynamoUpkeep:
     async def _requeue(
         self, session: Item, queues: Collection[str], former: Collection[str] = ()
     ) -> None:
-        """Add a session to queues, and remove it from former ones, unless it belongs there."""
+        """Add a session to queues, and remove it from earlier queues, unless it belongs there."""
         left = set(former) - queues_of(session)
 
         def work() -> None:
-            if queues:
-                enter(self._table, session, queues)
-            if left:
-                leave(self._table, session, left)
+            items.put_rows(self._table, entries(session, queues))
+            items.delete_rows(self._table, [row for row, _ in entries(session, left)])
 
         if queues or left:
             await self._table.run(work)

@@ -1,7 +1,7 @@
 """Finds all sessions of one user in a DynamoDB table.
 
-It reads the whole table, because a user's queue has no expired sessions, and none whose deletion
-was interrupted. A user is erased rarely.
+The search reads the whole table, because a user's queue has no expired sessions, and none whose
+deletion was interrupted. A user is erased rarely.
 """
 
 from __future__ import annotations

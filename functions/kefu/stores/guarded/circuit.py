@@ -51,7 +51,7 @@ class Circuit:
         self._recovery: asyncio.Task[None] | None = None
         self._failures = 0
         self._failed_at = float("-inf")
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     @property
     def open(self) -> bool:
@@ -88,7 +88,7 @@ class Circuit:
                 raise TimeoutError
             return call.result()
 
-    async def wait_for(self, what: str, task: asyncio.Task[None]) -> None:
+    async def wait_for(self, what: str, task: asyncio.Task[object]) -> None:
         """Wait for a background task, at most `timeout`. A late one counts as failed."""
         if task.done():
             return
@@ -111,7 +111,7 @@ class Circuit:
 
     @contextmanager
     def _judging(self, what: str, limit: float) -> Iterator[None]:
-        """Count the call inside this context. Raises StoreUnavailable for one that is late."""
+        """Count the call inside this context. Raises StoreUnavailable for a late call."""
         began = asyncio.get_running_loop().time()
         try:
             yield
@@ -148,7 +148,7 @@ class Circuit:
             self._failures = 0
             self._recovery = asyncio.create_task(self._recover())
 
-    def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[object, object, object]) -> asyncio.Task[object]:
         """Start work that may outlive the request that started it. It must not raise."""
         task = started(work)
         self._tasks.add(task)
@@ -156,10 +156,7 @@ class Circuit:
         return task
 
     async def aclose(self) -> None:
-        """End the probes. Wait up to `timeout` seconds for other tasks, then cancel them.
-
-        Each guard of the circuit calls it.
-        """
+        """End the probes. Wait up to `timeout` seconds for other tasks, then cancel them."""
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.wait({self._recovery})

@@ -15,7 +15,6 @@ class GuardedCooldowns:
 
     It merges the store's cooldowns with those that this process set. The later deadline wins. If a
     write fails, the cooldown applies in this process, and is written when the store recovers.
-    `aclose` does not close the wrapped store.
     """
 
     def __init__(
@@ -36,24 +35,26 @@ class GuardedCooldowns:
         self._read_at = float("-inf")
         self._local: dict[Fingerprint, Cooldown] = {}
         self._unwritten: dict[Fingerprint, Cooldown] = {}
-        self._reading: asyncio.Task[None] | None = None
-        self._writing: dict[Fingerprint, asyncio.Task[None]] = {}
+        self._reading: asyncio.Task[object] | None = None
+        self._writing: dict[Fingerprint, asyncio.Task[object]] = {}
 
     async def cooldowns(self) -> Cooldowns:
         if reading := self.prefetch():
             await self.circuit.wait_for("reading cooldowns", reading)
         return self._view
 
-    def prefetch(self) -> asyncio.Task[None] | None:
+    def prefetch(self) -> asyncio.Task[object] | None:
         """Start reading the store in the background if the cache has expired.
 
         Returns the task, which all callers share. None: the cache is fresh, or the circuit open.
         """
-        # A negative age means that the clock was set back. Then the cache counts as expired.
+        # A negative age means that the clock was set back. The cache then counts as expired.
         if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
             return None
         if self._reading is None or self._reading.done():
-            self._reading = self.circuit.start(self._read())
+            self._reading = self.circuit.start(
+                self.circuit.succeeds("reading cooldowns", self._refresh())
+            )
         return self._reading
 
     async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
@@ -65,12 +66,6 @@ class GuardedCooldowns:
         if not self.circuit.open:
             await self.circuit.wait_for("writing a cooldown", writing)
         return self._view
-
-    async def aclose(self) -> None:
-        await self.circuit.aclose()
-
-    async def _read(self) -> None:
-        await self.circuit.succeeds("reading cooldowns", self._refresh())
 
     async def _refresh(self) -> None:
         self._merge(await self._store.cooldowns())
@@ -86,7 +81,7 @@ class GuardedCooldowns:
         self._view = {**view, **merged}
         self._read_at = now
 
-    def _write_soon(self, key: Fingerprint) -> asyncio.Task[None]:
+    def _write_soon(self, key: Fingerprint) -> asyncio.Task[object]:
         """Start writing a key's cooldown and return the task.
 
         Each key has at most one such task. A running one also writes a cooldown set meanwhile.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
@@ -22,29 +21,25 @@ RESERVATION = 1.0
 class GuardedLimits:
     """Wraps a LimitStore. While the store fails, the rate limits of this process apply.
 
-    Reservations are granted within the last known rest of the budget: that of the store's last
-    answer, less what this process has used since. While it is not known, they raise
-    StoreUnavailable. Changes that the store has missed are settled when it recovers.
+    Reservations are granted within the last known rest of the budget: the rest in the store's last
+    answer, less this process's use since then. While it is not known, they raise StoreUnavailable.
+    Changes that the store has missed are settled when it recovers.
     """
 
     def __init__(
         self,
         store: LimitStore,
         local: MemoryStore,
+        circuit: Circuit,
         *,
-        timeout: float = 0.2,
-        on_degraded: Callable[[str], None],
-        circuit: Circuit | None = None,
         first_answer: float = 3.0,
     ) -> None:
         """`circuit`: the circuit of the GuardedCooldowns for the same store.
 
         `first_answer`: the time limit in seconds until the store's first answer about a budget. It
-        is longer than `timeout`, because importing boto3 takes time.
+        is longer than that of the circuit, because importing boto3 takes time.
         """
-        self.circuit = circuit or Circuit(
-            lambda: store.settle("probe", 0), timeout=timeout, on_degraded=on_degraded
-        )
+        self.circuit = circuit
         self.circuit.on_closed.append(self._store_recovered)
         self._store = store
         self._local = local
@@ -79,7 +74,7 @@ class GuardedLimits:
         return granted
 
     def _limit(self, needed: bool) -> float:
-        """The time limit of a reservation. Only one that needs the store's answer waits long."""
+        """The time limit of a reservation. Only a call that needs the store's answer waits long."""
         if not needed:
             return self.circuit.timeout
         return self._first_answer if self._starting else max(RESERVATION, self.circuit.timeout)
@@ -117,17 +112,11 @@ class GuardedLimits:
         await self._local.settle(budget, difference)
         self._unsettled[budget] += difference
         if not self.circuit.open:
-            await self.circuit.wait_for("settling a budget", self._start_settling())
-
-    async def aclose(self) -> None:
-        await self.circuit.aclose()
+            await self.circuit.wait_for("settling a budget", self.circuit.start(self._settle_all()))
 
     def _store_recovered(self) -> None:
         self._starting = False
-        self._start_settling()
-
-    def _start_settling(self) -> asyncio.Task[None]:
-        return self.circuit.start(self._settle_all())
+        self.circuit.start(self._settle_all())
 
     async def _settle_all(self) -> None:
         for budget in list(self._unsettled):

@@ -1,7 +1,7 @@
-"""Guards the session store: every call has a time limit, and a circuit breaker skips a failing one.
+"""Guards the session store: every call has a time limit, a circuit breaker skips a failing store.
 
 A message that cannot be saved is refused with a 503. So the calls before the model have a short
-time limit. The calls after it run in the background, and `kefu.sessions.turn.background` retries
+time limit. The calls after it run in the background, and `kefu.sessions.turn.saving` retries
 them.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
@@ -27,45 +27,32 @@ _Method = Callable[Concatenate[Sessions, P], Coroutine[Any, Any, T]]
 _Guarded = Callable[Concatenate["GuardedSessions", P], Coroutine[Any, Any, T]]
 
 
-def _soon(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
-    """A call that a chat waits for. Raises at once while the circuit is open."""
+def _guarded(
+    what: str, method: _Method[P, T], kind: Literal["chat", "query", "upkeep"] = "upkeep"
+) -> _Guarded[P, T]:
+    """A guarded method of the store.
 
-    async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        self._check_circuit(what)
-        call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
-        return await self.circuit.call(what, call, self._limit)
-
-    return guarded
-
-
-def _patiently(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
-    """A call that no chat waits for, also while the circuit is open."""
-
-    async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
-        return await self.circuit.call(what, call, PATIENCE)
-
-    return guarded
-
-
-def _queried(what: str, method: _Method[P, T]) -> _Guarded[P, T]:
-    """A query whose length depends on what an operator asks for.
-
-    Raises QueryTimeout, which the circuit breaker does not count: the store may work for chats.
+    - `chat`: a chat waits for it. It raises at once while the circuit is open.
+    - `query`: its length depends on what an operator asks for. It raises QueryTimeout, which the
+      circuit breaker does not count: the store may work for chats.
+    - `upkeep`: no chat waits for it. It is called also while the circuit is open.
     """
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
+        limit: float | None = PATIENCE
+        if kind == "chat":
+            self._check_circuit(what)
+            limit = self._limit
         call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
-        return await self.circuit.call(what, self._in_time(call), PATIENCE)
+        if kind == "query":
+            call = self._in_time(call)
+        return await self.circuit.call(what, call, limit)
 
     return guarded
 
 
 class GuardedSessions:
-    """Wraps a session store. Every method raises StoreUnavailable within its time limit.
-
-    `aclose` does not close the wrapped store.
-    """
+    """Wraps a session store. Every method raises StoreUnavailable within its time limit."""
 
     def __init__(
         self,
@@ -79,7 +66,7 @@ class GuardedSessions:
     ) -> None:
         """`timeout`: seconds for one call, which may send several requests to the database.
 
-        It is longer than that of the cooldowns, because a chat fails without the session store.
+        The limit is longer than for cooldowns, because a chat fails without the session store.
         `first_answer`: seconds until the store's first answer, because importing boto3 takes time.
         """
         probe = SessionId("probe")
@@ -90,37 +77,37 @@ class GuardedSessions:
         self._longest_query = longest_query
         self._first_answer = first_answer
 
-    secret = _soon("reading the sessions' secret", Sessions.secret)
-    session = _soon("reading a session", Sessions.session)
-    messages = _soon("reading messages", Sessions.messages)
-    rate = _soon("saving a rating", Sessions.rate)
-    used = _soon("measuring the store", Sessions.used)
-    renew = _patiently("renewing a turn", Sessions.renew)
-    finish = _patiently("saving the end of a turn", Sessions.finish)
-    record = _patiently("saving a call", Sessions.record)
-    save_trim_state = _patiently("saving a state of trimming", Sessions.save_trim_state)
-    delete = _patiently("deleting a session", Sessions.delete)
-    calls = _patiently("reading calls", Sessions.calls)
-    newest = _queried("listing sessions", Sessions.newest)
-    of_user = _patiently("listing the sessions of a user", Sessions.of_user)
-    days = _patiently("reading days", Sessions.days)
-    questions = _queried("reading questions", Sessions.questions)
-    add_contact = _patiently("saving a contact request", Sessions.add_contact)
-    claim_contact = _patiently("reading contact requests", Sessions.claim_contact)
-    end_contact = _patiently("saving a delivery", Sessions.end_contact)
-    contacts = _patiently("listing contact requests", Sessions.contacts)
-    contacts_from = _patiently("finding contact requests", Sessions.contacts_from)
-    mark_contact = _patiently("marking a contact request", Sessions.mark_contact)
-    delete_contact = _patiently("deleting a contact request", Sessions.delete_contact)
-    delete_contacts = _patiently("deleting contact requests", Sessions.delete_contacts)
-    set_attendance = _patiently("saving who answers a chat", Sessions.set_attendance)
-    add_line = _patiently("saving a line of an operator", Sessions.add_line)
+    secret = _guarded("reading the sessions' secret", Sessions.secret, "chat")
+    session = _guarded("reading a session", Sessions.session, "chat")
+    messages = _guarded("reading messages", Sessions.messages, "chat")
+    rate = _guarded("saving a rating", Sessions.rate, "chat")
+    used = _guarded("measuring the store", Sessions.used, "chat")
+    renew = _guarded("renewing a turn", Sessions.renew)
+    finish = _guarded("saving the end of a turn", Sessions.finish)
+    record = _guarded("saving a call", Sessions.record)
+    save_trim_state = _guarded("saving a state of trimming", Sessions.save_trim_state)
+    delete = _guarded("deleting a session", Sessions.delete)
+    calls = _guarded("reading calls", Sessions.calls)
+    newest = _guarded("listing sessions", Sessions.newest, "query")
+    of_user = _guarded("listing the sessions of a user", Sessions.of_user)
+    days = _guarded("reading days", Sessions.days)
+    questions = _guarded("reading questions", Sessions.questions, "query")
+    add_contact = _guarded("saving a contact request", Sessions.add_contact)
+    claim_contact = _guarded("reading contact requests", Sessions.claim_contact)
+    end_contact = _guarded("saving a delivery", Sessions.end_contact)
+    contacts = _guarded("listing contact requests", Sessions.contacts)
+    contacts_from = _guarded("finding contact requests", Sessions.contacts_from)
+    mark_contact = _guarded("marking a contact request", Sessions.mark_contact)
+    delete_contact = _guarded("deleting a contact request", Sessions.delete_contact)
+    delete_contacts = _guarded("deleting contact requests", Sessions.delete_contacts)
+    set_attendance = _guarded("saving who answers a chat", Sessions.set_attendance)
+    add_line = _guarded("saving a line of an operator", Sessions.add_line)
 
     async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
         """Begin a turn.
 
-        If the store answers after the time limit, the turn is ended as failed. Otherwise the
-        visitor's next attempt would find it running.
+        If the store answers after the time limit, the turn is ended as failed. If the turn did not
+        end, the visitor's next attempt would find it running.
         """
         self._check_circuit("saving a message")
         saving = started(self._store.begin(session, asked, now))
@@ -129,9 +116,6 @@ class GuardedSessions:
         except (StoreUnavailable, asyncio.CancelledError):
             self.circuit.start(self._undo(saving, now))
             raise
-
-    async def aclose(self) -> None:
-        await self.circuit.aclose()
 
     async def _undo(self, saving: asyncio.Future[BeginResult], now: float) -> None:
         try:
@@ -159,5 +143,5 @@ class GuardedSessions:
 
     @property
     def _limit(self) -> float | None:
-        """Seconds of a call that a chat waits for; None: those of the circuit breaker."""
+        """Seconds of a call that a chat waits for; None: the circuit breaker's limit."""
         return self._first_answer if self.circuit.is_new else None

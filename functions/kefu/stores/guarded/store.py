@@ -11,6 +11,7 @@ from kefu.relay.key_pool import CooldownStore
 if TYPE_CHECKING:
     from kefu.sessions.store.model import Retention
     from kefu.sessions.store.ports import Sessions
+    from kefu.stores.guarded.circuit import Circuit
 
 
 class Store(CooldownStore, LimitStore, Protocol):
@@ -19,12 +20,6 @@ class Store(CooldownStore, LimitStore, Protocol):
         ...
 
     async def aclose(self) -> None: ...
-
-
-class Guard(Protocol):
-    async def aclose(self) -> None:
-        """End the background tasks."""
-        ...
 
 
 class GuardedStore(NamedTuple):
@@ -37,8 +32,8 @@ class GuardedStore(NamedTuple):
     """None if chats are not stored."""
     contacts: Sessions | None = None
     """The same for requests for a person; None without a contact form."""
-    guards: Sequence[Guard] = ()
-    """The guards that `aclose` closes before the store."""
+    circuits: Sequence[Circuit] = ()
+    """The circuits of the guards, which `aclose` closes before the store."""
 
     def warm(self) -> None:
         """Start connecting to the store, if it needs a connection."""
@@ -53,6 +48,6 @@ class GuardedStore(NamedTuple):
             await disconnect()
 
     async def aclose(self) -> None:
-        for guard in self.guards:
-            await guard.aclose()
+        for circuit in self.circuits:
+            await circuit.aclose()
         await self.store.aclose()

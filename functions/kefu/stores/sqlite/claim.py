@@ -40,7 +40,7 @@ class Claim:
         self._lock = -1
 
     def take(self, db: sqlite3.Connection) -> None:
-        """Count this process as a server; as the only one, end the leases of all turns.
+        """Count this process as a server; the only server ends the leases of all turns.
 
         Does nothing when called again, and on a file system without locks.
         """

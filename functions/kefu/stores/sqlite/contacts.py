@@ -9,9 +9,8 @@ from sqlite3 import Connection
 from kefu.sessions.store.contacts import Before, ContactRequest
 from kefu.sessions.store.model import Retention
 from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
-from kefu.stores.sqlite.rows import AT_ONCE, columns
+from kefu.stores.sqlite.rows import AT_ONCE, columns, count
 from kefu.stores.sqlite.turns import SqliteTurns, quick, transaction
 from kefu.stores.turns import DayChange, date_of
 

@@ -53,7 +53,7 @@ LOOK_EVERY = 16
 TRY_AFTER = 2.0
 """Seconds between two checkpoint attempts while a reader, such as a backup, uses the log."""
 READER_WAIT = 50
-"""Milliseconds that a checkpoint waits for readers. It holds the write lock during this time."""
+"""Milliseconds that a checkpoint waits for readers. It holds the write lock meanwhile."""
 
 
 class SqliteFile:
@@ -68,10 +68,10 @@ class SqliteFile:
         self.path = Path(path)
         self.tidying: list[Callable[[sqlite3.Connection], bool]] = []
         """The clean-up functions of the stores. Each runs in the worker thread, in a transaction.
-        It deletes some expired rows, and returns True if there are more."""
+        A clean-up deletes some expired rows, and returns True if there are more."""
         self.indexing: Callable[[sqlite3.Connection], bool] | None = None
         """Work that runs in the worker thread, in transactions of its own, when a minute had few
-        calls. It returns True if there is more."""
+        calls. A function returns True if there is more."""
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kefu-sqlite")
@@ -85,7 +85,7 @@ class SqliteFile:
         self._calls = 0
         self._tidied_at = clock()
         self._retry: threading.Timer | None = None
-        """Repeats a checkpoint that a reader prevented. It needs no further call of the store."""
+        """Repeats a checkpoint that a reader prevented, even if the store is not called again."""
         self._locking = False
         """Whether a checkpoint needs the write lock: calls on the event loop would fail."""
         self._claim = Claim(self.path, clock)
@@ -180,7 +180,7 @@ class SqliteFile:
             raise StoreUnavailable("SQLite: the store is closed") from error
 
     def _look_after(self) -> None:
-        """Start a clean-up or a checkpoint if one is due. Its errors do not reach the caller."""
+        """Start a clean-up or a checkpoint that is due. Its errors do not reach the caller."""
         self._calls += 1
         now = self._clock()
         if self._calls % TIDY_EVERY == 0:
@@ -232,7 +232,7 @@ class SqliteFile:
         """Checkpoint the write-ahead log into the file and truncate it.
 
         The passive checkpoints do not block writers. The truncating checkpoint holds the write
-        lock, but has few pages left to write. It fails while a reader still uses the log.
+        lock, but has few pages left to write. A reader of the log makes it fail.
         """
         for _ in range(2):  # the second checkpoint writes pages added during the first
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

@@ -1,6 +1,6 @@
 """The operator's list as one statement, which reads the rows of a page in the order of an index.
 
-The index is named, because without statistics SQLite may choose a longer one.
+The index is named, because without statistics SQLite may choose a longer index.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def listed(
 
 
 def _conditions(wanted: SessionFilter, now: float) -> Iterator[_Condition]:
-    """The conditions of a filter, those that few chats meet first.
+    """The conditions of a filter, most selective first.
 
     SQLite uses a partial index only if the statement repeats its condition.
     """
@@ -82,7 +82,7 @@ def _conditions(wanted: SessionFilter, now: float) -> Iterator[_Condition]:
 
 
 def _with_number(wanted: SessionFilter) -> Iterator[_Condition]:
-    """The conditions on what is counted in a chat."""
+    """The conditions on the counters of a chat."""
     if wanted.rating:
         yield _Condition(f"{wanted.rating}s > 0", by=f"sessions_{wanted.rating}s")
     if wanted.unanswered:

@@ -24,7 +24,7 @@ OVERHEAD = 1.4
 
 
 class SqliteMemory(SqliteFile):
-    """One connection, on the event loop: its calls wait for no disk, no lock and no thread."""
+    """One connection on the event loop: calls wait for no disk, no lock and no thread."""
 
     def __init__(self, clock: Callable[[], float], most: int = MOST_CHATS) -> None:
         super().__init__(":memory:", clock, busy_timeout=0)

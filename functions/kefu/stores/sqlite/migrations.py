@@ -1,7 +1,7 @@
 """The SQLite schema as numbered, forward-only migrations.
 
-`PRAGMA user_version` is the number of applied migrations. Never edit a released one. Add a new
-migration at the end instead.
+`PRAGMA user_version` is the number of applied migrations. Never edit a released migration. Add a
+new migration at the end instead.
 
 The column `fill` forces the columns after it onto overflow pages. The reason is in
 docs/decisions/0024-texts-on-overflow-pages.md.
@@ -123,7 +123,7 @@ MIGRATIONS: tuple[str, ...] = (
     DROP TABLE event_lines;
     ALTER TABLE new_event_lines RENAME TO event_lines;
     """,
-    # 6: the state of trimming. It may contain a summary, so it is on overflow pages, too.
+    # 6: the state of trimming. The state may contain a summary, so it is on overflow pages, too.
     """
     CREATE TABLE trim_states (
       session TEXT PRIMARY KEY, fill BLOB NOT NULL DEFAULT (zeroblob({fill})), state TEXT NOT NULL

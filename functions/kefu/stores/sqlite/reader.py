@@ -1,7 +1,7 @@
 """Runs the queries of operators beside the calls of chats.
 
-Each query has a connection and a thread of its own, so that a long one delays no other call. One
-that nobody awaits any more, because its time limit has passed, is interrupted.
+Each query has a connection and a thread of its own, so that a long one delays no other call. A read
+is interrupted when its time limit has passed.
 """
 
 from __future__ import annotations

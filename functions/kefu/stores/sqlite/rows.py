@@ -1,4 +1,4 @@
-"""Reads and writes the rows of chats and contact requests by the names of their fields.
+"""Reads and writes the rows of chats, contact requests and days by the names of their fields.
 
 The columns are made from the fields, so a new field needs a column, and no statement forgets it.
 """
@@ -13,8 +13,9 @@ from typing import Any
 
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
+from kefu.sessions.store.overview import Day
 from kefu.stores.sqlite.words import remove_some
-from kefu.stores.turns import StoredTurn
+from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
     "asked_at": "asked",
@@ -29,7 +30,7 @@ _NAMES = {
     "session_id": "session",
     "updated_at": "updated",
 }
-"""The columns whose names are not those of their fields."""
+"""The columns whose names differ from their fields' names."""
 
 _ELSEWHERE = ("session_id", "unanswered")
 """The session of a turn is known, and the table `asked` has `unanswered`."""
@@ -60,6 +61,12 @@ _SAVE_TURN = (
 )
 
 
+_DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
+_ADD_DAY = (
+    "INSERT OR IGNORE INTO days (date, turns, errors, prompt_tokens, completion_tokens)"
+    " VALUES (?, 0, 0, 0, 0)"
+)
+
 OWNED = {
     "calls": "(message, number)",
     "texts": "digest",
@@ -87,7 +94,7 @@ _PURGE = [
 def session_columns(trim_state: str = "''") -> str:
     """The columns for `session_in`. `trim_state` is an expression, as not all statements read it.
 
-    They are of the tables `sessions` and `titles`.
+    The columns are of the tables `sessions` and `titles`.
     """
     names = {**_NAMES, "trim_state": trim_state}
     plain = (names.get(one, one) for one in _SESSION)
@@ -118,6 +125,22 @@ def add_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
 def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
     """Replace all columns of a turn."""
     db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
+
+
+def days_between(db: sqlite3.Connection, since: str, until: str) -> list[Day]:
+    return [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
+
+
+def count(db: sqlite3.Connection, change: DayChange) -> None:
+    """Add to the sums of a day. Must run in a transaction."""
+    if not change.by:
+        return
+    sums = ", ".join(f"{name} = {name} + ?" for name in change.by)
+    update = f"UPDATE days SET {sums} WHERE date = ?"  # noqa: S608 - constant names
+    values = (*change.by.values(), change.date)
+    if db.execute(update, values).rowcount == 0:
+        db.execute(_ADD_DAY, (change.date,))
+        db.execute(update, values)
 
 
 def purge(db: sqlite3.Connection, session_id: str) -> None:

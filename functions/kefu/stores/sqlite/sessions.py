@@ -14,10 +14,9 @@ from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
-from kefu.stores.sqlite.days import days_between
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, TURN, purge_part, turn_of
+from kefu.stores.sqlite.rows import AT_ONCE, TURN, days_between, purge_part, turn_of
 from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
 
 _RECORD = (
@@ -102,7 +101,7 @@ class SqliteSessions(SqliteAttendance):
         return await self._file.read(work)
 
     async def _indexed(self) -> int:
-        """Index the turns that wait for it, for a while. Returns the number of those left."""
+        """Index waiting turns for a limited time. Returns the number of waiting sessions."""
         loop = asyncio.get_running_loop()
         until = loop.time() + INDEXED_FOR
         for _ in range(INDEXED_AT_ONCE):

@@ -98,7 +98,7 @@ class SqliteStore:
         await self._file.aclose()
 
     def _forget(self, db: sqlite3.Connection) -> bool:
-        """Delete all drained buckets and expired budgets. Their rows are small. Returns False."""
+        """Delete all drained buckets and expired budgets, whose rows are small. Returns False."""
         now = self._clock()
         db.execute("DELETE FROM rates WHERE arrival < ?", (now,))
         db.execute("DELETE FROM budgets WHERE expires < ?", (now,))

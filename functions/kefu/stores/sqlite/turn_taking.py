@@ -15,7 +15,7 @@ LOOK, LOOKS = 0.002, 500
 
 
 class Turn:
-    """Whose turn it is: that of the calls of chats, or that of the clean-up."""
+    """The next to run: the calls of chats, or the clean-up."""
 
     def __init__(self) -> None:
         self._waiting = 0

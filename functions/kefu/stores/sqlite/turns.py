@@ -20,12 +20,12 @@ from kefu.sessions.store.model import (
     TurnOutcome,
 )
 from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.days import count
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.rows import (
     DELETED,
     TURN,
     add_turn,
+    count,
     purge,
     purge_part,
     save_turn,

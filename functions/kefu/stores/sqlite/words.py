@@ -2,7 +2,7 @@
 
 A turn that is added also gets its topic, the number of its question's terms, for the insights.
 
-The index is an FTS5 table without content. It holds a number for each word and not the word
+The index is an FTS5 table without content. The index holds a number for each word and not the word
 itself: FTS5 keeps entries of deleted rows until it merges them, and b-tree pages may keep copies
 for longer. The reason is in docs/decisions/0056-a-search-index-without-words.md.
 
@@ -36,7 +36,7 @@ _REMOVE = "INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', ?
 _FORGET = "DELETE FROM asked WHERE id = ?"
 
 FAR_ID = 1 << 62
-"""A message id greater than every real one."""
+"""A message id greater than every real id."""
 
 NO_TOPIC = 0
 """The topic of a line of an operator, and of a turn that is not in the index yet."""

@@ -1,6 +1,4 @@
-"""Reads all pages of a site below one address, and reports the reason for each one that it
-skips.
-"""
+"""Reads all pages of a site below one address, and reports the reason for each skipped page."""
 
 from __future__ import annotations
 
@@ -14,8 +12,7 @@ from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import Outcome, State
 from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
-from kefu.upstream.crawl.judging import check_text, is_passing, noted, rooted
-from kefu.upstream.crawl.media_types import ENDS, NO_PAGES
+from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import PageReader
 
@@ -33,7 +30,7 @@ LONGEST_PAUSE = 30.0
 
 
 class Crawler:
-    """One run over one site. It sends one request at a time."""
+    """One run over one site. A crawl sends one request at a time."""
 
     def __init__(
         self,
@@ -43,7 +40,7 @@ class Crawler:
         known: Mapping[str, State],
         note: Callable[[Outcome], None],
     ) -> None:
-        """`known`: what the last run noted about its pages. `note` is called after each page."""
+        """`known`: the last run's notes about the pages. `note` is called after each page."""
         self._start = rooted(start)
         self._fetcher = fetcher
         self._agent = agent

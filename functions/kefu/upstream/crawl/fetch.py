@@ -1,7 +1,7 @@
 """GET for one page: only from an allowed address, with limits of size, time and redirects.
 
-The host name is resolved here, and the request goes to the address that was checked. So a name that
-resolves to another address afterwards has no effect (DNS rebinding).
+The host name is resolved here, and the request goes to the address that was checked. So a host name
+that resolves to another address afterwards has no effect (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Fetched(NamedTuple):
 
 
 def checked(url: str) -> httpx.URL:
-    """The address, if its host and its port can be ones. Raises Refused."""
+    """The address, if its host and its port are valid. Raises Refused."""
     with suppress(httpx.InvalidURL, ValueError):  # `port` raises for 99999, which httpx takes
         if urlsplit(url).hostname and urlsplit(url).port != 0:
             return httpx.URL(url)
@@ -73,7 +73,7 @@ class Fetcher:
         timeout: float = TIMEOUT,
         private: frozenset[str] = frozenset(),
     ) -> None:
-        """`private`: the hosts whose addresses need not be allowed ones."""
+        """`private`: the hosts whose addresses are not checked."""
         self._allowed = allowed
         self._private = private
         self._timeout = timeout
@@ -197,7 +197,7 @@ class Fetcher:
 
 
 def _unpacked(body: bytes, most: int) -> bytes:
-    """At most so many bytes of what was compressed. Raises Refused for damaged bytes."""
+    """The decompressed body, cut to this many bytes. Raises Refused for damaged bytes."""
     decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = decoder.decompress(body, most)

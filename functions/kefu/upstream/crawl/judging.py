@@ -1,4 +1,4 @@
-"""Judges pages that were read: which are learnt, and what is noted about them."""
+"""Judges the files of a site: which are read and learnt, and what is noted about them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import State
 from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Refused
+
+ENDS = {
+    "": ".html",
+    "application/xhtml+xml": ".html",
+    "text/html": ".html",
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "text/csv": ".csv",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+}
+"""The end of a file's name for a media type that is read."""
+_NOT_TEXT = (
+    ".7z .avi .css .gif .gz .ico .jpeg .jpg .js .json .mov .mp3 .mp4 .png .svg .tar .webp .woff"
+    " .woff2 .xml .zip"
+)
+NO_PAGES = tuple(_NOT_TEXT.split())
 
 
 def rooted(url: str) -> str:

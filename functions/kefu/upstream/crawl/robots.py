@@ -64,7 +64,7 @@ async def read_sitemaps(
             continue
         seen.add(address)
         try:
-            sitemap = reader.sitemap((await get(address)).body)
+            is_index, addresses = reader.sitemap((await get(address)).body)
         except Refused as error:
             if error.status not in {404, 410}:
                 failed.append(Outcome(address, "failed", str(error)))
@@ -72,8 +72,8 @@ async def read_sitemaps(
         except Unreadable as error:
             failed.append(Outcome(address, "failed", str(error)))
             continue
-        if sitemap.is_index:
-            waiting += sitemap.addresses
+        if is_index:
+            waiting += addresses
         else:
-            found |= dict.fromkeys(sitemap.addresses)
+            found |= dict.fromkeys(addresses)
     return list(found), failed

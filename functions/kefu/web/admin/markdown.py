@@ -1,7 +1,7 @@
 """Exports a session and its upstream calls as Markdown, for incident reports.
 
 Texts of visitors and of models are put into code blocks with a fence longer than any inside. So a
-Markdown viewer renders no link and loads no image from these texts.
+Markdown viewer renders no link and loads no image from a quoted text.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from fastapi import APIRouter, Depends, Request
 
 from kefu.auth.admin_tokens import AdminTokens
-from kefu.chat.addresses import network_of
+from kefu.chat.admission import network_of
 from kefu.chat.limits import LimitStore, Rate
 from kefu.errors import NotFound, RateLimited, StoreUnavailable, Unauthorized, UpstreamUnavailable
 from kefu.relay.call import Clock
@@ -19,8 +19,9 @@ from kefu.relay.key_pool import KeyState
 from kefu.sessions.store.capacity import Room
 from kefu.sessions.store.contacts import ContactStore
 from kefu.sessions.store.ports import Sessions
-from kefu.web.caller import Gateway, bearer_of
+from kefu.web.caller import bearer_of
 from kefu.web.json_response import JsonRoute
+from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
     from kefu.sessions.people.handoff import HandOff
@@ -71,6 +72,7 @@ class PanelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    runtime: ChatRuntime
     tokens: AdminTokens
     ready: Callable[[], Awaitable[None]]
     """Waits, for a limited time, for the admin token from SSM or Secrets Manager."""
@@ -87,7 +89,7 @@ class Panel:
     pages: PanelPages | None = None
     """None without learnt pages."""
 
-    async def check(self, request: Request, address: str, *, of_bot_check: bool = False) -> None:
+    async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.
 
         Raises Unauthorized for a wrong token, and RateLimited after too many from one address.
@@ -95,7 +97,7 @@ class Panel:
         await self.ready()
         admits = self.tokens.admits_check if of_bot_check else self.tokens.admits
         if not admits(bearer_of(request), self.clock.now()):
-            await self._failed(address)
+            await self._failed(request)
 
     def stored_chats(self) -> Sessions:
         """Raises NotFound on a server that stores no chats."""
@@ -107,11 +109,15 @@ class Panel:
         """Raises NotFound on a server that stores neither requests nor chats."""
         return self.contact.store if self.contact else self.stored_chats()
 
-    def pass_of(self, request: Request) -> str:
-        """A fingerprint of the request's pass, by which audit lines tell sign-ins apart."""
-        return hashlib.sha256(bearer_of(request).encode()).hexdigest()[:12]
+    def audit(self, request: Request, action: str, session_id: str = "") -> None:
+        """Log an operator's access to stored chats.
 
-    async def enter(self, request: Request, address: str) -> str:
+        The line has a fingerprint of the request's pass, by which it tells sign-ins apart.
+        """
+        operator = hashlib.sha256(bearer_of(request).encode()).hexdigest()[:12]
+        self.runtime.log.audit(action, operator, session_id)
+
+    async def enter(self, request: Request) -> str:
         """Return a new pass in exchange for the admin token or for a one-time ticket.
 
         A pass is not accepted, because a client could then renew it without end. Raises
@@ -122,9 +128,9 @@ class Panel:
         nonce = self.tokens.redeem(bearer, now)
         if nonce is not None:
             if not await self._first_use(nonce):
-                await self._failed(address)
+                await self._failed(request)
         elif not self.tokens.is_token(bearer):
-            await self._failed(address)
+            await self._failed(request)
         return self.tokens.issue(self.nonce(), now)
 
     async def _first_use(self, nonce: str) -> bool:
@@ -136,8 +142,9 @@ class Panel:
                 "The store is away. Try the link again.", retry_after=5
             ) from error
 
-    async def _failed(self, address: str) -> None:
-        wait = await self.limits.take(f"admin:{network_of(address)}", WRONG_TOKENS_RATE)
+    async def _failed(self, request: Request) -> None:
+        network = network_of(self.runtime.gateway.address(request))
+        wait = await self.limits.take(f"admin:{network}", WRONG_TOKENS_RATE)
         if wait > 0:
             raise RateLimited(
                 "Too many wrong tokens.", limit="wrong tokens", retry_after=max(1, ceil(wait))
@@ -145,11 +152,11 @@ class Panel:
         raise Unauthorized(_WANTED)
 
 
-def panel_router(panel: Panel, gateway: Gateway, path: str = "") -> APIRouter:
+def panel_router(panel: Panel, path: str = "") -> APIRouter:
     """A router of the panel's API. Each request is checked before its body is read."""
 
     async def check(request: Request) -> None:
-        await panel.check(request, gateway.address(request))
+        await panel.check(request)
 
     return APIRouter(
         prefix=f"/admin/api{path}",

@@ -31,7 +31,7 @@ class ChatExport(NamedTuple):
 
 
 def session_facts(session: Session) -> Json:
-    """Return a session as JSON, without its state of trimming: the calls show what was sent."""
+    """Return a session as JSON, without its state of trimming: the calls show the sent messages."""
     fields = session._asdict()
     del fields["trim_state"]
     return {**fields, "attendance": session.attendance._asdict()}

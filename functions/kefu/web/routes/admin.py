@@ -19,11 +19,9 @@ from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
 from kefu.web.body import Query
-from kefu.web.caller import Gateway
 from kefu.web.files import STATIC, TYPES, StaticFile, serve
 from kefu.web.json_response import JsonRoute
 from kefu.web.long_response import LongResponse
-from kefu.web.running import ChatRuntime
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -47,7 +45,7 @@ _DATE_FORM = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER_FORM = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
-def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
+def entrance_routes(panel: Panel) -> APIRouter:
     """The routes of the panel that its pass does not protect."""
     router = APIRouter(prefix="/admin", route_class=JsonRoute, include_in_schema=False)
     # The static files contain no data, so they need no token.
@@ -58,24 +56,24 @@ def entrance_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> API
 
     @router.post("/api/enter")
     async def enter(request: Request) -> Json:
-        return {"pass": await panel.enter(request, gateway.address(request))}
+        return {"pass": await panel.enter(request)}
 
     @router.post("/api/verification-pass")
     async def verification_pass(request: Request) -> Json:
         """A pass of the bot check, with which `kefu test` asks as a visitor does."""
-        address = gateway.address(request)
-        await panel.check(request, address, of_bot_check=True)
-        if runtime.services.bot_check is None:
+        await panel.check(request, of_bot_check=True)
+        bot_check = panel.runtime.services.bot_check
+        if bot_check is None:
             raise NotFound("This server has no bot check.")
-        return {"pass": await runtime.services.bot_check.pass_for(address)}
+        return {"pass": await bot_check.pass_for(panel.runtime.gateway.address(request))}
 
     return router
 
 
-def admin_routes(panel: Panel, runtime: ChatRuntime, gateway: Gateway) -> APIRouter:
-    router = panel_router(panel, gateway)
+def admin_routes(panel: Panel) -> APIRouter:
+    router = panel_router(panel)
     _add_lists(router, panel)
-    _add_sessions(router, panel, runtime)
+    _add_sessions(router, panel)
     return router
 
 
@@ -113,12 +111,12 @@ def _add_lists(router: APIRouter, panel: Panel) -> None:
         return page(newest)
 
 
-def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None:
+def _add_sessions(router: APIRouter, panel: Panel) -> None:
     @router.get("/sessions/{session_id}")
     async def session(request: Request) -> Response:
         before = _number(request.query_params, "before")
         shown = await _with_messages(panel, request, int(before) if before else None, pages=1)
-        runtime.log.audit("read", panel.pass_of(request), shown.session.id)
+        panel.audit(request, "read", shown.session.id)
         more = len(shown.messages) >= _PAGE_MESSAGES and shown.messages[0].id > 1
         pieces = page_of_session(shown, shown.messages[0].id if more else None)
         return LongResponse(pieces, "application/json")
@@ -126,7 +124,7 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None
     @router.get("/sessions/{session_id}/export")
     async def export(request: Request, name: str = _FORMAT) -> Response:
         export, exported = EXPORTS[name], await _with_messages(panel, request)
-        runtime.log.audit("export", panel.pass_of(request), exported.session.id)
+        panel.audit(request, "export", exported.session.id)
         file = f'attachment; filename="session-{exported.session.id[:8]}.{name}"'
         headers = {"Content-Disposition": file}
         return LongResponse(export.write(exported), export.media_type, headers)
@@ -134,11 +132,11 @@ def _add_sessions(router: APIRouter, panel: Panel, runtime: ChatRuntime) -> None
     @router.delete("/sessions/{session_id}", status_code=204)
     async def delete(request: Request) -> None:
         name = SessionId(request.path_params["session_id"])
-        runtime.running.cancel_session(name)
+        panel.runtime.running.cancel_session(name)
         store = panel.stored_chats()
         await store.delete_contacts(name)  # first: only the chat says whose they are
         await store.delete(name)
-        runtime.log.audit("delete", panel.pass_of(request), name)
+        panel.audit(request, "delete", name)
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:

@@ -9,27 +9,24 @@ from kefu.sessions.store.contacts import Before
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json
 from kefu.web.body import JsonBody
-from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
-from kefu.web.running import ChatRuntime
 from kefu.web.schemas import DoneBody
 
 MAX_ROWS = 100
 """Requests of one page."""
 
 
-def contacts_routes(
-    panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
-) -> APIRouter:
-    router = panel_router(panel, gateway, "/contacts")
-    done_body = Depends(JsonBody(DoneBody, BodyLimits(1024, 2, body.seconds)).read)
+def contacts_routes(panel: Panel) -> APIRouter:
+    router = panel_router(panel, "/contacts")
+    limits = BodyLimits(1024, 2, panel.runtime.options.body.seconds)
+    done_body = Depends(JsonBody(DoneBody, limits).read)
 
     @router.get("")
     async def contacts(request: Request) -> Json:
         before = _place(request.query_params.get("cursor", ""))
         rows = await panel.requests().contacts(MAX_ROWS, before)
         contact = panel.contact
-        runtime.log.audit("read requests", panel.pass_of(request))
+        panel.audit(request, "read requests")
         return {
             "requests": [one._asdict() for one in rows],
             "cursor": f"{rows[-1].created_at!r}~{rows[-1].id}" if len(rows) == MAX_ROWS else None,
@@ -42,13 +39,13 @@ def contacts_routes(
         done_at = panel.clock.now() if wanted.done else None
         if not await panel.requests().mark_contact(request.path_params["id"], done_at):
             raise NotFound("There is no such request.")
-        runtime.log.audit("request done" if wanted.done else "request open", panel.pass_of(request))
+        panel.audit(request, "request done" if wanted.done else "request open")
         return {"done_at": done_at}
 
     @router.delete("/{id}", status_code=204)
     async def delete(request: Request) -> None:
         await panel.requests().delete_contact(request.path_params["id"])
-        runtime.log.audit("delete request", panel.pass_of(request))
+        panel.audit(request, "delete request")
 
     return router
 

@@ -11,21 +11,18 @@ from kefu.sessions.store.model import SessionId
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import Json, message
 from kefu.web.body import JsonBody
-from kefu.web.caller import Gateway
 from kefu.web.options import BodyLimits
 from kefu.web.routes.sessions import AFTER
-from kefu.web.running import ChatRuntime
 from kefu.web.schemas import LineBody, StateBody
 
 NEWEST_MESSAGES = 100
-"""Messages that are searched for new ones."""
+"""The newest messages, among which new messages are searched."""
 
 
-def talk_routes(
-    panel: Panel, runtime: ChatRuntime, gateway: Gateway, body: BodyLimits
-) -> APIRouter:
-    limits, hide = BodyLimits(32768, 2, body.seconds), runtime.log.secrets.hide
-    router = panel_router(panel, gateway, "/sessions/{session_id}")
+def talk_routes(panel: Panel) -> APIRouter:
+    limits = BodyLimits(32768, 2, panel.runtime.options.body.seconds)
+    hide = panel.runtime.log.secrets.hide
+    router = panel_router(panel, "/sessions/{session_id}")
     state_body = Depends(JsonBody(StateBody, limits).read)
     line_body = Depends(JsonBody(LineBody, limits).read)
 
@@ -45,7 +42,7 @@ def talk_routes(
         name = request.path_params["session_id"]
         change = Attendance(wanted.state, hide(wanted.operator), panel.clock.now())
         found = await change_state(panel.stored_chats(), name, change, wanted.taken_from)
-        runtime.log.audit(f"state {found.state}", panel.pass_of(request), name)
+        panel.audit(request, f"state {found.state}", name)
         return found._asdict()
 
     @router.post("/lines")
@@ -55,7 +52,7 @@ def talk_routes(
             hide(written.text), hide(written.operator), written.client_message_id
         )
         saved = await say(panel.stored_chats(), name, line, panel.clock.now())
-        runtime.log.audit("reply", panel.pass_of(request), name)
+        panel.audit(request, "reply", name)
         return {"id": saved}
 
     return router

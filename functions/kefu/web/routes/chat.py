@@ -10,10 +10,10 @@ from starlette.types import ASGIApp
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
 from kefu.web.body import JsonBody
-from kefu.web.caller import Gateway, answer_of
+from kefu.web.caller import answer_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
-from kefu.web.options import BodyLimits, WebOptions
+from kefu.web.options import BodyLimits
 from kefu.web.questions import Questions
 from kefu.web.request_record import record_of
 from kefu.web.running import ChatRuntime
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 def chat_stream(
     runtime: ChatRuntime,
     questions: Questions,
-    gateway: Gateway,
     kept: KeptChats | None = None,
     contact: Deliveries | None = None,
 ) -> Respond:
@@ -36,7 +35,7 @@ def chat_stream(
 
     async def chat(request: Request) -> ASGIApp:
         if contact:  # in Lambda, requests for a person are delivered during a chat
-            contact.handoff.note_url(gateway.own_url(request))
+            contact.handoff.note_url(runtime.gateway.own_url(request))
         if kept is None:
             return direct(request, await questions.read(request, ChatRequest))
         body = await questions.read_either(request)
@@ -47,42 +46,34 @@ def chat_stream(
     def direct(request: Request, body: ChatRequest) -> ASGIApp:
         configs = kept.sessions.deps.configs if kept else None
         conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
-        answer = answer_of(request, body, gateway)
+        answer = answer_of(request, body, runtime.gateway)
         events = make_answer(answer, conversation, runtime.services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
 
     return chat
 
 
-def chat_routes(
-    runtime: ChatRuntime, gateway: Gateway, options: WebOptions, kept: KeptChats | None = None
-) -> APIRouter:
+def chat_routes(runtime: ChatRuntime, kept: KeptChats | None = None) -> APIRouter:
     """`kept` is None when the server does not store chats."""
     router = APIRouter(tags=["chat"], route_class=JsonRoute, responses=errors(403, 429))
-    limits = BodyLimits(MAX_FEEDBACK_BYTES, 4, options.body.seconds)
-    _add_cancel(router, runtime, gateway, limits)
-    _add_feedback(router, runtime, gateway, kept, limits)
+    limits = BodyLimits(MAX_FEEDBACK_BYTES, 4, runtime.options.body.seconds)
+    _add_cancel(router, runtime, limits)
+    _add_feedback(router, runtime, kept, limits)
     return router
 
 
-def _add_cancel(
-    router: APIRouter, runtime: ChatRuntime, gateway: Gateway, limits: BodyLimits
-) -> None:
+def _add_cancel(router: APIRouter, runtime: ChatRuntime, limits: BodyLimits) -> None:
     cancelled = Depends(JsonBody(CancelRequest, limits).read)
 
     @router.post("/api/chat/cancel", summary="Cancel an answer in progress", status_code=204)
     async def cancel(request: Request, body: CancelRequest = cancelled) -> None:
-        await runtime.admission.admit_note(gateway.address(request))
+        await runtime.admission.admit_note(runtime.gateway.address(request))
         # The response is the same for an unknown id, so that clients cannot probe ids.
         runtime.running.cancel(body.client_message_id)
 
 
 def _add_feedback(
-    router: APIRouter,
-    runtime: ChatRuntime,
-    gateway: Gateway,
-    kept: KeptChats | None,
-    limits: BodyLimits,
+    router: APIRouter, runtime: ChatRuntime, kept: KeptChats | None, limits: BodyLimits
 ) -> None:
     rated = Depends(JsonBody(FeedbackRequest, limits).read)
 
@@ -96,7 +87,7 @@ def _add_feedback(
         record = record_of(request.scope)
         record.facts |= {"client_message_id": body.client_message_id, "rating": body.rating}
         if kept is None or body.session_id is None:
-            await runtime.admission.admit_note(gateway.address(request))
+            await runtime.admission.admit_note(runtime.gateway.address(request))
         else:
             session = await kept.session(request, body.session_id)
             told = body.client_message_id, body.stored_rating, body.comment

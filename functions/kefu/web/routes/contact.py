@@ -11,7 +11,6 @@ from kefu.chat.answer import check_visitor
 from kefu.chat.state import Answer
 from kefu.sessions.store.contacts import FilledForm
 from kefu.web.body import JsonBody
-from kefu.web.caller import Gateway
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits
@@ -40,40 +39,31 @@ class Deliveries(Protocol):
 MAX_FORM_BYTES, MAX_FORM_DEPTH = 32768, 4
 
 
-def contact_routes(
-    deliveries: Deliveries | None, link: str, runtime: ChatRuntime, gateway: Gateway, seconds: float
-) -> APIRouter:
-    """For visitors without a stored chat. `seconds` is the time limit for a body."""
+def contact_routes(runtime: ChatRuntime, deliveries: Deliveries | None) -> APIRouter:
+    """For visitors without a stored chat."""
     router = APIRouter(
         prefix="/api/contact", tags=["contact"], route_class=JsonRoute, responses=errors(403)
     )
 
     @router.get("", summary="The way to a person: a form or a link")
     async def contact() -> ShownForm:
-        return _shown(deliveries, link)
+        return _shown(runtime, deliveries)
 
     if deliveries:
-        _add_submit(router, deliveries, runtime, gateway, seconds)
+        _add_submit(router, deliveries, runtime)
     return router
 
 
-def session_contact_routes(
-    kept: KeptChats,
-    deliveries: Deliveries | None,
-    link: str,
-    runtime: ChatRuntime,
-    gateway: Gateway,
-    seconds: float,
-) -> APIRouter:
+def session_contact_routes(kept: KeptChats, deliveries: Deliveries | None) -> APIRouter:
     """For visitors with a stored chat, which goes with the request."""
     router = session_router("/contact")
 
     @router.get("", summary="The contact form", dependencies=[owned_session(kept)])
     async def form() -> ShownForm:
-        return _shown(deliveries, link)
+        return _shown(kept.runtime, deliveries)
 
     if deliveries:
-        _add_submit(router, deliveries, runtime, gateway, seconds, kept)
+        _add_submit(router, deliveries, kept.runtime, kept)
     return router
 
 
@@ -81,17 +71,16 @@ def _add_submit(
     router: APIRouter,
     deliveries: Deliveries,
     runtime: ChatRuntime,
-    gateway: Gateway,
-    seconds: float,
     kept: KeptChats | None = None,
 ) -> None:
-    form = Depends(JsonBody(ContactBody, BodyLimits(MAX_FORM_BYTES, MAX_FORM_DEPTH, seconds)).read)
+    limits = BodyLimits(MAX_FORM_BYTES, MAX_FORM_DEPTH, runtime.options.body.seconds)
+    form = Depends(JsonBody(ContactBody, limits).read)
 
     @router.post("", summary="Ask for a person", status_code=204, responses=errors(429, 503))
     async def submit(request: Request, body: ContactBody = form) -> None:
         name = request.path_params.get("session_id", "")
         session = await kept.session(request, name) if kept else None
-        handoff, address = deliveries.handoff, gateway.address(request)
+        handoff, address = deliveries.handoff, runtime.gateway.address(request)
         filled = FilledForm(
             body.client_message_id, body.name, body.email, body.message, body.consent
         )
@@ -105,11 +94,12 @@ def _add_submit(
             record.answer_headers[PASS_HEADER] = checked.verification_pass
         await runtime.admission.admit_contact(address, session.id if session else "")
         await handoff.submit(session, filled)
-        handoff.note_url(gateway.own_url(request))
+        handoff.note_url(runtime.gateway.own_url(request))
         await deliveries.deliver()
 
 
-def _shown(deliveries: Deliveries | None, link: str) -> ShownForm:
+def _shown(runtime: ChatRuntime, deliveries: Deliveries | None) -> ShownForm:
     form = deliveries.handoff.form if deliveries else None
     fields = cast(list[FormField], list(form.fields) if form else [])
-    return {"fields": fields, "consent": form.consent if form else "", "link": link}
+    consent, link = form.consent if form else "", runtime.options.contact_link
+    return {"fields": fields, "consent": consent, "link": link}

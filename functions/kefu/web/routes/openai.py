@@ -11,7 +11,7 @@ from kefu.auth.client_keys import ClientKeys
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
 from kefu.errors import Unauthorized
-from kefu.web.caller import Gateway, answer_of, bearer_of
+from kefu.web.caller import answer_of, bearer_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.questions import Questions
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class _Access(NamedTuple):
     keys: ClientKeys
     runtime: ChatRuntime
-    gateway: Gateway
 
     async def client_of(self, request: Request) -> str:
         """Return the name of the client's key; "" if no key is needed.
@@ -37,21 +36,20 @@ class _Access(NamedTuple):
             return ""
         name = self.keys.name_of(bearer_of(request))
         if name is None:
-            await self.runtime.admission.admit_wrong_key(self.gateway.address(request))
+            address = self.runtime.gateway.address(request)
+            await self.runtime.admission.admit_wrong_key(address)
             raise Unauthorized("Send a valid key: `Authorization: Bearer ...`.")
         record_of(request.scope).facts["client"] = name
         return name
 
 
-def completions_stream(
-    runtime: ChatRuntime, questions: Questions, gateway: Gateway, keys: ClientKeys
-) -> Respond:
-    access = _Access(keys, runtime, gateway)
+def completions_stream(runtime: ChatRuntime, questions: Questions, keys: ClientKeys) -> Respond:
+    access = _Access(keys, runtime)
 
     async def completions(request: Request) -> ASGIApp:
         client = await access.client_of(request)
         body = await questions.read_completion(request)
-        answer, stream = answer_of(request, body, gateway), bool(body.stream)
+        answer, stream = answer_of(request, body, runtime.gateway), bool(body.stream)
         answer.client = client
         # Without a stream the chunks are collected, so their JSON is read.
         conversation = Stateless(questions.question(body), reads_bodies=not stream)
@@ -61,16 +59,16 @@ def completions_stream(
     return completions
 
 
-def openai_routes(runtime: ChatRuntime, gateway: Gateway, keys: ClientKeys) -> APIRouter:
+def openai_routes(runtime: ChatRuntime, keys: ClientKeys) -> APIRouter:
     router = APIRouter(
         prefix="/v1", tags=["openai"], route_class=JsonRoute, responses=errors(401, 403, 429)
     )
-    access = _Access(keys, runtime, gateway)
+    access = _Access(keys, runtime)
 
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
         await access.client_of(request)
-        name = runtime.chat.sampling.model
+        name = runtime.services.chat.sampling.model
         return {
             "object": "list",
             "data": [{"id": name, "object": "model", "created": 0, "owned_by": "kefu"}],

@@ -46,5 +46,5 @@ def _questions(
 
 
 def _shown(kept: KeptChats, lines: Sequence[StoredMessage]) -> list[ShownMessage]:
-    shown = kept.sessions.deps.persistence.processor.format_history_for_display(lines)
+    shown = kept.sessions.deps.processor.format_history_for_display(lines)
     return cast(list[ShownMessage], shown)

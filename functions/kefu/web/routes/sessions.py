@@ -28,7 +28,7 @@ from kefu.web.transcript import FORMATS
 
 PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
 MAX_MESSAGE_ID = 2**53
-"""Greater than every message id. It is the largest integer that JSON parsers read exactly."""
+"""Greater than every message id; the largest integer that JSON parsers read exactly."""
 
 _LIMIT = Depends(
     Query("limit", type="integer", minimum=1, maximum=MAX_PAGE_MESSAGES, default=PAGE_MESSAGES).read
@@ -41,19 +41,17 @@ _FORMAT = Depends(Query("format", type="string", enum=list(FORMATS), default="js
 AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 
 
-def session_routes(kept: KeptChats, seconds: float) -> APIRouter:
-    """`seconds` is the time limit for a body."""
-    router = session_router()
-    owned = owned_session(kept)
+def session_routes(kept: KeptChats) -> APIRouter:
+    router, owned = session_router(), owned_session(kept)
     _add_messages(router, kept, owned)
     _add_export(router, kept, owned)
-    _add_feedback(router, kept, owned, BodyLimits(MAX_FEEDBACK_BYTES, 2, seconds))
+    _add_feedback(router, kept, owned)
     _add_delete(router, kept)
     return router
 
 
 def session_router(path: str = "") -> APIRouter:
-    """A router of paths under that of one stored chat."""
+    """A router of paths under the path of a stored chat."""
     return APIRouter(
         prefix=f"/api/sessions/{{session_id}}{path}",
         tags=["sessions"],
@@ -116,15 +114,15 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         session: Session = owned,
     ) -> ShownMessages:
         page = await kept.sessions.page(session, before, limit)
-        shown = kept.sessions.deps.persistence.processor.format_history_for_display(page)
+        shown = kept.sessions.deps.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(shown) if sources else {}
         return cast(ShownMessages, {"messages": shown, "before": more, **links})
 
 
-def resumed_stream(kept: KeptChats, seconds: float) -> Respond:
-    """The answer to an earlier message. `seconds` is the time limit for the body."""
-    body = JsonBody(ResumeRequest, BodyLimits(1024, 4, seconds))
+def resumed_stream(kept: KeptChats) -> Respond:
+    """The answer to an earlier message."""
+    body = JsonBody(ResumeRequest, BodyLimits(1024, 4, kept.runtime.options.body.seconds))
 
     async def answer(request: Request) -> ASGIApp:
         resumed = await body.read(request)
@@ -149,7 +147,8 @@ def _add_export(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         return Response(body, media_type=file_format.media_type, headers=headers)
 
 
-def _add_feedback(router: APIRouter, kept: KeptChats, owned: Session, limits: BodyLimits) -> None:
+def _add_feedback(router: APIRouter, kept: KeptChats, owned: Session) -> None:
+    limits = BodyLimits(MAX_FEEDBACK_BYTES, 2, kept.runtime.options.body.seconds)
     rated = Depends(JsonBody(AnswerFeedback, limits).read)
 
     @router.post("/feedback", summary="Rate an answer of a chat, with a comment", status_code=204)

@@ -45,7 +45,7 @@ class ConnectionGuard(asyncio.Protocol):
     transport: asyncio.Transport
 
     refused = False
-    """Whether the connection has received an error response, so that what follows is ignored."""
+    """Whether the connection has received an error response, so that later bytes are ignored."""
 
     _head: asyncio.TimerHandle | None = None
     _write: asyncio.TimerHandle | None = None

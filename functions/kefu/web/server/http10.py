@@ -1,7 +1,7 @@
 """HTTP/1.0, which nginx speaks to its upstreams by default: answers end with the connection.
 
 uvicorn's protocol on httptools sends chunked answers, which HTTP/1.0 does not know (RFC 9112,
-section 6.1). Its protocol on h11 sends them without a framing, but takes longer for each chunk.
+section 6.1). Uvicorn on h11 sends them without a framing, but is slower.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ _LAST_DATA_RECEIVED = struct.Struct("=I")
 def guarded_protocol(header_timeout: float, write_timeout: float) -> type[HttpToolsProtocol]:
     """A protocol class with limits; both time-outs are in seconds.
 
-    It closes a connection if the request headers take longer than `header_timeout`, or if the
-    client reads nothing for `write_timeout`. Headers over `MAX_HEADER_BYTES` get status 431.
+    The protocol closes a connection if the request headers take longer than `header_timeout`, or if
+    the client reads nothing for `write_timeout`. Headers over `MAX_HEADER_BYTES` get status 431.
     """
     limits = {"header_timeout": header_timeout, "write_timeout": write_timeout}
     return type("LimitedProtocol", (GuardedProtocol,), limits)
@@ -60,7 +60,7 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         # The parser copies a header with each new piece of it, so an endless header takes
-        # quadratic time. Its length is therefore checked before the next piece is parsed.
+        # quadratic time. A header's length is therefore checked before the next piece is parsed.
         for at in range(0, len(data), PIECE):
             if self.refused or self.transport.is_closing():
                 return

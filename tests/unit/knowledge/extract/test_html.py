@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from kefu.knowledge.extract.html import read_html
 from kefu.knowledge.pages import Block
 
@@ -79,3 +81,20 @@ def test_a_deeply_nested_page_is_read() -> None:
     read = read_html("<div>" * depth + "text" + "</div>" * depth, URL)
     assert [one.text for one in read.page.blocks] == ["text"]
     gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("script", "needs"),
+    [
+        ('<script src="/app.js"></script>', True),
+        ("<script>show()</script>", True),
+        ('<script type="module" src="https://shop.example/app.js"></script>', True),
+        ('<script src="https://counter.example/count.js"></script>', False),
+        ('<script type="application/ld+json">{}</script>', False),
+        ('<script type="application/json" src="/data.json"></script>', False),
+        ("", False),
+    ],
+)
+def test_a_page_without_text_may_need_a_script_of_its_own_site(script: str, needs: bool) -> None:
+    html = f"<html><head>{script}</head><body><div id=root></div></body></html>"
+    assert read_html(html, "https://shop.example/help").needs_script is needs

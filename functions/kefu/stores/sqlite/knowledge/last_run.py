@@ -14,7 +14,7 @@ from kefu.stores.sqlite.knowledge.schema import VERSION, check
 
 
 def read_back(path: Path) -> dict[str, Learnt]:
-    """The pages of an older file by address, for a run that asks only for changed ones.
+    """The pages of an older file by address, for a run that asks only for changed pages.
 
     Raises CannotRead.
     """
@@ -27,8 +27,8 @@ def read_back(path: Path) -> dict[str, Learnt]:
 
 
 def _converted(db: sqlite3.Connection) -> dict[str, Learnt]:
-    """The pages of a file without whole pages. As nothing is noted about them, all are read again;
-    this text is used only for those that fail.
+    """The pages of a file without whole pages. All these pages are read again; this text is used
+    only for pages that fail.
     """
     rows = db.execute("SELECT source, title, language, passages FROM page")
     return {

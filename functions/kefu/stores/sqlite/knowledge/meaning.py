@@ -1,7 +1,7 @@
 """Numbers for the meaning of passages, so that a question finds them in other words or languages.
 
-The model is Google's Universal Sentence Encoder in 16 languages. It lies in a wheel, so nothing
-is downloaded, and no text leaves the machine. Only files with such numbers import this module.
+The model is Google's Universal Sentence Encoder in 16 languages. The wheel contains the model:
+nothing is downloaded, no text leaves the machine. Only files with such numbers import this module.
 """
 
 from __future__ import annotations

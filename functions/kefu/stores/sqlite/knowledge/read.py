@@ -49,7 +49,7 @@ class Facts(NamedTuple):
 
 
 class KnowledgeFile:
-    """One open file. Its methods block, for well under a millisecond in a small file."""
+    """One open file. The file's methods block, for well under a millisecond in a small file."""
 
     def __init__(self, path: Path) -> None:
         """Raises CannotRead."""
@@ -133,7 +133,7 @@ class KnowledgeFile:
     def _single(self, wanted: Sequence[str]) -> list[str]:
         """Chinese characters of the question whose pairs are on no page, each to be found alone.
 
-        Two words of one meaning often share a character, such as those for "donate".
+        Two words of one meaning often share a character, such as the Chinese words for "donate".
         """
         known, unknown = set[str](), dict[str, None]()
         for pair in (term for term in wanted if is_pair(term)):

@@ -24,7 +24,7 @@ RETRY_AFTER = 5.0
 """The same while there is no copy."""
 
 PATIENCE = 1.0
-"""Seconds that a question waits for such a look. It is then searched in the copy of before."""
+"""Seconds that a question waits for such a check, before it is searched in the old copy."""
 
 FIRST_PATIENCE = 3.0
 """The same while there is no copy. Importing boto3 is part of this time."""

@@ -74,7 +74,7 @@ class Size(NamedTuple):
 
 
 def write(path: Path, run: Run, meaning: Meaning | None = None) -> Size:
-    """Replace the file. A killed process leaves the old file, or the new one, never half of one.
+    """Replace the file. A killed process leaves the old file or the new file, never half a file.
 
     Equal pages give equal bytes with the same version of SQLite. Raises OSError, sqlite3.Error.
     """

@@ -1,15 +1,19 @@
-"""Saves the end of a turn in the background, with retries, so that it does not delay the answer.
+"""Calls the store of chats before the request to the model, and in the background after it.
 
-Before the request to the model, a failing store causes a 503: an answer that cannot be saved is not
-paid for. After the request, the answer is sent even if the store fails.
+Before the request, a failing store causes a 503: an answer that cannot be saved is not paid for.
+After the request, the answer is sent even if the store fails. Its end is saved in the background,
+with retries, so that it does not delay the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
-from kefu.errors import StoreUnavailable
+from kefu.errors import StoreUnavailable, UpstreamUnavailable
+
+T = TypeVar("T")
 
 PAUSES = (0.5, 2.0, 8.0)
 """Seconds before each retry."""
@@ -21,6 +25,23 @@ question, which may follow at once, then finds this answer in its history.
 
 ONE_WRITE = 10.0
 """Time limit of one write in seconds."""
+
+
+class ChatUnsaved(UpstreamUnavailable):
+    """The store failed before the request to the model."""
+
+
+async def before_model(work: Awaitable[T], until: float | None = None) -> T:
+    """The result of a store operation that must succeed before the request to the model.
+
+    Raises ChatUnsaved when the store fails, or at `until`, a time of the event loop.
+    """
+    try:
+        async with asyncio.timeout_at(until):
+            return await work
+    except (StoreUnavailable, TimeoutError) as error:
+        message = "The chat cannot be saved right now. Please try again."
+        raise ChatUnsaved(message, retry_after=5) from error
 
 
 class BackgroundWriter:
@@ -40,7 +61,7 @@ class BackgroundWriter:
     def begin(self, description: str, write: Callable[[], Awaitable[object]]) -> asyncio.Task[None]:
         """Start a task that calls `write`, with retries. The task never raises.
 
-        It also goes on when the request is cancelled.
+        The task also goes on when the request is cancelled.
         """
         task = asyncio.create_task(self._write(description, write))
         self._tasks.add(task)
