@@ -63,7 +63,7 @@ def _row(field: FieldInfo) -> str:
     key = "" if isinstance(field.default, SecretStr) else ".".join(key_of(field))
     cells = (
         f"`{key}`" if key else "",
-        f"`{field.alias}`",
+        f"`{field.alias}`" if field.alias else "",
         _value(field),
         _default(field),
         field.description or "",
@@ -81,6 +81,8 @@ def _value(field: FieldInfo) -> str:
     if kind is int or kind is float or {int, float} & set(get_args(kind)):
         whole = kind is int or int in get_args(kind)
         return ("whole number" if whole else "number") + _range(field)
+    if get_origin(kind) is dict:
+        return "table"
     if get_origin(kind) is tuple or "comma separated" in (field.description or ""):
         return "list"
     return "text"
@@ -103,7 +105,7 @@ def _default(field: FieldInfo) -> str:
     default = field.default
     if isinstance(default, SecretStr):
         default = default.get_secret_value()
-    return "" if default is None or default in ("", ()) else f"`{default}`"
+    return "" if default is None or default in ("", (), {}) else f"`{default}`"
 
 
 CLI_HEAD = """\

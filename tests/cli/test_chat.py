@@ -107,6 +107,21 @@ def test_a_preset_of_kefu_toml_is_used_and_flags_win_over_it(
     assert "Sell." not in large["messages"][0]["content"]
 
 
+def test_m2_parameters_of_kefu_toml_are_sent_and_a_preset_replaces_them(
+    kefu: Kefu, upstream: ScriptedUpstream, folder: Path
+) -> None:
+    (folder / "kefu.toml").write_text(
+        "[model]\ntemperature = 'none'\nparameters = { top_k = 5 }\n"
+        "[presets.sales]\ntemperature = 0.1\nparameters = { max_completion_tokens = 9 }\n"
+    )
+    assert kefu("chat", "--once", "--no-log", "x").code == 0
+    assert kefu("chat", "--once", "--no-log", "--preset", "sales", "x").code == 0
+    plain, sales = (request.body for request in upstream.journal)
+    assert (plain["top_k"], plain["max_tokens"], "temperature" in plain) == (5, 2048, False)
+    assert (sales["max_completion_tokens"], sales["temperature"]) == (9, 0.1)
+    assert not {"top_k", "max_tokens"} & sales.keys()
+
+
 def test_an_invalid_configuration_is_reported_with_exit_code_2(
     kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from kefu.bootstrap.doctor.model import CheckedProvider, check_keys
+from kefu.chat.prompt import Sampling
+from kefu.settings.endpoint import Endpoint
 from tests.cli.conftest import Kefu
 from tests.fakes import behaviours as b
 from tests.fakes.aws_stack import AwsStack
@@ -101,12 +103,12 @@ def test_no_key_no_model_and_no_store_are_named(
     right: Path, kefu: Kefu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (right.parent / "file").write_text("no folder")
-    monkeypatch.setenv("LONGCAT_API_KEYS", "")
+    monkeypatch.setenv("LONGCAT_API_KEYS", ",")
     monkeypatch.setenv("KEFU_STORE", f"sqlite:///{right.parent}/file/kefu.db")
     ran = kefu("doctor")
     assert ran.code == 1
     assert "No API key is set" in ran.out
-    assert "export LONGCAT_API_KEYS=" in ran.out
+    assert "export KEFU_API_KEYS=" in ran.out
     assert "x The store fails: " in ran.out
     assert f"ls -ld {right.parent}/file" in ran.out
     assert "2 problems." in ran.out
@@ -126,7 +128,9 @@ def test_r3_a_model_whose_headers_come_too_late_is_named_with_its_time(
     upstream: ScriptedUpstream,
 ) -> None:
     upstream.script("*", b.answer("Hi", before=0.3))
-    slow = CheckedProvider(upstream.base_url, "m", "LONGCAT_API_KEYS", "model", patience=0.2)
+    slow = CheckedProvider(
+        Endpoint(upstream.base_url, {}, {}, ()), Sampling("m"), "LONGCAT_API_KEYS", "model", 0.2
+    )
     [finding] = check_keys(slow, ["key-one", "key-two"])
     assert re.search(r"after 0\.[3-9] s, and chats wait for 0\.2 s", finding.message)
     assert 'patience = "slow"' in finding.fix
@@ -238,7 +242,7 @@ def test_a_service_that_refuses_the_page_or_accepts_all_is_named(
 def test_a_service_without_keys_is_named(
     right: Path, kefu: Kefu, upstream: ScriptedUpstream
 ) -> None:
-    with Service(upstream.base_url, keys=(), allowed_origins=PAGE) as running:
+    with Service(upstream.base_url, keys=(",",), allowed_origins=PAGE) as running:
         ran = kefu("doctor", "--url", running.url)
         assert "The service cannot answer chats. No API key is set" in ran.out
         assert "A question was answered 503" in ran.out

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kefu.bootstrap.upstream import StoredValue
 from kefu.relay.key_pool import KeyPool
 from kefu.settings import load
 from kefu.terminal.model import KeysByReference
@@ -51,7 +52,7 @@ def test_keys_that_cannot_be_read_are_reported_at_once(
     aws.error = "AccessDeniedException"
     ran = kefu("chat", "--once", "x")
     assert (ran.code, ran.out) == (2, "")
-    said = "kefu: LONGCAT_API_KEYS leads to no key: reading the API keys: AccessDeniedException\n"
+    said = "kefu: KEFU_API_KEYS leads to no key: reading the API keys: AccessDeniedException\n"
     assert ran.err == said
     assert upstream.journal == []
 
@@ -73,7 +74,8 @@ def test_a_server_uses_its_own_keys(kefu: Kefu, aws: AwsKeys) -> None:
 
 async def test_rotated_keys_are_used_by_a_running_chat(aws: AwsKeys) -> None:
     pool, moment = KeyPool(()), [1_000_000.0]
-    keys = KeysByReference(load(), pool, lambda: moment[0])
+    stored = StoredValue(load().keys_place, "the keys", pool.replace)
+    keys = KeysByReference(stored, lambda: moment[0])
     await keys.ready()
     assert [key.secret for key in pool.keys] == [CANARY, ROTATED]
     aws.text = "sk-canary-third-77aa"

@@ -14,7 +14,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import (
+    Sampling,
+    request_body,
+)
 from kefu.messages import Message
 from kefu.upstream import local_model
 from kefu.upstream.local_model import LocalModel
@@ -22,7 +25,7 @@ from tests.fakes.spoken import until
 
 CANARY = "canary-4f1c"
 EVIL = {"Origin": "http://evil.example"}
-QUESTION = request_body([Message("user", "Say hello.")], local_model.NAME, 0, 4)
+QUESTION = request_body([Message("user", "Say hello.")], Sampling(local_model.NAME, 0, 4))
 
 
 @asynccontextmanager

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import (
+    Sampling,
+    request_body,
+)
 from kefu.messages import Message
 from kefu.upstream import local_model
 from kefu.upstream.local_model import LocalModel
@@ -14,7 +17,7 @@ from kefu.upstream.local_model import LocalModel
 async def tokens(model: LocalModel, text: str) -> int:
     """The number of tokens of a prompt with this question, as the model counts them."""
     question = [Message("system", "Be short."), Message("user", text)]
-    response = await model.send(request_body(question, local_model.NAME, 0, 1), "")
+    response = await model.send(request_body(question, Sampling(local_model.NAME, 0, 1)), "")
     told = b""
     async with asyncio.timeout(60):
         while b"[DONE]" not in told:

@@ -18,7 +18,7 @@ from kefu.chat.answer import Services, make_answer
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import RequestedConversation, Stateless
 from kefu.chat.presets import Config, Configs
-from kefu.chat.prompt import PromptPolicy
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.chat.state import Answer as MadeAnswer
 from kefu.chat.summaries import Summaries, SummaryPolicy
 from kefu.messages import Message
@@ -103,7 +103,7 @@ class Process:
         relay = Relay(model, KeyPool([key]), MemoryStore(clock.now), clock)
         self.admission = Admission(MemoryStore(clock.now), clock, allowance or Allowance())
         self.clock = clock
-        summaries = Summaries(relay, self.admission, "m", clock, SummaryPolicy(wait=10))
+        summaries = Summaries(relay, self.admission, Sampling("m"), clock, SummaryPolicy(wait=10))
         made = [
             # On the loop of the test, so that virtual time waits for a hook of the site, too.
             loaded(name, one)._replace(is_ours=True)
@@ -111,7 +111,7 @@ class Process:
             else loaded(name, HOOKS[name](HookConfig(one)))
             for name, one in hooks.items()
         ]
-        chat = Chat(relay, policy, "m", clock, summaries)
+        chat = Chat(relay, policy, Sampling("m"), clock, summaries)
         self.runtime = ChatRuntime(
             Services(self.admission, chat, prefetches=(), grounder=grounder),
             RequestLog(clock),
@@ -119,7 +119,7 @@ class Process:
             WebOptions(),
         )
         recording = Recording("all", redact, "h")
-        configs = Configs({"default": Config("default", "m", 0.5, 500, policy)})
+        configs = Configs({"default": Config("default", Sampling("m", 0.5, 500), policy)})
         entropy = count(1)
         self.sessions = SessionService(
             SessionDeps(
@@ -167,7 +167,7 @@ class Process:
     def stateless(self, text: str, *, stream: bool = True, id: str | None = None) -> Connection:
         """Ask a question that is not stored."""
         record = Record("request", "POST", "/v1/chat/completions", self.clock.monotonic())
-        conversation = Stateless(Question([Message("user", text)], 0.5, 100))
+        conversation = Stateless(Question([Message("user", text)], Sampling("m", 0.5, 100)))
         return self._connection(answer_to(record, id), conversation, record, stream=stream)
 
     def _connection(

@@ -13,6 +13,7 @@ from kefu.relay.attempt import ModelProvider
 from kefu.relay.call import Call
 from kefu.relay.chunks import Completion
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason, fingerprint
+from kefu.relay.parameters import Parameters
 from kefu.relay.relay import ModelAnswer, Relay
 from kefu.relay.time_limits import NORMAL, RelayOptions, TimeLimits
 from kefu.stores.memory import MemoryStore
@@ -71,19 +72,20 @@ class Rig:
         *,
         keys: Sequence[str] | None = None,
         second: Mapping[str, Reply | Sequence[Reply]] | None = None,
-        model: str = "",
+        parameters: Parameters | None = None,
         limits: TimeLimits = NORMAL,
         store: type[MemoryStore] = MemoryStore,
         **options: Any,
     ) -> None:
         """The keys are those of the script, in its order, unless `keys` lists them.
 
-        `second` is the script of a second upstream, and `model` is the model to request there.
+        `second` is the script of a second upstream, and `parameters` are those of its requests.
         """
         self.upstream = InProcessUpstream(script)
         self.pool = KeyPool(list(script) if keys is None else keys)
         self.second = InProcessUpstream(second or {})
         self.second_pool = KeyPool(list(second or {}))
+        parameters = parameters or Parameters()
         self.store = store(CLOCK.now)
         self.relay = Relay(
             self.upstream,
@@ -91,7 +93,7 @@ class Rig:
             self.store,
             CLOCK,
             RelayOptions(limits, **options),
-            fallback=ModelProvider(self.second, self.second_pool, "fallback", model)
+            fallback=ModelProvider(self.second, self.second_pool, "fallback", parameters)
             if second
             else None,
         )

@@ -11,6 +11,7 @@ from typing import Any
 from kefu.agent.events import AgentSessionId, SessionEvent
 from kefu.agent.react import AgentDeps, AgentOptions, AgentSession, Piece, create_agent_session
 from kefu.agent.tools import Tool
+from kefu.chat.prompt import Sampling
 from kefu.context import CHARACTERS
 from kefu.relay import sse
 from kefu.relay.key_pool import KeyPool
@@ -178,6 +179,6 @@ def rig(
         made.warnings.append,
     )
     made.session = create_agent_session(
-        replace(given, **(deps or {})), AgentOptions(model="test-model", **options)
+        replace(given, **(deps or {})), AgentOptions(Sampling("test-model"), **options)
     )
     return made

@@ -83,7 +83,7 @@ async def test_l3_a_waiting_request_is_answered_before_the_end(staged: Staged) -
 
 
 async def test_l5_a_service_without_keys_starts_and_reports_it() -> None:
-    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=()) as service:
+    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=(",",)) as service:
         health = await get(service.url, "/health")
         assert health.status_code == 200
         assert health.json()["status"] == "degraded"

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -152,3 +153,36 @@ async def test_t20_panel_token_and_identity_secrets_come_by_reference_too() -> N
             assert (await operator.get("/about", headers=headers)).status_code == 200
             assert (await operator.get("/about")).status_code == 401
         stage.check_output()
+
+
+@pytest.mark.parametrize("place", ["ssm:/kefu/header", "secretsmanager:kefu/header"])
+async def test_d8_header_and_query_value_are_read_from_their_place(
+    place: str, tmp_path: Path
+) -> None:
+    """Nothing is sent before they are known: without them the provider would refuse the key."""
+    file = tmp_path / "kefu.toml"
+    with ScriptedUpstream() as upstream, AwsKeys(CANARY) as aws:
+        url, headers = f'"{upstream.base_url}?code={place}"', f'{{ X-Code = "{place}" }}'
+        file.write_text(f"[model]\nurl = {url}\nheaders = {headers}\n")
+        environment = {**aws.environment, "KEFU_CONFIG": str(file)}
+        aws.error = "AccessDeniedException"
+        with Service(None, keys=(), environment=environment, **FAST) as service:
+            stage = Stage(upstream, service, [CANARY])
+            upstream.script("*", b.answer("Hi"))
+            assert (await stage.ask()).status == 503
+            assert upstream.journal == []
+            ready = await asyncio.to_thread(httpx.get, f"{service.url}/ready")
+            said = [one["message"] for one in ready.json()["problems"]]
+            assert said == [
+                "Reading code of the model's query failed: AccessDeniedException.",
+                "Reading X-Code of the model's headers failed: AccessDeniedException.",
+            ]
+            aws.error = ""
+            for _ in range(100):
+                if (await stage.ask()).status == 200:
+                    break
+                await asyncio.sleep(0.1)
+            call = upstream.journal[-1]
+            assert call.headers["x-code"] == CANARY
+            assert call.path == f"/v1/chat/completions?code={CANARY}"
+            stage.check_output()

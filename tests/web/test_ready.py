@@ -28,13 +28,13 @@ def test_a_service_that_can_answer_is_ready() -> None:
 
 
 def test_c13_without_keys_ready_is_503_and_says_why_while_health_is_200() -> None:
-    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=()) as service:
+    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=(",",)) as service:
         answer = httpx.get(f"{service.url}/ready")
         assert answer.status_code == 503
         assert answer.json() == {
             "ready": False,
             "problems": [
-                {"code": "no_api_key", "message": "No API key is set: set LONGCAT_API_KEYS."}
+                {"code": "no_api_key", "message": "No API key is set: set KEFU_API_KEYS."}
             ],
         }
         assert httpx.get(f"{service.url}/health").status_code == 200
@@ -94,9 +94,9 @@ def test_the_hook_needs_no_secret_that_kefu_toml_asks_of_the_service(
     aws: AwsStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An error before the hook reports its result would make CodeDeploy wait for an hour."""
-    (tmp_path / "kefu.toml").write_text('[model.fallback]\nurl = "https://api.example.com/v1"\n')
+    (tmp_path / "kefu.toml").write_text('[model.headers]\napi-key = "env:SECRET_OF_THE_SERVICE"\n')
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match="KEFU_FALLBACK_API_KEYS"):
+    with pytest.raises(ConfigurationError, match="SECRET_OF_THE_SERVICE"):
         load()
     monkeypatch.setenv("KEFU_NEW_VERSION", VERSION)
     with ScriptedUpstream() as upstream, Service(upstream.base_url) as service, aws:
@@ -108,7 +108,7 @@ def test_the_hook_needs_no_secret_that_kefu_toml_asks_of_the_service(
 def test_the_hook_stops_a_version_that_is_not_ready(
     aws: AwsStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=()) as service, aws:
+    with ScriptedUpstream() as upstream, Service(upstream.base_url, keys=(",",)) as service, aws:
         aws.url = service.url
         check(EVENT, VERSION, pauses=())
         assert aws.told[0]["status"] == "Failed"

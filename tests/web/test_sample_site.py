@@ -104,4 +104,4 @@ def test_without_a_key_and_without_pages_the_first_answer_says_what_to_set() -> 
         assert (health["status"], health["upstream"]) == ("ok", "sample")
         answer = asyncio.run(ask(service.url, "Hello?"))
     assert answer.complete
-    assert "LONGCAT_API_KEYS" in answer.text
+    assert "KEFU_API_KEYS" in answer.text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kefu.agent.display import Piece, Splitter
 from kefu.agent.events import Assistant, AssistantChunk, Estimate, EventBody, Tokens, Tried
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import Sampling, request_body
 from kefu.context import Message
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, Completion
@@ -108,22 +108,20 @@ class StreamedReply:
 class AgentModel:
     """Sends requests through the relay, which handles keys, retries, time-outs and errors."""
 
-    def __init__(
-        self, relay: Relay, clock: Clock, name: str, temperature: float, max_tokens: int
-    ) -> None:
+    def __init__(self, relay: Relay, clock: Clock, sampling: Sampling) -> None:
         self._relay = relay
         self._clock = clock
-        self._temperature = temperature
-        self._max_tokens = max_tokens
+        self._sampling = sampling
         self._count = 0
-        self.name = name
 
     def prepare(self, messages: Sequence[Message], max_tokens: int | None = None) -> ModelOutput:
         """Build a call that is not sent yet. `max_tokens` limits the output."""
         self._count += 1
-        limit = max_tokens or self._max_tokens
-        body = request_body(messages, self.name, self._temperature, limit)
-        completion = Completion(f"call-{self._count}", self.name, int(self._clock.now()))
+        sampling = self._sampling
+        if max_tokens:
+            sampling = sampling._replace(max_tokens=max_tokens)
+        body = request_body(messages, sampling)
+        completion = Completion(f"call-{self._count}", sampling.model, int(self._clock.now()))
         return ModelOutput(Call(body, completion, self._clock.monotonic()), self._clock)
 
     async def ask(self, output: ModelOutput, on_delta: Callable[[str], None] | None = None) -> None:

@@ -18,6 +18,7 @@ from kefu.agent.events import (
 )
 from kefu.agent.resume import Resumed
 from kefu.agent.tools.tool import Tool
+from kefu.chat.prompt import Sampling
 from kefu.context import CALIBRATED, MessageCounter
 from kefu.relay.call import Clock
 from kefu.relay.relay import Relay
@@ -75,12 +76,10 @@ class TokenLimits:
 class AgentOptions:
     """The settings of a session."""
 
-    model: str
+    sampling: Sampling
     mode: Mode = "interactive"
     system_prompt: str = ""
     """Text before the rules for tools. The rules are added if there are tools."""
-    temperature: float = 0.5
-    max_output_tokens: int = 2048
     max_steps: int = 100
     limits: TokenLimits = field(default_factory=TokenLimits)
     tool_policy: ToolPolicy = "skip"

@@ -41,7 +41,7 @@ class AgentSession:
         self._clock = deps.clock
         self.mode = options.mode
         self.config = {
-            "model": options.model,
+            "model": options.sampling.model,
             "tokenizer": deps.counter_name,
             **_logged_config(options, deps),
         }
@@ -63,16 +63,14 @@ class AgentSession:
             last_seq=past.last_seq if past else 0,
             log_chunks=options.log_chunks,
         )
-        model = AgentModel(
-            deps.relay, deps.clock, options.model, options.temperature, options.max_output_tokens
-        )
+        model = AgentModel(deps.relay, deps.clock, options.sampling)
         self._parts = TurnParts(deps, options, self._journal, self._history, self._meter, model)
         self._open()
 
     def _open(self) -> None:
         options, counter = self._options, self._deps.counter_name
         if options.resumed:
-            self._journal.write(SessionResume(options.mode, options.model, counter))
+            self._journal.write(SessionResume(options.mode, options.sampling.model, counter))
             return
         prompt = system_prompt(options.system_prompt, self._deps.tools.values())
         if prompt:
@@ -81,7 +79,7 @@ class AgentSession:
             SessionStart(
                 options.mode,
                 _logged_config(options, self._deps),
-                options.model,
+                options.sampling.model,
                 counter,
                 prompt or None,
                 sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest() if prompt else None,
@@ -177,7 +175,7 @@ class AgentSession:
 def _logged_config(options: AgentOptions, deps: AgentDeps) -> dict[str, object]:
     """The options for the field `config` of `session_start`."""
     config: dict[str, object] = {
-        "temperature": options.temperature,
+        "temperature": options.sampling.temperature,
         "tools": list(deps.tools),
         "maxSteps": options.max_steps,
         "toolPolicy": options.tool_policy,

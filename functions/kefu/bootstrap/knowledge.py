@@ -48,7 +48,7 @@ def build_grounder(
     words = None
     # The small local model is slow, and its words are of no use.
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
-        words = SearchWords(relay, admission, model.name, base.clock)
+        words = SearchWords(relay, admission, model.sampling, base.clock)
     return Grounder(pages, room, words, settings.knowledge_links)
 
 

@@ -123,8 +123,6 @@ def web_options(settings: Settings, constants: Constants = CONSTANTS) -> WebOpti
             seconds=constants.body_timeout,
         ),
         max_message_chars=constants.max_message_chars,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
         on_aws=settings.on_aws,
         openai_api=settings.serves_openai != "off",
         openai_tools=settings.serves_openai == "tools",

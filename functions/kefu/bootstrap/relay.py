@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.options import time_limits
-from kefu.bootstrap.upstream import StartableUpstream
+from kefu.bootstrap.upstream import StartableUpstream, stored_values, upstream_at
 from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import CooldownStore, KeyPool
+from kefu.relay.parameters import Parameters
 from kefu.relay.relay import Relay
 from kefu.relay.time_limits import RelayOptions
-from kefu.upstream.client import HttpUpstream
+from kefu.settings import Settings
 
 
 class Relays(NamedTuple):
@@ -27,17 +28,25 @@ class Relays(NamedTuple):
 
 def build_relays(base: Base) -> Relays:
     settings, model = base.settings, base.model
-    pools = [KeyPool(settings.keys if model.kind == "remote" else ("local",))]
-    upstreams = [model.upstream]
-    places = [(settings.keys_place, "the API keys", pools[0])]
+    keys = settings.keys if model.kind == "remote" else ("local",)
+    pools = [KeyPool(keys, settings.endpoint.url)]
+    upstreams, parameters = [model.upstream], Parameters()
+    places = [
+        (settings.keys_place, "the API keys", pools[0].replace),
+        *stored_values(settings.endpoint, model.upstream),
+    ]
     fallback = None
     if settings.fallback_url:
-        pool, upstream = KeyPool(settings.fallback_keys), HttpUpstream(settings.fallback_url)
-        fallback = ModelProvider(upstream, pool, "fallback", settings.fallback_model)
+        endpoint = settings.fallback_endpoint
+        pool, upstream = KeyPool(settings.fallback_keys, endpoint.url), upstream_at(endpoint)
+        fallback = ModelProvider(upstream, pool, "fallback", _fallback_parameters(settings))
         pools.append(pool)
         upstreams.append(upstream)
-        places.append((settings.fallback_keys_place, "the fallback's API keys", pool))
-    found = [base.secret(place, what, pool.replace) for place, what, pool in places]
+        places += [
+            (settings.fallback_keys_place, "the fallback's API keys", pool.replace),
+            *stored_values(endpoint, upstream),
+        ]
+    found = [base.secret(place, what, set_secrets) for place, what, set_secrets in places]
     waits = [wait for wait in found if wait]
     base.connections.extend(upstreams)
 
@@ -52,9 +61,24 @@ def build_relays(base: Base) -> Relays:
             keys_ready=keys_ready if waits else None,
             redact=base.log.secrets.hide,
         )
-        return Relay(model.upstream, pools[0], cooldowns, base.clock, options, fallback=fallback)
+        return Relay(
+            model.upstream,
+            pools[0],
+            cooldowns,
+            base.clock,
+            options,
+            parameters=parameters,
+            fallback=fallback,
+        )
 
     cooldowns = base.store.cooldowns
     answers = relay_with(cooldowns, base.constants.max_retries)
     # A summary is tried once: the next request that needs it tries again.
     return Relays(answers, relay_with(OwnCooldowns(cooldowns), 0), pools, upstreams)
+
+
+def _fallback_parameters(settings: Settings) -> Parameters:
+    firsts = {name for one in settings.presets.values() for name in one.parameters or ()}
+    return Parameters(
+        settings.fallback_model, settings.fallback_parameters, firsts | settings.parameters.keys()
+    )

@@ -8,6 +8,7 @@ from typing import TypeVar
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
 from kefu.bootstrap.options import prompt_policy, windows_of
+from kefu.bootstrap.upstream import sampling_of
 from kefu.chat.presets import DEFAULT, Config, Configs
 from kefu.chat.summaries import Summaries
 from kefu.sessions.store.ports import Sessions
@@ -32,7 +33,7 @@ def kept_chats(base: Base, store: Sessions, summaries: Summaries) -> SessionServ
             capture=settings.capture,
             redact=log.secrets.hide,
             host=base.model.host,
-            windows=windows_of([config.model for config in configs.by_id.values()]),
+            windows=windows_of([config.sampling.model for config in configs.by_id.values()]),
             has_room=lambda: capacity.keeps_bodies,
         ),
         processor=MessageProcessor(strip_code_fence=settings.strip_code_fence),
@@ -64,11 +65,10 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
     model = own(preset.model, base.model.name)
     prompt = own(preset.system_prompt, settings.system_prompt)
     ours = settings.model_copy(update={"system_prompt": prompt})
+    values = settings.model_copy(update=preset.model_dump(exclude_unset=True))
     return Config(
         name,
-        model,
-        own(preset.temperature, settings.temperature),
-        own(preset.max_output_tokens, settings.max_output_tokens),
+        sampling_of(values, model),
         # A message for the operator may be noted twice here. A note is logged once.
         prompt_policy(ours, model, base.notices.append, base.constants),
     )

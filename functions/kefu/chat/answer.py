@@ -108,7 +108,7 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
         yield SourcesFound(cited, grounder.links if grounder else ())
     shown = known.text if answer.source_format == "text" else text
     id = f"chatcmpl-{answer.request_id}"
-    yield replayed(shown, id, services.chat.model, int(known.created_at))
+    yield replayed(shown, id, services.chat.sampling.model, int(known.created_at))
     if cited or grounder:
         yield SourcesUsed([one.number for one in cited], answered=True)
     yield Done(Usage(0, 0))
@@ -134,7 +134,7 @@ async def _shown(
     dialogue, output, failure = answer.dialogue, answer.output, None
     assert dialogue
     # A model may ignore `max_tokens`.
-    left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.max_tokens
+    left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.sampling.max_tokens
     if grounding:
         yield SourcesFound(grounding.sources, grounding.links)
     try:

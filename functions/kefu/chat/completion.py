@@ -12,6 +12,7 @@ from kefu.chat.prompt import (
     Memory,
     Prompt,
     PromptPolicy,
+    Sampling,
     build_prompt,
     request_body,
     tightened,
@@ -63,13 +64,10 @@ class Sources(Protocol):
 
 
 class Question(NamedTuple):
-    """A validated conversation, and the parameters of its answer."""
+    """A validated conversation, and how it is to be answered."""
 
     messages: Sequence[Message]
-    temperature: float
-    max_tokens: int
-    model: str = ""
-    """Replaces the service's model; empty for the service's."""
+    sampling: Sampling
     policy: PromptPolicy | None = None
     """Replaces the service's policy; None for the service's."""
     tools: Mapping[str, object] = MappingProxyType({})
@@ -109,7 +107,7 @@ class Dialogue:
     @property
     def tokens_at_most(self) -> int:
         """Estimated tokens of the prompt, plus the longest answer that is allowed."""
-        return self.prompt_tokens + self.question.max_tokens
+        return self.prompt_tokens + self.question.sampling.max_tokens
 
     @property
     def usage(self) -> Usage:
@@ -127,7 +125,7 @@ class Chat:
         self,
         relay: Relay,
         policy: PromptPolicy,
-        model: str,
+        sampling: Sampling,
         clock: Clock,
         summaries: Summaries | None = None,
     ) -> None:
@@ -140,7 +138,8 @@ class Chat:
         self._policy = policy
         self._clock = clock
         self._summaries = summaries
-        self.model = model
+        self.sampling = sampling
+        """For questions without a preset."""
 
     def warm(self) -> None:
         """Load the tokenizer's tables now instead of in the first request; this can be slow."""
@@ -169,7 +168,7 @@ class Chat:
         prompt = self._prompt(question, question.policy or self._policy)
         completion = Completion(
             f"chatcmpl-{request_id}",
-            question.model or self.model,
+            question.sampling.model,
             int(self._clock.now()),
             estimate_tokens_v1,
             keep_bodies=keep_bodies,
@@ -238,10 +237,4 @@ class Chat:
         if question.tools:
             tokens += estimate_tokens_v1(json.dumps(dict(question.tools), ensure_ascii=False))
         dialogue.prompt_tokens = tokens
-        dialogue.call.body = request_body(
-            messages,
-            question.model or self.model,
-            question.temperature,
-            question.max_tokens,
-            question.tools,
-        )
+        dialogue.call.body = request_body(messages, question.sampling, question.tools)

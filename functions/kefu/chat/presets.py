@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kefu.chat.prompt import PromptPolicy
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.errors import InvalidRequest
 
 DEFAULT = "default"
@@ -15,9 +15,7 @@ class Config(NamedTuple):
     """One preset."""
 
     id: str
-    model: str
-    temperature: float
-    max_tokens: int
+    sampling: Sampling
     policy: PromptPolicy
     """The system prompt, and the trimming of the history."""
     api_type: str = "openai"

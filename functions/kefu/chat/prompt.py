@@ -19,6 +19,7 @@ from kefu.context import (
 )
 from kefu.errors import InvalidRequest
 from kefu.messages import Message
+from kefu.relay.parameters import with_parameters
 
 ClientSystem = Literal["auto", "append", "drop", "reject"]
 
@@ -151,23 +152,46 @@ def tightened(policy: PromptPolicy, prompt: Prompt, page: str = "") -> PromptPol
     return policy._replace(trim=half)
 
 
+class Sampling(NamedTuple):
+    """Which model writes an answer, and how. `kefu.bootstrap` makes it from the settings."""
+
+    model: str
+    temperature: float | None = 0.5
+    """None: none is sent, whatever a request asks for."""
+    max_tokens: int = 2048
+    """Tokens of the answer at most."""
+    parameters: Mapping[str, object] = MappingProxyType({})
+    """The owner's further fields of the request."""
+
+    def asked(self, temperature: float | None, max_tokens: int | None = None) -> Sampling:
+        """The same with the values of one request, which may ask for fewer tokens, not for more."""
+        usual = temperature is None or self.temperature is None
+        usual = temperature is None or self.temperature is None
+        return self._replace(
+            temperature=self.temperature if usual else temperature,
+            max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
+        )
+
+
 def request_body(
     messages: Sequence[Message],
-    model: str,
-    temperature: float,
-    max_tokens: int,
+    sampling: Sampling,
     tools: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
     """The JSON body of the upstream request, without further fields of the client's body."""
     body = {
-        "model": model,
+        "model": sampling.model,
         "messages": _fields_of(messages),
-        "temperature": temperature,
-        "max_tokens": max_tokens,
+        "temperature": sampling.temperature,
+        "max_tokens": sampling.max_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},
         **tools,
     }
+    if sampling.temperature is None:
+        del body["temperature"]
+    if sampling.parameters:
+        body = with_parameters(body, sampling.parameters)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     # A lone surrogate, from an answer that was cut there, is sent as its escape.
     return text.encode(errors="backslashreplace")

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from kefu.chat.admission import Admission
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import Sampling, request_body
 from kefu.chat.summaries import OnCall, SummaryCall
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import GatewayTimeout, KefuError
@@ -42,10 +42,12 @@ them."""
 
 
 class SearchWords:
-    def __init__(self, relay: Relay, admission: Admission, model: str, clock: Clock) -> None:
+    def __init__(
+        self, relay: Relay, admission: Admission, sampling: Sampling, clock: Clock
+    ) -> None:
         self._relay = relay
         self._admission = admission
-        self._model = model
+        self._sampling = sampling._replace(max_tokens=TOKENS).asked(0.0)
         self._clock = clock
         self._count = 0
         self._paused_until = float("-inf")
@@ -83,8 +85,10 @@ class SearchWords:
     def _call(self, messages: Sequence[Message]) -> Call:
         self._count += 1
         now, started = int(self._clock.now()), self._clock.monotonic()
-        completion = Completion(f"search-{self._count}", self._model, now, estimate_tokens_v1)
-        return Call(request_body(messages, self._model, 0.0, TOKENS), completion, started)
+        completion = Completion(
+            f"search-{self._count}", self._sampling.model, now, estimate_tokens_v1
+        )
+        return Call(request_body(messages, self._sampling), completion, started)
 
 
 def _messages(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from kefu.chat.admission import Admission
-from kefu.chat.prompt import Memory, request_body
+from kefu.chat.prompt import Memory, Sampling, request_body
 from kefu.chat.summary_prompt import (
     ASK,
     SUMMARY_TOKENS,
@@ -76,15 +76,16 @@ class Summaries:
         self,
         relay: Relay,
         admission: Admission,
-        model: str,
+        sampling: Sampling,
         clock: Clock,
         policy: SummaryPolicy | None = None,
     ) -> None:
         self._relay = relay
         self._admission = admission
-        self._model = model
         self._clock = clock
         self._policy = policy or SummaryPolicy()
+        ours = sampling._replace(max_tokens=self._policy.max_tokens)
+        self._sampling = ours.asked(_TEMPERATURE)
         self.memory = ProcessMemory(self._policy.kept)
         """The summaries and cuts of conversations that are not stored."""
         self._writing: dict[bytes, asyncio.Task[str]] = {}
@@ -201,7 +202,9 @@ class Summaries:
     def _call(self, conversation: str) -> Call:
         self._count += 1
         now = int(self._clock.now())
-        completion = Completion(f"summary-{self._count}", self._model, now, estimate_tokens_v1)
+        completion = Completion(
+            f"summary-{self._count}", self._sampling.model, now, estimate_tokens_v1
+        )
         return Call(self._body(conversation), completion, self._clock.monotonic())
 
     async def _collected(self, call: Call, on_call: OnCall | None) -> Collected:
@@ -219,4 +222,4 @@ class Summaries:
 
     def _body(self, conversation: str) -> bytes:
         messages = summary_messages(conversation, self._policy.max_tokens)
-        return request_body(messages, self._model, _TEMPERATURE, self._policy.max_tokens)
+        return request_body(messages, self._sampling)

@@ -15,7 +15,7 @@ Wrote {path}: every setting with a comment, none of them active yet.
 Next:
   1. Set your API key. It does not go into the file. Without one, a small local
      model answers.
-       export LONGCAT_API_KEYS=...
+       export KEFU_API_KEYS=...
   2. In the file, list the pages that may use the chat:
        [chat]
        origins = ["https://www.example.com"]

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from kefu.agent.events import Log, read_lines
 from kefu.bootstrap.operator import operator_of
 from kefu.bootstrap.upstream import choose_model
+from kefu.chat.prompt import Sampling
 from kefu.errors import KefuError
-from kefu.evaluation.recorded import Recorded, Sampling, changed, final_text, of_chat, of_log
+from kefu.evaluation.recorded import Recorded, changed, final_text, of_chat, of_log
 from kefu.relay.chunks import Usage
 from kefu.settings import Settings
 from kefu.stores.jsonl import SessionLogs
@@ -59,7 +60,7 @@ async def _replay(options: argparse.Namespace, settings: Settings) -> int:
     left_out = 0
     try:
         await model.warm()
-        async for recorded in _recorded(options, settings):
+        async for recorded in _recorded(options, settings, chosen.sampling):
             if not recorded.body:
                 left_out += 1
                 continue
@@ -78,9 +79,10 @@ async def _replay(options: argparse.Namespace, settings: Settings) -> int:
     return int(any(one.error for one in done))
 
 
-async def _recorded(options: argparse.Namespace, settings: Settings) -> AsyncIterator[Recorded]:
+async def _recorded(
+    options: argparse.Namespace, settings: Settings, sampling: Sampling
+) -> AsyncIterator[Recorded]:
     if not options.server:
-        sampling = Sampling(settings.temperature, settings.max_output_tokens)
         for one in of_log(_log(options.session, options.log_dir), sampling):
             yield one
         return

@@ -88,12 +88,14 @@ class _Run:
             return
         settings = self._settings
         if settings.without_model:
-            raise WrongUse("`judge` needs a model: set LONGCAT_API_KEYS or KEFU_UPSTREAM_URL.")
-        name = self._options.judge_model or settings.model
-        model = OpenModel(settings, choose_model(settings), keys=True)
+            raise WrongUse("`judge` needs a model: set KEFU_API_KEYS or KEFU_UPSTREAM_URL.")
+        chosen = choose_model(settings)
+        name = self._options.judge_model or chosen.name
+        sampling = chosen.sampling._replace(model=name, max_tokens=500).asked(0.0)
+        model = OpenModel(settings, chosen, keys=True)
 
         async def complete(prompt: str) -> str:
-            body = request_body([Message("user", prompt)], name, 0.0, 500)
+            body = request_body([Message("user", prompt)], sampling)
             return (await model.complete(body, name)).text
 
         try:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kefu.agent.events import Assistant, Log, SessionStart
 from kefu.agent.instructions import RULES as TOOL_RULES
 from kefu.agent.react import parse, prompts
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import Sampling, request_body
 from kefu.knowledge.sources import RULES as PAGE_RULES
 from kefu.relay.chunks import Usage
 
@@ -25,15 +25,11 @@ class Recorded(NamedTuple):
     usage: Usage | None
 
 
-class Sampling(NamedTuple):
-    """Options of a request that the log of a terminal session does not have."""
-
-    temperature: float
-    max_tokens: int
-
-
 def of_log(log: Log, sampling: Sampling) -> Iterator[Recorded]:
-    """The last request of each turn; results of tools are part of it, as they were."""
+    """The last request of each turn; results of tools are part of it, as they were.
+
+    `sampling`: what the log of a terminal session does not have.
+    """
     start = next((e.body for e in log.events if isinstance(e.body, SessionStart)), SessionStart())
     last: dict[int, Recorded] = {}
     for event, messages in prompts(log):
@@ -44,7 +40,7 @@ def of_log(log: Log, sampling: Sampling) -> Iterator[Recorded]:
         last[turn] = Recorded(
             f"{event.session_id}:{turn}",
             before.question if before else questions[-1] if questions else "",
-            request_body(messages, start.model, *sampling),
+            request_body(messages, sampling._replace(model=start.model)),
             final_text(body.content),
             Usage(body.tokens.prompt, body.tokens.completion),
         )

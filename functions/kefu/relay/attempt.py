@@ -20,6 +20,7 @@ from kefu.relay.chunks import Chunk, Completion, InBandError, Json, MalformedChu
 from kefu.relay.failures import Failed
 from kefu.relay.key_leak import SHORTEST, KeyLeakDetector
 from kefu.relay.key_pool import ApiKey, KeyPool
+from kefu.relay.parameters import Parameters
 from kefu.relay.sse import EventTooLarge, Parser
 
 BAD_STREAM = (ConnectionLost, EventTooLarge, InBandError, MalformedChunk)
@@ -79,16 +80,9 @@ class ModelProvider(NamedTuple):
 
     upstream: Upstream
     pool: KeyPool
-    name: str = ""
-    """`primary` or `fallback`, if there are two."""
-    model: str = ""
-    """Replaces the model in the request; empty to leave it."""
-
-    def body(self, body: bytes) -> bytes:
-        """The request's body for this upstream."""
-        if not self.model:
-            return body
-        return json.dumps({**json.loads(body), "model": self.model}).encode()
+    name: str
+    """`primary` or `fallback`; empty if there is one."""
+    parameters: Parameters
 
 
 class Stream:
@@ -171,6 +165,8 @@ class RunningAttempt:
     """Monotonic time."""
     tried_again: bool = False
     """Whether the key was failing, and is asked only to see whether it is good again."""
+    sent: bytes = b""
+    """The body of the request."""
     answered: bool = False
     """Whether the upstream has sent status 200 and the headers of an event stream."""
 
@@ -190,8 +186,9 @@ class RunningAttempt:
         limits: it cancels, which closes the connection. Raises Failed.
         """
         try:
-            body = self.provider.body(call.body)
-            response = await self.provider.upstream.send(body, self.key.secret)
+            parameters = self.provider.parameters
+            self.sent = parameters.apply(call.body) if parameters.differ else call.body
+            response = await self.provider.upstream.send(self.sent, self.key.secret)
         except HostUnreachable as error:
             raise Failed("unreachable", billed=error.request_sent) from error
         except CertificateRejected as error:

@@ -55,6 +55,8 @@ class Call:
     """Monotonic time of the first content."""
     gate_open: bool = False
     """Whether the client may have its response headers, so that the status cannot change."""
+    adapted: str = ""
+    """Which parameter a model has refused, and what was sent instead; for the log."""
     prompts_sent: int = 0
     """Attempts that the upstream may bill: it got the request and sent no error status."""
     all_keys_cooling: bool = False

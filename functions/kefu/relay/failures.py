@@ -4,7 +4,8 @@
 |---|---|
 | 429, 456, 5xx, an error event, status 200 without an event stream | the key cools down |
 | 401, 402, 403, and 429 with `insufficient_quota` | the key is invalid for an hour |
-| 400, 413, 422 and other errors of the request | no other key is asked |
+| 400 or 422 that names a parameter which can be left out | the same key is asked once more |
+| other 400, 413, 422 and other errors of the request | no other key is asked |
 | redirect, bad certificate, 404 | no other key of this upstream is asked |
 | refused, reset, silent, and everything else | the key is asked last for a while |
 """
@@ -12,6 +13,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -38,6 +40,21 @@ _REQUEST_AT_FAULT = frozenset({400, 405, 406, 413, 414, 415, 422})
 _KEY_INVALID = frozenset({401, 402, 403})
 _WRONG_BODY = frozenset({"not_sse", "malformed", "empty"})
 _TIMED_OUT = frozenset({"silent", "no_event"})
+_OPERATORS_MISTAKES: Final = {
+    "http_401": "the upstream refuses an API key",
+    "http_402": "the upstream wants a payment for an API key",
+    "http_403": "the upstream refuses an API key",
+    "http_404": "the upstream does not know this model, or its URL is wrong",
+    "certificate": "the upstream's certificate is not trusted",
+}
+"""By outcome."""
+_REFUSED_PARAMETER: Final = re.compile(
+    r"unsupported_(parameter|value)|unknown_parameter"
+    r"|(un(supported|known|recogni[sz]ed|expected)|extra(neous)?)[\w ]*"
+    r" (parameter|field|argument|property|key|input)",
+    re.IGNORECASE,
+)
+"""In the text of a refusal."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NO_BODY: Mapping[str, object] = MappingProxyType({})
 
@@ -107,19 +124,16 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
     return Reaction(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
 
 
-def operator_error(outcome: str) -> str:
-    """The mistake in the settings, for an outcome that only the operator can mend; else empty."""
-    if outcome in ("http_401", "http_403"):
-        return "the upstream refuses an API key"
-    if outcome == "http_402":
-        return "the upstream wants a payment for an API key"
-    if outcome == "http_404":
-        return "the upstream does not know this model, or its URL is wrong"
-    if outcome == "certificate":
-        return "the upstream's certificate is not trusted"
+def operator_error(outcome: str, said: str = "") -> str:
+    """The mistake in the settings, for an outcome that only the operator can mend; else empty.
+
+    `said` is the text of the refusal.
+    """
+    if outcome in ("http_400", "http_422") and _REFUSED_PARAMETER.search(said):
+        return "the upstream refuses a parameter of the request"
     if outcome.startswith("http_3"):
         return "the upstream redirects to another URL, which is not followed"
-    return ""
+    return _OPERATORS_MISTAKES.get(outcome, "")
 
 
 def silence(seconds: Sequence[float]) -> str:

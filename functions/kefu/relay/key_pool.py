@@ -123,7 +123,9 @@ class KeyState(NamedTuple):
 class KeyPool:
     """The keys of one upstream: in which order they are asked, and how they did."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Sequence[str], url: str = "") -> None:
+        """`url` stands for the key of an upstream without any, which is the empty text."""
+        self._url = url
         self._use_counter = itertools.count(1)
         self._last_used: dict[Fingerprint, int] = {}
         self.failing: dict[Fingerprint, _Failing] = {}
@@ -136,7 +138,9 @@ class KeyPool:
 
     def replace(self, secrets: Sequence[str]) -> None:
         """Replace the keys. A key that is in both lists keeps its place in the order of use."""
-        self.keys = tuple(ApiKey.of(secret) for secret in dict.fromkeys(secrets))
+        self.keys = tuple(
+            ApiKey(secret, fingerprint(secret or self._url)) for secret in dict.fromkeys(secrets)
+        )
         for key in self.keys:
             self._last_used.setdefault(key.fingerprint, 0)
 

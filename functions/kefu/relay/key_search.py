@@ -11,11 +11,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kefu.errors import GatewayTimeout, KefuError
+from kefu.errors import ContextTooLong, GatewayTimeout, KefuError
 from kefu.relay.attempt import ModelProvider, RunningAttempt, Stream
 from kefu.relay.call import Call, Clock
 from kefu.relay.failures import SILENT, Failed, reaction_to
 from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
+from kefu.relay.parameters import refused_parameter
 from kefu.relay.time_limits import RelayOptions
 
 AT_ONCE = 2
@@ -259,9 +260,23 @@ class KeySearch:
             await parts.cooldowns.cool(attempt.key.fingerprint, reaction.cooldown)
         if reaction.misconfigured:
             self._misconfigured.append(attempt.provider)
-        if reaction.is_final:
-            raise reaction.error
         self._error = reaction.error
+        is_too_long = isinstance(reaction.error, ContextTooLong)  # which may name max_tokens
+        if reaction.is_final and (is_too_long or not self._asked_otherwise(attempt, failed)):
+            raise reaction.error
+
+    def _asked_otherwise(self, attempt: RunningAttempt, failed: Failed) -> bool:
+        """Whether the same key is asked again, once, without what the model refuses.
+
+        Also whether such an attempt is running already.
+        """
+        refused = refused_parameter(failed.body)
+        instead = refused and attempt.provider.parameters.learn(attempt.sent, refused)
+        if not instead or self._call.adapted:
+            return bool(instead and self._running)
+        self._call.adapted = instead
+        self._ask(_Candidate(attempt.provider, attempt.key), tried_again=attempt.tried_again)
+        return True
 
     async def _give_up(self) -> KefuError:
         """The error for the client, with `should_retry` False, as the relay has retried."""

@@ -13,6 +13,7 @@ from kefu.relay.chunks import Chunk, InBandError
 from kefu.relay.failures import SILENT
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.key_search import NEVER, KeySearch, Parts
+from kefu.relay.parameters import Parameters
 from kefu.relay.time_limits import RelayOptions
 
 THINKING = 0.25
@@ -30,10 +31,15 @@ class Relay:
         clock: Clock,
         options: RelayOptions | None = None,
         *,
+        parameters: Parameters | None = None,
         fallback: ModelProvider | None = None,
     ) -> None:
-        """`fallback` is a second upstream, asked when no key of the first is left."""
-        first = ModelProvider(upstream, pool, "primary" if fallback else "")
+        """`parameters` are those of the first upstream, which several relays may share.
+
+        `fallback` is a second upstream, asked when no key of the first is left.
+        """
+        name = "primary" if fallback else ""
+        first = ModelProvider(upstream, pool, name, parameters or Parameters())
         providers = (first, fallback) if fallback else (first,)
         self._parts = Parts(providers, cooldowns, clock, options or RelayOptions())
 

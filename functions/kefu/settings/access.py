@@ -27,7 +27,7 @@ class IdentitySettings(Section):
         "identity.secrets",
         "KEFU_IDENTITY_SECRETS",
         "Your site signs its users' tokens with it: one secret of 32 characters or more, or two "
-        "while one replaces the other. Or their place, as in `LONGCAT_API_KEYS`. docs/identity.md.",
+        "while one replaces the other. Or their place, as in `KEFU_API_KEYS`. docs/identity.md.",
     )
 
 
@@ -48,7 +48,7 @@ class BotCheckSettings(Section):
         SecretStr(""),
         "bot_check.secret",
         "KEFU_BOT_CHECK_SECRET",
-        "The provider's secret key, or its place, as in `LONGCAT_API_KEYS`.",
+        "The provider's secret key, or its place, as in `KEFU_API_KEYS`.",
     )
 
 
@@ -92,7 +92,7 @@ class AdminSettings(Section):
         "admin.token",
         "ADMIN_TOKEN",
         f"Opens the panel at `/admin`: docs/panel.md. {MIN_LENGTH} characters or more; "
-        "or its place, as in `LONGCAT_API_KEYS`. Unset: there is no panel.",
+        "or its place, as in `KEFU_API_KEYS`. Unset: there is no panel.",
     )
     prices: Annotated[tuple[Price, ...], BeforeValidator(split), AfterValidator(_pair)] = setting(
         (),

@@ -19,7 +19,7 @@ from kefu.settings.chat import ChatSettings
 from kefu.settings.contact import ContactSettings
 from kefu.settings.fields import place_of, text_of, values_of
 from kefu.settings.knowledge import KnowledgeSettings
-from kefu.settings.model import ModelSettings
+from kefu.settings.model import ModelSettings, keys_at
 from kefu.settings.server import (
     DAILY_TOKENS_ON_AWS,
     SITE_LIMIT_ON_AWS,
@@ -107,8 +107,11 @@ class Settings(
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The API keys, in order, without duplicates. Secret: never log them."""
-        return values_of(self.api_keys)
+        """The API keys, in order, without duplicates. Secret: never log them.
+
+        One empty key for a model that is asked without any.
+        """
+        return keys_at(self.upstream_url, self.api_keys)
 
     @property
     def keys_place(self) -> str:
@@ -126,6 +129,8 @@ class Settings(
         return (
             *self.keys,
             *self.fallback_keys,
+            *self.endpoint.secrets,
+            *self.fallback_endpoint.secrets,
             *self.session_keys,
             *self.identity_keys,
             *self.origin_secrets,

@@ -65,13 +65,20 @@ def _section(fields: list[FieldInfo]) -> str:
     for number, field in enumerate(fields):
         if is_rare(field) and (number == 0 or not is_rare(fields[number - 1])):
             lines += ["# Few sites change these:", ""]
-        text = f"{field.description} [{field.alias}]"
+        text = f"{field.description} [{field.alias}]" if field.alias else field.description or ""
         secret = isinstance(field.default, SecretStr)
         if secret:
             text = f"Not here, only in the environment: {field.alias}. {field.description}"
         lines += [f"# {line}" for line in textwrap.wrap(text, 96)]
         if not secret:
-            value = json.dumps(value_of(field), ensure_ascii=False)
+            value = toml_of(value_of(field))
             lines.append(f"#{key_of(field)[-1]} = {value}")
         lines.append("")
     return "\n".join(lines)
+
+
+def toml_of(value: object) -> str:
+    """The value of a setting in TOML, on one line."""
+    if not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"

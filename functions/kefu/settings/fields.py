@@ -43,6 +43,7 @@ def setting(
     variable: str,
     description: str,
     *,
+    also: str = "",
     rare: bool = False,
     **rules: Any,
 ) -> Any:
@@ -50,16 +51,27 @@ def setting(
 
     `key`: `table.name` in the file, such as `limits.daily_tokens`. A secret has a key as well, but
     the file's reader refuses it, and names `variable` instead.
+    `also`: another name of the variable.
     `rare`: few sites change it, so it comes last in the documentation.
     `rules`: bounds as `pydantic.Field` has them.
     """
     return Field(
         default,
         alias=variable,
-        validation_alias=AliasChoices(variable, AliasPath(*key.split("."))),
+        validation_alias=AliasChoices(variable, *also.split(), AliasPath(*key.split("."))),
         description=description,
         json_schema_extra=RARE if rare else None,
         **rules,
+    )
+
+
+def table(key: str, description: str, example: object) -> Any:
+    """Declare a table of kefu.toml whose names are the provider's. It has no variable."""
+    return Field(
+        {},
+        validation_alias=AliasPath(*key.split(".")),
+        description=description,
+        examples=[example],
     )
 
 

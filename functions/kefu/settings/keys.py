@@ -45,6 +45,14 @@ class KnownKeys(NamedTuple):
     """Keys that are true or false."""
     preset: Collection[str]
     """The keys of a table [presets.NAME]."""
+    free: Collection[Keys]
+    """Tables whose names are the provider's."""
+
+    def is_free(self, keys: Keys) -> bool:
+        """Whether the name is the provider's, or that of a hook's option."""
+        in_preset = keys[0] == "presets" and keys[2:3] == ("parameters",) and len(keys) > 3
+        in_table = any(keys[: len(one)] == one != keys for one in self.free)
+        return keys[0] == "hooks" or in_preset or in_table
 
 
 def check_keys(file: ConfigFile, known: KnownKeys) -> None:
@@ -67,7 +75,7 @@ def _problem(keys: Keys, value: object, known: KnownKeys) -> str:
     if any(_SECRET_VALUE.search(text) for text in _texts(value)):
         return (
             f"{name_of(keys)} contains text that looks like an API key or a password. This file "
-            f"must not contain secrets: remove it, and set {_likely(keys, known)} instead."
+            f"must not contain secrets: remove it, and {_instead(keys, known)}."
         )
     if not _is_known(keys, value, known):
         return _unknown(keys, value, known)
@@ -79,27 +87,34 @@ def _problem(keys: Keys, value: object, known: KnownKeys) -> str:
 def _secret_variable(keys: Keys, known: KnownKeys) -> str:
     if keys in known.secrets:
         return known.secrets[keys]
-    if keys in known.settings or keys[0] == "hooks" or not _SECRET_NAME.search(keys[-1]):
+    if keys in known.settings or known.is_free(keys) or not _SECRET_NAME.search(keys[-1]):
         return ""
     names = [one[-1] for one in known.settings]
     harmless = _near(keys[-1], names, 0.8)  # daily_token is a misspelt daily_tokens
     return "" if harmless else _likely(keys, known)
 
 
+def _instead(keys: Keys, known: KnownKeys) -> str:
+    if keys[0] == "model" and (keys[-1] == "url" or keys[-2] == "headers"):
+        return 'write "env:NAME" with the name of an environment variable that holds it'
+    return f"set {_likely(keys, known)} instead"
+
+
 def _likely(keys: Keys, known: KnownKeys) -> str:
     """The variable of a secret in the same table, else of the API keys."""
     here = [name for secret, name in known.secrets.items() if secret[:-1] == keys[:-1]]
     above = [name for secret, name in known.secrets.items() if secret[0] == keys[0]]
-    return [*here, *above, "LONGCAT_API_KEYS"][0]
+    return [*here, *above, "KEFU_API_KEYS"][0]
 
 
 def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:
-    if keys[0] == "hooks":
+    if known.is_free(keys):
         return True
     if keys[0] == "presets":
         return len(keys) < 3 or (len(keys) == 3 and keys[2] in known.preset)
     if value == {}:
-        named = (*known.settings, *known.secrets)  # a table may be there for the comments in it
+        # A table may be there for the comments in it.
+        named = (*known.settings, *known.secrets, *known.free)
         return any(one[: len(keys)] == keys for one in named)
     return keys in known.settings
 
@@ -111,6 +126,7 @@ def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
         tables = {}
         for one in known.settings:
             tables.setdefault(one[:-1], []).append(one[-1])
+        tables |= {one: [] for one in known.free}
     table = keys[:-1] if value != {} else keys
     if keys in tables:
         return f"{keys[-1]} must be a table: [{'.'.join(keys)}]."

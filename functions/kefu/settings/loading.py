@@ -20,11 +20,11 @@ from kefu.settings.file import (
     name_of,
     referenced_text,
 )
+from kefu.settings.model import OLD_KEYS
 from kefu.settings.sessions import Preset
 
 VARIABLES = {field.alias: field for field in Settings.model_fields.values() if field.alias}
 """Variable -> its field. `hooks` and `presets` have none: they are tables of the file."""
-
 
 _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 """Variables of Kefu that are not settings: of `sam build` and of the pre-traffic hook."""
@@ -33,10 +33,21 @@ _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 def key_of(field: FieldInfo) -> Keys:
     """The key of a setting in kefu.toml; () if it has none."""
     choices = field.validation_alias
+    if isinstance(choices, AliasPath):
+        return tuple(map(str, choices.path))
     if not isinstance(choices, AliasChoices):
         return ()
     (path,) = (one for one in choices.choices if isinstance(one, AliasPath))
     return tuple(map(str, path.path))
+
+
+NAMES = {*VARIABLES, OLD_KEYS}
+"""All variables that are read."""
+
+TABLES = [
+    key_of(field) for field in Settings.model_fields.values() if not field.alias and key_of(field)
+]
+"""The tables of the file whose names are the provider's."""
 
 
 def config_path() -> Path:
@@ -47,7 +58,7 @@ def config_path() -> Path:
 def unknown_variables() -> Iterator[tuple[str, str]]:
     """Environment variables that look like settings and are not, each with a message."""
     names = {name for name in os.environ if name.startswith(("KEFU_", "LONGCAT_"))}
-    for name in sorted(names - {*VARIABLES, *_OTHERS}):
+    for name in sorted(names - {*NAMES, *_OTHERS}):
         import difflib  # here: only for a message
 
         near = difflib.get_close_matches(name, VARIABLES, 1, 0.7)
@@ -70,11 +81,31 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
     `overrides`: values by environment variable, such as the values of flags. The overrides win over
     file and environment. Raises ConfigurationError with a message for the person who starts Kefu.
     """
-    given = {
-        # An empty variable counts as unset, as it does in a shell script.
-        **{name: text for name, text in os.environ.items() if text and name in VARIABLES},
-        **(overrides or {}),
-    }
+    given = _given(overrides or {})
+    file = find(given.pop("KEFU_CONFIG", ""))
+    values: dict[str, object] = dict(given)
+    if file:
+        values = {**_values(file), **given, "KEFU_CONFIG": str(file.path)}
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigurationError("\n".join(_lines(error, file))) from None
+    try:
+        named = {name: _secret_of(name) for name in settings.named_variables}
+    except ValueError as error:
+        raise ConfigurationError(f"{file.path}: {error}" if file else str(error)) from None
+    return settings.model_copy(update={"variables": named})
+
+
+def _given(overrides: Mapping[str, str]) -> dict[str, str]:
+    """The values of the environment variables, with the text of the file that the prompt names."""
+    # An empty variable counts as unset, as it does in a shell script.
+    given = {name: text for name, text in os.environ.items() if text and name in NAMES}
+    given |= overrides
+    if {"KEFU_API_KEYS", OLD_KEYS} <= given.keys():
+        raise ConfigurationError(
+            f"{OLD_KEYS}: KEFU_API_KEYS is set, too, and has the same meaning: remove one of them"
+        )
     try:
         prompt = given.get("KEFU_SYSTEM_PROMPT", "")
         given["KEFU_SYSTEM_PROMPT"] = referenced_text(prompt, Path())
@@ -82,14 +113,16 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
         raise ConfigurationError(f"KEFU_SYSTEM_PROMPT: {error}") from None
     if not prompt:
         del given["KEFU_SYSTEM_PROMPT"]
-    file = find(given.pop("KEFU_CONFIG", ""))
-    values: dict[str, object] = dict(given)
-    if file:
-        values = {**_values(file), **given, "KEFU_CONFIG": str(file.path)}
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        raise ConfigurationError("\n".join(_lines(error, file))) from None
+    return given
+
+
+def _secret_of(name: str) -> SecretStr:
+    """The value of a variable that a header or a URL names as `env:NAME`. Raises ValueError."""
+    text = os.environ.get(name, "").strip()
+    if not text or not text.isascii() or not text.isprintable():
+        problem = "holds a character that no header has" if text else "is not set"
+        raise ValueError(f"[model] names the environment variable {name}, which {problem}")
+    return SecretStr(text)
 
 
 def _values(file: ConfigFile) -> dict[str, object]:
@@ -104,6 +137,7 @@ def _values(file: ConfigFile) -> dict[str, object]:
             secrets={key: name for key, (name, _) in named.items() if _is_secret(name)},
             switches=[key for key, (_, field) in named.items() if _is_switch(field)],
             preset=tuple(Preset.model_fields),
+            free=TABLES,
         ),
     )
     return cast(dict[str, object], _with_texts(file, file.tables, ()))
@@ -135,7 +169,7 @@ def _lines(error: ValidationError, file: ConfigFile | None) -> Iterator[str]:
         says = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if not keys:
             yield f"{file.path}: {says}" if file else says
-        elif keys[0] in VARIABLES and keys[0].isupper():
+        elif keys[0] in NAMES and keys[0].isupper():
             yield f"{keys[0]}: {says}"
         else:
             assert file is not None

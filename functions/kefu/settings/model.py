@@ -2,12 +2,57 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, SecretStr, model_validator
 
 from kefu.relay.key_pool import keys_in
-from kefu.settings.fields import Section, Url, place_of, secret_or_place, setting, values_of
+from kefu.settings.endpoint import (
+    SECRET_NAME,
+    Endpoint,
+    endpoint_of,
+    named_variable,
+    query_of,
+)
+from kefu.settings.fields import (
+    Section,
+    Url,
+    place_in,
+    place_of,
+    secret_or_place,
+    setting,
+    table,
+    values_of,
+)
+
+_OWN = frozenset(
+    {
+        "function_call",
+        "functions",
+        "messages",
+        "n",
+        "parallel_tool_calls",
+        "stream",
+        "stream_options",
+        "tool_choice",
+        "tools",
+    }
+)
+"""Fields of a request that Kefu makes of each chat."""
+
+_SETTINGS = {"max_tokens": "max_output_tokens", "model": "name", "temperature": "temperature"}
+"""Fields of a request that have a setting under [model]."""
+
+_OWN_HEADERS = re.compile(
+    "accept|accept-encoding|connection|content-.*|host|te|trailer|transfer-encoding|upgrade",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+OLD_KEYS = "LONGCAT_API_KEYS"
+"""The name of the variable `KEFU_API_KEYS` in the specification."""
 
 LONGCAT = "https://api.longcat.chat/openai/v1"
 
@@ -15,6 +60,56 @@ LONGCAT = "https://api.longcat.chat/openai/v1"
 def _header_values(keys: SecretStr) -> SecretStr:
     keys_in(keys.get_secret_value())
     return keys
+
+
+def _owners_parameters(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    for name in given:
+        if name in _OWN:
+            raise ValueError(f"{name} is made by Kefu of each chat and cannot be set")
+        if name in _SETTINGS:
+            raise ValueError(f"{name} is a setting: write {_SETTINGS[name]} under [model]")
+    limit = given.get("max_completion_tokens", 1)
+    if type(limit) is not int or limit < 1:
+        raise ValueError("max_completion_tokens must be a whole number of 1 or more")
+    try:
+        json.dumps(given, allow_nan=False)
+    except ValueError:
+        raise ValueError("a number must not be inf or nan") from None
+    return given
+
+
+def _owners_headers(given: dict[str, str]) -> dict[str, str]:
+    for name, value in given.items():
+        if not _HEADER.fullmatch(name) or _OWN_HEADERS.fullmatch(name):
+            raise ValueError(f"{name} is not a header that can be set")
+        if not value or not value.isascii() or not value.isprintable():
+            raise ValueError(f"{name} must be a text of ASCII characters")
+        if SECRET_NAME.search(name) and not (named_variable(value) or place_in(value)):
+            raise ValueError(
+                f'{name} looks like a secret, which must not be in this file: write "env:NAME" '
+                "with the name of an environment variable, or its place in AWS"
+            )
+    return given
+
+
+Parameters = Annotated[dict[str, JsonValue], AfterValidator(_owners_parameters)]
+"""Fields of the request to the model, beside those of Kefu."""
+
+Headers = Annotated[dict[str, str], AfterValidator(_owners_headers)]
+"""A value is the text itself, `env:NAME`, or a place in AWS."""
+
+
+def _none(given: object) -> object:
+    return None if given == "none" else given
+
+
+Temperature = Annotated[float | None, Field(ge=0, le=2), BeforeValidator(_none)]
+"""None for `none`."""
+
+
+def keys_at(url: str, keys: SecretStr) -> tuple[str, ...]:
+    """The API keys; one empty key for a URL without any, to which no key is sent."""
+    return values_of(keys) or (("",) if url and not keys.get_secret_value() else ())
 
 
 ApiKeys = Annotated[SecretStr, secret_or_place(_header_values)]
@@ -29,7 +124,8 @@ class ModelSettings(Section):
         "",
         "model.url",
         "KEFU_UPSTREAM_URL",
-        "Base URL of an OpenAI-compatible API; `/chat/completions` is appended. "
+        "Base URL of an OpenAI-compatible API; `/chat/completions` is appended to its path. A "
+        "value of its query may be `env:NAME`. Without API keys none is sent, as for Ollama. "
         f"Unset: `{LONGCAT}` when there are keys or on AWS, else answers are quotations of the "
         "learnt pages (sample mode).",
         examples=["https://api.example.com/v1"],
@@ -37,9 +133,10 @@ class ModelSettings(Section):
     api_keys: ApiKeys = setting(
         SecretStr(""),
         "model.api_keys",
-        "LONGCAT_API_KEYS",
+        "KEFU_API_KEYS",
         "API keys of the model, comma separated; tried in turn. Or their place in AWS: `ssm:/NAME` "
-        "or `secretsmanager:NAME-OR-ARN`; the template sets it.",
+        "or `secretsmanager:NAME-OR-ARN`; the template sets it. Also read from `LONGCAT_API_KEYS`.",
+        also=OLD_KEYS,
     )
     patience: Literal["normal", "slow"] = setting(
         "normal",
@@ -52,8 +149,8 @@ class ModelSettings(Section):
         "",
         "model.fallback.url",
         "KEFU_FALLBACK_URL",
-        "Base URL of a second API, which is asked when no key of the first can answer. It needs "
-        "keys of its own.",
+        "Base URL of a second API, which is asked when no key of the first can answer. It has "
+        "keys, parameters and headers of its own.",
         examples=["https://api.example.com/v1"],
     )
     fallback_model: str = setting(
@@ -67,15 +164,13 @@ class ModelSettings(Section):
         SecretStr(""),
         "model.fallback.api_keys",
         "KEFU_FALLBACK_API_KEYS",
-        "API keys of the second API, or their place, as in `LONGCAT_API_KEYS`.",
+        "API keys of the second API, or their place, as in `KEFU_API_KEYS`.",
     )
-    temperature: float = setting(
+    temperature: Temperature = setting(
         0.5,
         "model.temperature",
         "KEFU_TEMPERATURE",
-        "Used when a request names none.",
-        ge=0,
-        le=2,
+        "Used when a request names none. `none`: it is never sent, for models that refuse it.",
     )
     max_output_tokens: int = setting(
         2048,
@@ -83,6 +178,28 @@ class ModelSettings(Section):
         "KEFU_MAX_OUTPUT_TOKENS",
         "Longest answer in tokens; a request may ask for less.",
         ge=1,
+    )
+    parameters: Parameters = table(
+        "model.parameters",
+        "Further fields of each request to the model, sent as they are: docs/models.md. A "
+        "`max_completion_tokens` is sent in place of `max_tokens`, and no answer gets more than "
+        "`max_output_tokens`.",
+        {"reasoning_effort": "low"},
+    )
+    headers: Headers = table(
+        "model.headers",
+        "Further headers of each request to the model. A secret is `env:NAME`, or a place in AWS.",
+        {"X-Title": "Example shop"},
+    )
+    fallback_parameters: Parameters = table(
+        "model.fallback.parameters",
+        "The same for the second API, which gets none of the first's.",
+        {"top_k": 20},
+    )
+    fallback_headers: Headers = table(
+        "model.fallback.headers",
+        "The same for the second API, which gets none of the first's.",
+        {"X-Title": "Example shop"},
     )
     cooldown: float = setting(
         60,
@@ -95,19 +212,36 @@ class ModelSettings(Section):
         rare=True,
     )
 
+    variables: dict[str, SecretStr] = Field({}, exclude=True, repr=False)
+    """The environment variables that headers and URLs name."""
+
     @model_validator(mode="after")
     def _fallback_is_whole(self) -> Self:
-        keys = self.fallback_api_keys.get_secret_value()
-        if self.fallback_url and not keys:
-            raise ValueError("KEFU_FALLBACK_API_KEYS: must be set when the fallback has a URL")
-        if not self.fallback_url and (keys or self.fallback_model):
+        more = (self.fallback_model, self.fallback_parameters, self.fallback_headers)
+        if not self.fallback_url and (self.fallback_api_keys.get_secret_value() or any(more)):
             raise ValueError("KEFU_FALLBACK_URL: must be set when the fallback has keys or a model")
         return self
 
     @property
+    def named_variables(self) -> frozenset[str]:
+        """The names of `variables`."""
+        given = (self.headers, self.fallback_headers)
+        values = [*given, query_of(self.upstream_url), query_of(self.fallback_url)]
+        names = (named_variable(text) for one in values for text in one.values())
+        return frozenset(filter(None, names))
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return endpoint_of(self.upstream_url or LONGCAT, self.headers, self.variables)
+
+    @property
+    def fallback_endpoint(self) -> Endpoint:
+        return endpoint_of(self.fallback_url, self.fallback_headers, self.variables)
+
+    @property
     def fallback_keys(self) -> tuple[str, ...]:
         """The API keys of the second upstream. Secret: never log them."""
-        return values_of(self.fallback_api_keys)
+        return keys_at(self.fallback_url, self.fallback_api_keys)
 
     @property
     def fallback_keys_place(self) -> str:

@@ -56,7 +56,7 @@ class ServerSettings(Section):
         "With a CDN in front: the value of the header `X-Kefu-Origin`, which the CDN alone sends. "
         "Requests without it are refused, and the visitor's address is read from "
         "`True-Client-IP`, which the CDN must set. 32 characters or more; or its place, as in "
-        "`LONGCAT_API_KEYS`; `Cdn=on` sets it.",
+        "`KEFU_API_KEYS`; `Cdn=on` sets it.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting(
         "INFO", "server.log_level", "KEFU_LOG_LEVEL", "`DEBUG` also logs the visitors' messages."

@@ -7,19 +7,23 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from kefu.settings.fields import RotatedSecrets, Section, setting
+from kefu.settings.model import Parameters, Temperature
 
 
 class Preset(BaseModel):
-    """The table [presets.NAME]. None: the value of the settings applies."""
+    """The table [presets.NAME]. For a field that is not set, the value of the settings applies."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str | None = Field(None, description="The model to ask for, of the same API.")
-    temperature: float | None = Field(None, ge=0, le=2)
+    temperature: Temperature = None
     max_output_tokens: int | None = Field(
         None, ge=1, description="Longest answer, up to `max_output_tokens` of `[model]`."
     )
     system_prompt: str | None = None
+    parameters: Parameters | None = Field(
+        None, description="A table of its own, in place of `[model.parameters]`."
+    )
 
 
 class SessionSettings(Section):

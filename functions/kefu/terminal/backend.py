@@ -58,7 +58,7 @@ class Backend:
         self.tools = tools_of(flags, self._workplace, self._chosen.kind)
         self.logs = SessionLogs(Path(flags.log_dir))
         self._deps = deps_of(flags, settings, self._open_model.relay, screen, self.tools, approve)
-        self._options = options_of(flags, settings, self.model)
+        self._options = options_of(flags, settings, self._chosen.sampling)
         self._open_logs: dict[AgentSessionId, JsonlHistorySink] = {}
 
     @property

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kefu.bootstrap.base import KEYS_TTL_SECONDS
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.options import time_limits
-from kefu.bootstrap.upstream import ChosenModel
+from kefu.bootstrap.upstream import ChosenModel, StoredValue, stored_values
 from kefu.relay.call import Call
 from kefu.relay.chunks import Completion, Usage
 from kefu.relay.collected import Collected
@@ -24,14 +24,15 @@ from kefu.terminal.flags import WrongUse, wrong_use
 
 
 class KeysByReference:
-    """Puts the referenced keys into the pool, and replaces them after a rotation."""
+    """Passes on the secrets at a place in AWS, and again after a rotation."""
 
-    def __init__(self, settings: Settings, pool: KeyPool, now: Callable[[], float]) -> None:
+    def __init__(self, stored: StoredValue, now: Callable[[], float]) -> None:
+        self.what = stored.what
         self.trouble = ""
         """The error of the last failed read. The error contains no part of a key."""
         self._keys = ReferencedKeys(
-            partial(text_at, settings.keys_place),
-            pool.replace,
+            partial(text_at, stored.place),
+            stored.set_secrets,
             now,
             ttl=KEYS_TTL_SECONDS,
             on_degraded=self._note,
@@ -45,6 +46,10 @@ class KeysByReference:
         """Start a read if one is due. Wait for it, for a limited time, if there are no keys."""
         self._keys.prefetch()
         await self._keys.ready()
+
+    @property
+    def loaded(self) -> bool:
+        return self._keys.loaded
 
     async def aclose(self) -> None:
         await self._keys.aclose()
@@ -65,28 +70,32 @@ class OpenModel:
         clock = self._clock = SystemClock()
         self._upstream = chosen.upstream
         self.pool = KeyPool(settings.keys if keys else ("local",))
-        self._keys = (
-            KeysByReference(settings, self.pool, clock.now)
-            if keys and settings.keys_place
-            else None
-        )
+        stored = [*stored_values(settings.endpoint, chosen.upstream)] if keys else []
+        if keys and settings.keys_place:
+            place = settings.keys_place
+            stored.append(StoredValue(place, "KEFU_API_KEYS", self.pool.replace))
+        self._stored = [KeysByReference(one, clock.now) for one in stored]
         # The long limits: no widget's timers run here, so a slow model may take its time.
         limits = time_limits(settings.model_copy(update={"patience": "slow"}))
         # A short default: only one user waits for a key that cools down.
         cooldown = settings.cooldown if "cooldown" in settings.model_fields_set else 5.0
         options = RelayOptions(limits, cooldown=cooldown)
-        if self._keys:
-            options = options._replace(keys_ready=self._keys.ready)
+        if self._stored:
+            options = options._replace(keys_ready=self._read)
         self.relay = Relay(chosen.upstream, self.pool, MemoryStore(clock.now), clock, options)
 
     async def warm(self) -> None:
         """Wait until the model is ready. Raises WrongUse if it cannot start or has no key."""
-        if self._keys:
-            await self._keys.ready()
-            if not self.pool.keys and (trouble := self._keys.trouble):
-                raise WrongUse(f"LONGCAT_API_KEYS leads to no key: {trouble}")
+        await self._read()
+        for one in self._stored:
+            if one.trouble and not one.loaded:
+                raise WrongUse(f"{one.what} leads to no key: {one.trouble}")
         with wrong_use(RuntimeError):
             await self._upstream.warm()
+
+    async def _read(self) -> None:
+        for one in self._stored:
+            await one.ready()
 
     async def complete(self, body: bytes, model: str) -> Completed:
         """The whole answer to a request. Raises the relay's KefuErrors."""
@@ -97,6 +106,6 @@ class OpenModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._keys:
-            await self._keys.aclose()
+        for one in self._stored:
+            await one.aclose()
         await self._upstream.aclose()

@@ -10,7 +10,8 @@ from kefu.agent.react import AgentDeps, AgentOptions, BudgetAction, TokenLimits,
 from kefu.agent.tools import TOOLS, Tool, Workplace, tools_for
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.operator import operator_of
-from kefu.bootstrap.upstream import ChosenModel, choose_model
+from kefu.bootstrap.upstream import ChosenModel, choose_model, sampling_of
+from kefu.chat.prompt import Sampling
 from kefu.context import message_counter
 from kefu.context.tokens import counter as counter_of
 from kefu.errors import TiktokenMissing, UnknownCounter
@@ -45,7 +46,7 @@ def _with_preset(settings: Settings, flags: ChatFlags) -> Settings:
         known = ", ".join(settings.presets) or "none"
         where = settings.config_file or "kefu.toml, which does not exist here"
         raise WrongUse(f"there is no preset {flags.preset} in {where}; presets there: {known}")
-    values = preset.model_dump(exclude_none=True)
+    values = preset.model_dump(exclude_unset=True)
     for name in ("model", "system_prompt"):
         if name in values and (flags.model if name == "model" else flags.system) is not None:
             del values[name]
@@ -58,7 +59,8 @@ def model_of(
     """The model of the settings, or the server of `--server`."""
     if flags.server:
         server = KefuServer(flags.server, visitor_of(flags, settings))
-        return ChosenModel(server, "remote", flags.server, "")
+        sampling = sampling_of(settings, flags.server)._replace(parameters={})
+        return ChosenModel(server, "remote", sampling, "")
     return choose_model(settings, on_progress)
 
 
@@ -115,15 +117,13 @@ def deps_of(
     )
 
 
-def options_of(flags: ChatFlags, settings: Settings, model: str) -> AgentOptions:
+def options_of(flags: ChatFlags, settings: Settings, sampling: Sampling) -> AgentOptions:
     action: BudgetAction = flags.budget_action or "reject"  # type: ignore[assignment]
     policy: ToolPolicy = flags.tool_policy  # type: ignore[assignment]
     return AgentOptions(
-        model=model,
+        sampling,
         mode="once" if flags.once else "interactive",
         system_prompt="" if flags.server else settings.system_prompt,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
         max_steps=flags.max_steps,
         limits=TokenLimits(flags.max_prompt_tokens, flags.warn_prompt_tokens, action),
         tool_policy=policy,

@@ -24,7 +24,7 @@ NAME = "SmolLM2-135M-Instruct"
 SYSTEM_PROMPT = "You are a helpful AI assistant."
 NOTICE = (
     f"These answers come from {NAME}, a very small model on this computer, so that you can try "
-    "Kefu without an account. Set LONGCAT_API_KEYS for a real one."
+    "Kefu without an account. Set KEFU_API_KEYS for a real one."
 )
 
 _LOAD_TIMEOUT = 60.0

@@ -44,6 +44,7 @@ def ask(
     *,
     headers: Mapping[str, str] | None = None,
     json: object = None,
+    query: Mapping[str, str] | None = None,
     monotonic: Callable[[], float] = lambda: 0.0,
 ) -> ProbeResponse:
     """Send a request, and read the response up to 1 MB. Raises NoResponse.
@@ -55,7 +56,7 @@ def ask(
     try:
         with (
             httpx.Client(timeout=_TIMEOUT, verify=_authorities()) as client,
-            client.stream(method, url, headers=headers, json=json) as response,
+            client.stream(method, url, headers=headers, json=json, params=query) as response,
         ):
             headers_after = monotonic() - start
             for piece in response.iter_bytes():

@@ -20,21 +20,21 @@ from kefu.relay import sse
 NAME = "sample"
 NOTICE = (
     "Sample mode: no model is connected, so answers are quotations of the learnt pages. Set "
-    "LONGCAT_API_KEYS, or KEFU_UPSTREAM_URL and a key, for a model's own."
+    "KEFU_API_KEYS, or KEFU_UPSTREAM_URL and a key, for a model's own."
 )
 _ENGLISH = {
-    "quote": "*Sample mode: a quotation, chosen by its words. Set `LONGCAT_API_KEYS` and a model "
+    "quote": "*Sample mode: a quotation, chosen by its words. Set `KEFU_API_KEYS` and a model "
     "answers.*",
     "nothing": "The learnt pages say nothing about this.\n\n*Sample mode: answers are quotations "
-    "of the learnt pages. Set `LONGCAT_API_KEYS` and a model answers.*",
+    "of the learnt pages. Set `KEFU_API_KEYS` and a model answers.*",
     "no pages": "This is sample mode: no model is connected, and no pages are learnt that could "
-    "be quoted. Set `LONGCAT_API_KEYS` and start again, and a model answers here.",
+    "be quoted. Set `KEFU_API_KEYS` and start again, and a model answers here.",
 }
 _CHINESE = {
-    "quote": "*示例模式：按字词挑选的原文引用。设置 `LONGCAT_API_KEYS` 后由模型回答。*",
+    "quote": "*示例模式：按字词挑选的原文引用。设置 `KEFU_API_KEYS` 后由模型回答。*",
     "nothing": "已学习的页面没有提到这一点。\n\n*示例模式：回答只引用已学习的页面。设置 "
-    "`LONGCAT_API_KEYS` 后由模型回答。*",
-    "no pages": "这是示例模式：没有连接模型，也没有可以引用的页面。设置 `LONGCAT_API_KEYS` "
+    "`KEFU_API_KEYS` 后由模型回答。*",
+    "no pages": "这是示例模式：没有连接模型，也没有可以引用的页面。设置 `KEFU_API_KEYS` "
     "并重新启动，就由模型回答。",
 }
 _LONGEST = 500

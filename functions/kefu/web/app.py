@@ -122,7 +122,8 @@ def create_app(parts: AppParts) -> FastAPI:
 
 def _streams(parts: AppParts, kept: KeptChats | None) -> Iterator[tuple[str, Respond]]:
     """Yield the paths whose responses are answers."""
-    runtime, questions = parts.runtime, Questions(parts.runtime.options)
+    runtime = parts.runtime
+    questions = Questions(runtime.options, runtime.services.chat.sampling)
     yield "/api/chat", chat_stream(runtime, questions, kept, parts.contact)
     if kept:
         from kefu.web.routes.sessions import resumed_stream

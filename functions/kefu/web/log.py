@@ -34,6 +34,7 @@ _SHOWN_OF_FAILURES = (
     "refused",
     "keys",
     "all_keys_cooling",
+    "adapted",
     "misconfigured",
     "hint",
 )
@@ -50,8 +51,9 @@ class _Text(logging.Formatter):
         fields = getattr(record, "fields", {})
         text = super().format(record)
         if "duration_ms" in fields:
-            failed = fields.get("code") != "ok" or "misconfigured" in fields
-            names = _SHOWN + _SHOWN_OF_FAILURES * failed
+            told = {"adapted", "misconfigured"} & fields.keys()
+            failed = fields.get("code") != "ok" or told
+            names = _SHOWN + _SHOWN_OF_FAILURES * bool(failed)
             text += "".join(
                 f"  {name}={_short(fields[name])}" for name in names if fields.get(name)
             )

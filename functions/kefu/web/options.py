@@ -18,8 +18,6 @@ class WebOptions(NamedTuple):
     body: BodyLimits = BodyLimits()
     max_messages: int = 200
     max_message_chars: int = 16000
-    temperature: float = 0.5
-    max_output_tokens: int = 2048
     on_aws: bool = False
     openai_api: bool = True
     openai_tools: bool = False

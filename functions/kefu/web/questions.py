@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fastapi import Request
 
 from kefu.chat.completion import Question
-from kefu.chat.prompt import page_line
+from kefu.chat.prompt import Sampling, page_line
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
 from kefu.web.options import WebOptions
@@ -22,8 +22,9 @@ R = TypeVar("R", bound=ConversationRequest)
 
 
 class Questions:
-    def __init__(self, options: WebOptions) -> None:
+    def __init__(self, options: WebOptions, sampling: Sampling) -> None:
         self._options = options
+        self._sampling = sampling
 
     async def read(self, request: Request, model: type[R]) -> R:
         """Return the validated body. Raises a KefuError for an invalid question."""
@@ -77,9 +78,8 @@ class Questions:
             context = body.context or {}
         else:  # of a client of `/v1`
             tools = body.tool_fields
-        temperature = options.temperature if body.temperature is None else body.temperature
-        longest = body.output_tokens(options.max_output_tokens)
-        return Question(messages, temperature, longest, tools=tools, page=page_line(context))
+        sampling = self._sampling.asked(body.temperature, body.asked_tokens)
+        return Question(messages, sampling, tools=tools, page=page_line(context))
 
     def preset(self, body: ConversationRequest, configs: Configs | None) -> Question:
         """Like `question`, with the preset that the body names.
@@ -93,8 +93,6 @@ class Questions:
             raise InvalidRequest("config_id: this server has no presets.", param="config_id")
         config = configs.chosen(body.config_id)
         return question._replace(
-            temperature=config.temperature if body.temperature is None else body.temperature,
-            max_tokens=body.output_tokens(config.max_tokens),
-            model=config.model,
+            sampling=config.sampling.asked(body.temperature, body.asked_tokens),
             policy=config.policy,
         )

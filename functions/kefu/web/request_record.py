@@ -68,12 +68,14 @@ class Record:
             "trimmed": len(prompt.window.dropped),
             "tokens": dialogue.spent,
         }
-        failures = [one.outcome for one in call.attempts if one.outcome != "ok"]
-        mistakes = {text for outcome in failures if (text := operator_error(outcome))}
+        has_failed = bool(self.code)  # a refused parameter is a mistake only then
+        failed = [one for one in call.attempts if one.outcome != "ok"]
+        mistakes = {operator_error(one.outcome, has_failed * one.said) for one in failed}
         optional: dict[str, object] = {
             "upstream": call.answered_by,
             "all_keys_cooling": call.all_keys_cooling,
-            "misconfigured": sorted(mistakes),
+            "adapted": call.adapted,
+            "misconfigured": sorted(mistakes - {""}),
             "hint": self._hint(dialogue),
             "trimmed_because": prompt.window.dropped and prompt.window.reasons,
             "over_budget": prompt.window.over_budget,

@@ -109,9 +109,6 @@ class AnswerRequest(ProvenBody):
     def asked_tokens(self) -> int | None:
         return self.max_completion_tokens or self.max_tokens
 
-    def output_tokens(self, cap: int) -> int:
-        return min(self.asked_tokens or cap, cap)
-
     @property
     def wants_usage(self) -> bool:
         return self.stream_options is not None and self.stream_options.include_usage

@@ -21,6 +21,7 @@ from kefu.agent.events import (
 )
 from kefu.agent.react import AgentDeps, AgentOptions, run_agent
 from kefu.agent.tools import Tool
+from kefu.chat.prompt import Sampling
 from tests.fakes.spoken import KEY, Say, rig, until
 
 
@@ -149,7 +150,7 @@ async def test_k8_s16_a_model_that_never_answers_is_stopped() -> None:
 
 
 def test_s16_the_default_is_100_steps() -> None:
-    assert AgentOptions(model="m").max_steps == 100
+    assert AgentOptions(Sampling("m")).max_steps == 100
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ async def test_s18_the_end_is_written_once() -> None:
 async def test_s19_run_agent_is_one_turn_and_its_events() -> None:
     talk = rig("unused")
     deps: AgentDeps = talk.session._deps
-    told = await run_agent("?", deps, AgentOptions(model="m"))
+    told = await run_agent("?", deps, AgentOptions(Sampling("m")))
     assert [e.type for e in told if e.type != "assistant_chunk"] == [
         "session_start",
         "turn_start",

@@ -17,7 +17,7 @@ from kefu.chat.conversation import KnownAnswer, RequestedConversation, Stateless
 from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
 from kefu.chat.output_filter import TextFilter
-from kefu.chat.prompt import PromptPolicy
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import (
@@ -42,7 +42,7 @@ from tests.fakes.daily_budget import budget_left
 from tests.fakes.in_process import Process
 from tests.fakes.spoken import HandClock, Say, Spoken, until
 
-QUESTION = Question([Message("user", "Where is my parcel?")], 0.5, 100)
+QUESTION = Question([Message("user", "Where is my parcel?")], Sampling("m", 0.5, 100))
 DAILY = 10_000
 
 
@@ -58,7 +58,7 @@ class House:
         relay = Relay(self.model, KeyPool(["one key"]), store, self.clock)
         allowance = Allowance(**{"daily_tokens": DAILY, **limits})
         self.admission = Admission(store, self.clock, allowance)
-        chat = Chat(relay, PromptPolicy(), "m", self.clock)
+        chat = Chat(relay, PromptPolicy(), Sampling("m"), self.clock)
         self.services = Services(self.admission, chat, [lambda: self.steps.append("prefetch")])
 
     def answer(self) -> Answer:

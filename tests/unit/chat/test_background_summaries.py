@@ -10,7 +10,11 @@ from typing import Any
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.completion import Chat, Question
 from kefu.chat.own_cooldowns import OwnCooldowns
-from kefu.chat.prompt import PromptPolicy, TrimPolicy
+from kefu.chat.prompt import (
+    PromptPolicy,
+    Sampling,
+    TrimPolicy,
+)
 from kefu.chat.summaries import Summaries, SummaryCall
 from kefu.context import CALIBRATED, Budget
 from kefu.errors import KefuError
@@ -63,9 +67,9 @@ class HookContext:
         self.chat = Chat(
             Relay(self.model, pool, store, clock),
             policy,
-            "m",
+            Sampling("m"),
             clock,
-            Summaries(summarizing, admission, "m", clock),
+            Summaries(summarizing, admission, Sampling("m"), clock),
         )
         self.calls: list[SummaryCall] = []
         self.long = self.with_summary = self.failed = 0
@@ -78,7 +82,7 @@ class HookContext:
             await asyncio.sleep(THINKS)
             messages.append(Message("user", QUESTION.format(turn=turn) * 2))
             started = clock.monotonic()
-            dialogue = self.chat.prepare(Question(messages, 0.5, 100), started, str(turn))
+            dialogue = self.chat.prepare(Question(messages, Sampling("m")), started, str(turn))
             try:
                 answer = await self.chat.start(dialogue, self.calls.append)
                 async for _ in answer.batches():

@@ -6,7 +6,7 @@ import json
 from contextlib import aclosing
 
 from kefu.chat.completion import Chat, Question
-from kefu.chat.prompt import PromptPolicy
+from kefu.chat.prompt import PromptPolicy, Sampling
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.messages import Message, ToolCall
 from kefu.relay.key_pool import KeyPool
@@ -20,14 +20,14 @@ ASKED = Message("user", "How much is the fish?")
 def chat_with(model: Spoken) -> Chat:
     clock = HandClock()
     relay = Relay(model, KeyPool(["one key"]), MemoryStore(clock.now), clock)
-    return Chat(relay, PromptPolicy(), "m", clock)
+    return Chat(relay, PromptPolicy(), Sampling("m"), clock)
 
 
 def test_a_dialogue_counts_the_tokens_of_its_prompt_with_tools_and_their_calls() -> None:
     calls = (ToolCall("1", "price", '{"of": "fish"}'),)
     messages = [ASKED, Message("assistant", "", calls), Message("tool", "4 €", tool_call_id="1")]
     tools = {"tools": [{"type": "function", "function": {"name": "price"}}]}
-    question = Question(messages, 0.5, 100, tools=tools)
+    question = Question(messages, Sampling("m", 0.5, 100), tools=tools)
     dialogue = chat_with(Spoken("hello")).prepare(question, 0.0, "1")
     texts = [ASKED.content, '{"of": "fish"}', "4 €", json.dumps(tools)]
     tokens = sum(map(estimate_tokens_v1, texts))
@@ -37,7 +37,8 @@ def test_a_dialogue_counts_the_tokens_of_its_prompt_with_tools_and_their_calls()
 async def test_a_dialogue_with_a_shorter_prompt_counts_the_shorter_prompt() -> None:
     model = Spoken(Say("context_length_exceeded", status=400), "Four euros.")
     chat = chat_with(model)
-    question = Question([Message("user", "long " * 400), Message("assistant", "So."), ASKED], 0, 9)
+    messages = [Message("user", "long " * 400), Message("assistant", "So."), ASKED]
+    question = Question(messages, Sampling("m", 0, 9))
     dialogue = chat.prepare(question, 0.0, "1")
     assert dialogue.prompt_tokens > estimate_tokens_v1("long " * 400)
     async with aclosing(await chat.start(dialogue, lambda _: None)):

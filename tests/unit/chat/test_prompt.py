@@ -14,6 +14,7 @@ from kefu.chat.prompt import (
     SUMMARY,
     ClientSystem,
     PromptPolicy,
+    Sampling,
     TrimPolicy,
     build_prompt,
     request_body,
@@ -220,7 +221,9 @@ def test_half_of_nothing_is_still_a_budget(strategy: str) -> None:
 def test_the_body_has_only_the_given_parameters() -> None:
     """C7: the body is UTF-8 and requests the usage. Kefu's own fields of messages are not in it."""
     told = Message("user", "说过\n的话", summary=True)
-    body = request_body([OURS, told, Message("user", "?", pinned=True)], "model-1", 0.5, 300)
+    body = request_body(
+        [OURS, told, Message("user", "?", pinned=True)], Sampling("model-1", 0.5, 300)
+    )
     assert "说过".encode() in body
     assert json.loads(body) == {
         "model": "model-1",
@@ -241,7 +244,7 @@ def test_a_summary_is_sent_together_with_the_user_message_after_it() -> None:
     answer = Message("assistant", "Hello.")
 
     def sent(*messages: Message) -> list[tuple[str, str]]:
-        body = json.loads(request_body(messages, "m", 0.5, 10))
+        body = json.loads(request_body(messages, Sampling("m")))
         return [(message["role"], message["content"]) for message in body["messages"]]
 
     assert sent(OURS, summary, ASKED) == [("system", "ours"), ("user", "<told>\n\nHow much?")]
@@ -259,7 +262,7 @@ def test_most_of_a_trimmed_prompt_is_what_the_last_one_began_with() -> None:
     clock = HandClock()
     store = MemoryStore(clock.now)
     relay = Relay(Spoken(), KeyPool(["one key"]), store, clock)
-    memory = Summaries(relay, Admission(store, clock, Allowance()), "m", clock).memory
+    memory = Summaries(relay, Admission(store, clock, Allowance()), Sampling("m"), clock).memory
     before: list[Message] = []
     repeated = total = 0
     for turn in range(200):
@@ -271,3 +274,23 @@ def test_most_of_a_trimmed_prompt_is_what_the_last_one_began_with() -> None:
         total += sum(len(message.content) for message in prompt)
         before = prompt
     assert repeated / total >= 0.85
+
+
+def test_m2_sampling_decides_what_a_request_may_ask_for() -> None:
+    """Fewer tokens, not more; no temperature where the owner sends none."""
+    sampling = Sampling("m", 0.5, 100, {"top_k": 5, "max_completion_tokens": 80})
+    assert sampling.asked(0.9, 50)[:3] == ("m", 0.9, 50)
+    assert sampling.asked(None, 500)[:3] == ("m", 0.5, 100)
+    body = json.loads(request_body([ASKED], sampling.asked(0.9, 50), {"tools": []}))
+    assert body.pop("messages")
+    assert body == {
+        "model": "m",
+        "temperature": 0.9,
+        "max_completion_tokens": 50,
+        "top_k": 5,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [],
+    }
+    without = sampling._replace(temperature=None).asked(0.9)
+    assert "temperature" not in json.loads(request_body([ASKED], without))

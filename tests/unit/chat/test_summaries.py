@@ -10,6 +10,7 @@ import pytest
 
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.own_cooldowns import OwnCooldowns
+from kefu.chat.prompt import Sampling
 from kefu.chat.summaries import NoSummary, Summaries, SummaryPolicy
 from kefu.chat.summary_prompt import summary_prompt, transcript, whole_sentences
 from kefu.messages import Message
@@ -32,7 +33,9 @@ class Desk:
         self.admission = Admission(store, clock, Allowance(daily_tokens=daily_tokens))
         relay = Relay(self.model, KeyPool(["one key"]), store, clock)
         policy.setdefault("wait", 10.0)
-        self.summaries = Summaries(relay, self.admission, "m-1", clock, SummaryPolicy(**policy))
+        self.summaries = Summaries(
+            relay, self.admission, Sampling("m-1"), clock, SummaryPolicy(**policy)
+        )
 
     async def write(self, messages: Sequence[Message], previous: str = "") -> str:
         return await self.summaries.write(messages, previous)

@@ -130,7 +130,7 @@ def environment(upstream: ScriptedUpstream, home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": f"{programs}:{os.environ['PATH']}",
         "KEFU_UPSTREAM_URL": upstream.base_url,
-        "LONGCAT_API_KEYS": "key-one",
+        "KEFU_API_KEYS": "key-one",
     }
 
 

@@ -70,7 +70,22 @@ def test_redirect_or_404_is_the_operators_mistake_and_waiting_does_not_help(stat
 
 @pytest.mark.parametrize("outcome", ["ok", "http_429", "silent", "http_500", "http_400"])
 def test_other_outcomes_are_no_mistake_of_the_operator(outcome: str) -> None:
-    assert operator_error(outcome) == ""
+    assert operator_error(outcome, "Too many requests") == ""
+
+
+def test_d4_refused_parameter_is_a_mistake_of_the_operator() -> None:
+    for said in (
+        '{"error": {"message": "Unsupported parameter: \'top_k\'"}}',
+        '{"error": {"message": "No.", "code": "unsupported_value", "param": "reasoning_effort"}}',
+        '{"error": {"message": "Unrecognized request argument supplied: top_k"}}',
+        '{"message": "extraneous key [top_k] is not permitted"}',
+    ):
+        assert "parameter" in operator_error("http_400", said)
+        assert operator_error("http_429", said) == ""
+    assert (
+        operator_error("http_400", '{"error": {"message": "Not allowed here", "param": null}}')
+        == ""
+    )
 
 
 @pytest.mark.parametrize("outcome", ["silent", "no_event", "unreachable", "reset", "no_text"])

@@ -9,6 +9,7 @@ import pytest
 
 from kefu.errors import CertificateRejected, GatewayTimeout, InvalidRequest, RateLimited
 from kefu.relay.key_pool import Reason
+from kefu.relay.parameters import Parameters
 from kefu.relay.time_limits import SLOW
 from tests.fakes import in_process_upstream as up
 from tests.fakes.in_process_upstream import Reply
@@ -167,7 +168,7 @@ async def test_everything_silent_ends_in_504_in_time() -> None:
 @pytest.mark.parametrize(("model", "asked"), [("other", "other"), ("", "m")])
 @in_virtual_time
 async def test_second_upstream_is_asked_for_its_own_model(model: str, asked: str) -> None:
-    rig = Rig({"a": up.refusal(500)}, second=GOOD, model=model)
+    rig = Rig({"a": up.refusal(500)}, second=GOOD, parameters=Parameters(model))
     call = rig.call()
     call.body = b'{"model": "m", "messages": [{"role": "user", "content": "\\u4f60"}]}'
     await rig.ask(call)

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from kefu.chat.completion import Dialogue, Question, TooLong
 from kefu.chat.output_filter import OutputFilter
-from kefu.chat.prompt import PromptPolicy, TrimPolicy, build_prompt, request_body
+from kefu.chat.prompt import (
+    PromptPolicy,
+    Sampling,
+    TrimPolicy,
+    build_prompt,
+    request_body,
+)
 from kefu.errors import StoreUnavailable
 from kefu.messages import Message
 from kefu.relay.call import Attempt, Call
@@ -250,9 +256,9 @@ def dialogue() -> Dialogue:
     """A dialogue whose first call was refused as too long, and whose shortened call was
     answered.
     """
-    question = Question([Message("user", f"my key: {SECRET}")], 0.5, 10)
+    question = Question([Message("user", f"my key: {SECRET}")], Sampling("m"))
     prompt = build_prompt(question.messages, PromptPolicy(trim=TrimPolicy("off")))
-    body = request_body(prompt.window.messages, "m", 0.5, 10)
+    body = request_body(prompt.window.messages, Sampling("m"))
     completion = Completion("x", "m", 1)
     completion.finish_reason = "stop"
     call = Call(body, completion, started=100.0, first_event_at=103.0)

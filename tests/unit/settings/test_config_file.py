@@ -169,6 +169,47 @@ MISTAKES = {
         "[presets.a]\nmax_output_tokens = 5000",
         "[presets.a] max_output_tokens must be from 1 to 2048",
     ),
+    "a parameter of Kefu's own": (
+        "[model]\nname = 'm'\n[model.parameters]\ntools = []",
+        "line 3: [model] parameters: tools is made by Kefu of each chat and cannot be set",
+    ),
+    "a parameter that is a setting": (
+        "[presets.a.parameters]\nmax_tokens = 5",
+        "[presets.a] parameters: max_tokens is a setting: write max_output_tokens under [model]",
+    ),
+    "a limit that is no number": (
+        "[model.fallback.parameters]\nmax_completion_tokens = true",
+        "max_completion_tokens must be a whole number of 1 or more",
+    ),
+    "a parameter that JSON has not": (
+        "[model.parameters]\nseed = nan",
+        "[model] parameters: a number must not be inf or nan",
+    ),
+    "a date": ("[model.parameters]\nday = 2026-11-26", "[model.parameters] day: "),
+    "parameters that are no table": (
+        "[model]\nparameters = 3",
+        "line 2: parameters must be a table: [model.parameters].",
+    ),
+    "a header of the connection": (
+        "[model.headers]\nHost = 'a'",
+        "[model] headers: Host is not a header that can be set",
+    ),
+    "a header of two lines": (
+        '[model.headers]\nX-A = "a\\u000ab"',
+        "[model] headers: X-A must be a text",
+    ),
+    "a secret header": (
+        "[model.headers]\napi-key = '0123456789'",
+        '[model] headers: api-key looks like a secret, which must not be in this file: write "env:',
+    ),
+    "a key in a header": (
+        "[model.headers]\nX-A = 'sk-0123456789abcdef0123'",
+        'remove it, and write "env:NAME" with the name of an environment variable',
+    ),
+    "a variable that is not set": (
+        "[model]\nurl = 'https://a.example/v1?code=env:KEFU_TEST_UNSET'",
+        "[model] names the environment variable KEFU_TEST_UNSET, which is not set",
+    ),
     "a file that is not there": (
         "[chat]\nsystem_prompt = '@no.md'",
         "line 2: [chat] system_prompt: no.md cannot be read: No such file or directory",
@@ -203,14 +244,14 @@ def test_a_file_that_is_not_utf_8_is_refused(folder: Path) -> None:
 
 
 NAMED_SECRETS = {
-    "[model]\napi_keys = 'x'": "LONGCAT_API_KEYS",
-    "[model]\napi_key = 'x'": "LONGCAT_API_KEYS",
+    "[model]\napi_keys = 'x'": "KEFU_API_KEYS",
+    "[model]\napi_key = 'x'": "KEFU_API_KEYS",
     "[admin]\ntoken = 'x'": "ADMIN_TOKEN",
     "[admin]\npassword = 'x'": "ADMIN_TOKEN",
     "[bot_check]\nsecret = 'x'": "KEFU_BOT_CHECK_SECRET",
     "[identity]\nsecret = 'x'": "KEFU_IDENTITY_SECRETS",
     "[sessions]\nsecrets = 'x'": "KEFU_SESSION_SECRETS",
-    "openai_key = 'x'": "LONGCAT_API_KEYS",
+    "openai_key = 'x'": "KEFU_API_KEYS",
 }
 
 

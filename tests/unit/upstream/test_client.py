@@ -343,3 +343,19 @@ async def test_client_that_is_closed_before_a_body_ends_leaves_nothing_open() ->
     del response, upstream
     gc.collect()
     assert said == []
+
+
+async def test_d8_own_headers_and_query_are_sent_with_each_request() -> None:
+    """A header `authorization` takes the place of the key."""
+    server = Recorder()
+    async with talking_to(server) as upstream:
+        upstream.use(query={"api-version": "1", "code": ""}, headers={"authorization": "Basic x"})
+        with pytest.raises(HostUnreachable) as error:
+            await upstream.send(b"{}", "key")
+        assert error.value.request_sent is False
+        upstream.use(query={"code": "a b/c+d"})
+        await (await upstream.send(b"{}", "key")).aclose()
+    head = server.head
+    assert b"POST /v1/chat/completions?api-version=1&code=a+b/c%2Bd HTTP" in head
+    assert head.lower().count(b"authorization:") == 1
+    assert b"Basic x" in head

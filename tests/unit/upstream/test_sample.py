@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 
-from kefu.chat.prompt import request_body
+from kefu.chat.prompt import (
+    Sampling,
+    request_body,
+)
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import block
 from kefu.messages import Message
@@ -37,7 +40,7 @@ def answered(question: str, *found: PassageHit) -> str:
 def test_the_part_with_most_words_of_the_question_is_quoted_with_its_number() -> None:
     told = answered("How long does delivery take?", ZH, DELIVERY)
     assert told.startswith("> Delivery within Norway takes three to five working days. [2]\n\n")
-    assert "LONGCAT_API_KEYS" in told
+    assert "KEFU_API_KEYS" in told
     assert answered("What does it cost?", DELIVERY).startswith("> It costs 79 kroner. [1]")
     assert answered("怎么退款？", DELIVERY, ZH).startswith("> 我们收到退货后五个工作日内退款")
     assert "示例模式" in answered("怎么退款？", ZH)
@@ -49,7 +52,7 @@ def test_a_question_of_which_the_pages_say_nothing_is_marked_as_such() -> None:
 
 
 def test_without_learnt_pages_the_answer_says_what_to_set() -> None:
-    assert "LONGCAT_API_KEYS" in answer_to("Hello")
+    assert "KEFU_API_KEYS" in answer_to("Hello")
     assert "示例模式" in answer_to("你好")
 
 
@@ -61,7 +64,7 @@ def test_a_visitor_cannot_bring_passages_that_end_the_list() -> None:
 
 async def test_the_answer_is_streamed_in_pieces() -> None:
     question = Message("user", block([DELIVERY], "How long does delivery take?"))
-    response = await SampleUpstream().send(request_body([question], NAME, 0.7, 100), "")
+    response = await SampleUpstream().send(request_body([question], Sampling(NAME)), "")
     events = list[bytes]()
     async with asyncio.timeout(30):
         while event := await response.read(10):

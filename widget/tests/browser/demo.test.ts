@@ -33,7 +33,7 @@ const NOTICES: readonly (readonly [string, string, object | undefined, string])[
     "zh-CN",
     "sample mode",
     { ...HEALTH, upstream: "sample" },
-    "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 LONGCAT_API_KEYS 后由模型回答。",
+    "示例模式：没有连接模型，回答是已学习页面的原文引用。设置 KEFU_API_KEYS 后由模型回答。",
   ],
 ];
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kefu.bootstrap.clock import SystemClock
@@ -14,8 +14,10 @@ from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.readiness import store_problems
 from kefu.bootstrap.service import build
 from kefu.bootstrap.stores import choose_store
-from kefu.bootstrap.upstream import choose_model
-from kefu.settings import LONGCAT, ConfigurationError, Settings, load
+from kefu.bootstrap.upstream import choose_model, sampling_of
+from kefu.settings import ConfigurationError, Settings, load
+from kefu.settings.endpoint import Endpoint
+from kefu.settings.fields import place_in
 from kefu.settings.loading import VARIABLES, config_path, unknown_variables
 from kefu.stores.aws import text_at
 from kefu.web.routes.site import NOT_BUILT, widget_is_built
@@ -55,21 +57,27 @@ def _model(settings: Settings) -> Iterator[Finding]:
         if choose_model(settings, lambda _: None).kind == "sample":
             yield Finding(
                 "There is no API key: visitors get quotations of the learnt pages (sample mode).",
-                "export LONGCAT_API_KEYS=...",
+                "export KEFU_API_KEYS=...",
             )
         return
-    url = settings.upstream_url or LONGCAT
     patience = time_limits(settings).first_byte
-    first = CheckedProvider(url, settings.model, "LONGCAT_API_KEYS", "model", patience)
-    yield from _provider(first, settings.keys, settings.keys_place)
+    short = sampling_of(settings, settings.model)._replace(max_tokens=1)
+    first = CheckedProvider(settings.endpoint, short, "KEFU_API_KEYS", "model", patience)
+    yield from _provider(first, settings.keys, settings.keys_place, settings.secrets)
     if settings.fallback_url:
-        model = settings.fallback_model or settings.model
+        other = short._replace(
+            model=settings.fallback_model or settings.model, parameters=settings.fallback_parameters
+        )
         keys, table = "KEFU_FALLBACK_API_KEYS", "model.fallback"
-        second = CheckedProvider(settings.fallback_url, model, keys, table, patience)
-        yield from _provider(second, settings.fallback_keys, settings.fallback_keys_place)
+        second = CheckedProvider(settings.fallback_endpoint, other, keys, table, patience)
+        yield from _provider(
+            second, settings.fallback_keys, settings.fallback_keys_place, settings.secrets
+        )
 
 
-def _provider(provider: CheckedProvider, keys: Sequence[str], place: str) -> Iterator[Finding]:
+def _provider(
+    provider: CheckedProvider, keys: Sequence[str], place: str, secrets: Sequence[str]
+) -> Iterator[Finding]:
     if place:
         keys, findings = read_keys(place, text_at)
         yield from findings
@@ -77,7 +85,26 @@ def _provider(provider: CheckedProvider, keys: Sequence[str], place: str) -> Ite
         yield Finding(
             "No API key is set: every chat is answered 503.", f"export {provider.variable}=..."
         )
-    yield from check_keys(provider, keys)
+    endpoint = provider.endpoint
+    query, unread = _read(endpoint.query)
+    headers, more = _read(endpoint.headers)
+    yield from (findings := [*unread, *more])
+    if not findings:
+        hidden = (*secrets, *query.values(), *headers.values())
+        endpoint = Endpoint(endpoint.url, query, headers, hidden)
+        yield from check_keys(provider._replace(endpoint=endpoint), keys)
+
+
+def _read(values: Mapping[str, str]) -> tuple[dict[str, str], Sequence[Finding]]:
+    """The values, with those that are stored in AWS."""
+    known = dict(values)
+    findings: list[Finding] = []
+    for name, text in values.items():
+        if place := place_in(text):
+            secrets, found = read_keys(place, text_at)
+            known[name] = ",".join(secrets)
+            findings += found
+    return known, findings
 
 
 def _store(settings: Settings) -> Iterator[Finding]:

@@ -8,16 +8,20 @@ from typing import NamedTuple
 
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.doctor.finding import Finding
+from kefu.chat.prompt import Sampling, request_body
+from kefu.messages import Message
 from kefu.relay.key_pool import fingerprint
+from kefu.relay.parameters import Parameters, refused_parameter
 from kefu.relay.redaction import Secrets
 from kefu.relay.time_limits import NORMAL
+from kefu.settings.endpoint import Endpoint
 from kefu.stores.referenced_keys import cause_of, secrets_in
 from kefu.upstream.probe import NoResponse, ProbeResponse, ask
 
 
 class CheckedProvider(NamedTuple):
-    url: str
-    model: str
+    endpoint: Endpoint
+    sampling: Sampling
     variable: str
     """The environment variable of the keys."""
     table: str
@@ -36,27 +40,40 @@ def check_keys(provider: CheckedProvider, keys: Sequence[str]) -> Iterator[Findi
 
 
 def _check(provider: CheckedProvider, key: str) -> Finding | None:
-    url, model = provider.url.rstrip("/"), provider.model
-    question = {
-        "model": model,
-        "messages": [{"role": "user", "content": "Hi"}],
-        "max_tokens": 1,
-        "stream": True,  # as the service asks: other answers begin later
-    }
+    question = request_body([Message("user", "Hi")], provider.sampling)
+    answer = _asked(provider, key, question)
+    if isinstance(answer, Finding):
+        return answer
+    refused = refused_parameter(_json(answer)) if answer.status in (400, 422) else ""
+    otherwise = Parameters()
+    if refused and otherwise.learn(question, refused):
+        answer = _asked(provider, key, otherwise.apply(question))
+    return answer if isinstance(answer, Finding) else _finding(provider, key, answer)
+
+
+def _asked(provider: CheckedProvider, key: str, question: bytes) -> ProbeResponse | Finding:
+    """The answer to a question, asked as the service asks."""
+    endpoint = provider.endpoint
+    url = endpoint.url.rstrip("/")
     try:
-        answer = ask(
+        return ask(
             "POST",
             f"{url}/chat/completions",
-            headers={"Authorization": f"Bearer {key}"},
-            json=question,
+            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **endpoint.headers},
+            json=json.loads(question),
+            query=endpoint.query or None,
             monotonic=SystemClock().monotonic,
         )
     except NoResponse as error:
         return Finding(
             f"The model's server {url} cannot be reached: {error}.", f"curl -v {url}/models"
         )
-    error_text = _error_text(answer, key)
-    name = f"the API key {fingerprint(key)}"
+
+
+def _finding(provider: CheckedProvider, key: str, answer: ProbeResponse) -> Finding | None:
+    url, model = provider.endpoint.url.rstrip("/"), provider.sampling.model
+    error_text = _error_text(answer, Secrets([key, *provider.endpoint.secrets]))
+    name = f"the API key {fingerprint(key)}" if key else "a request without an API key"
     match answer.status:
         case 200:
             return _late(provider, answer.headers_after)
@@ -87,19 +104,27 @@ def _late(provider: CheckedProvider, seconds: float) -> Finding | None:
     if seconds <= provider.patience:
         return None
     return Finding(
-        f"The model {provider.model} sent its headers after {seconds:.1f} s, and chats wait for "
-        f"{provider.patience:g} s: they are answered 504.",
+        f"The model {provider.sampling.model} sent its headers after {seconds:.1f} s, and chats "
+        f"wait for {provider.patience:g} s: they are answered 504.",
         'In kefu.toml:\n[model]\npatience = "slow"',
     )
 
 
-def _error_text(answer: ProbeResponse, key: str) -> str:
-    """The provider's own words, without the key; "." if there are none."""
+def _json(answer: ProbeResponse) -> dict[str, object]:
     try:
-        message = str(json.loads(answer.body)["error"]["message"])
-    except (ValueError, LookupError, TypeError):
+        body = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _error_text(answer: ProbeResponse, secrets: Secrets) -> str:
+    """The provider's own words, without secrets; "." if there are none."""
+    error = _json(answer).get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    if message is None:
         return "."
-    text = " ".join(Secrets([key]).hide(message).split())[:200]
+    text = " ".join(secrets.hide(str(message)).split())[:200]
     return f", “{text}”."
 
 

@@ -86,7 +86,7 @@ def _ready(base: str) -> Iterator[Finding]:
 
 
 _FIXES: Mapping[str, str] = {
-    "no_api_key": "export LONGCAT_API_KEYS=...  # and start the service again",
+    "no_api_key": "export KEFU_API_KEYS=...  # and start the service again",
     "secret_not_read": 'aws ssm put-parameter --name NAME --type SecureString --value "key-one"',
     "pages_not_read": "aws s3 cp site.kefu s3://BUCKET/site.kefu",
     "store_failed": "kefu doctor  # on the machine of the service, with its settings",

@@ -9,6 +9,7 @@ from kefu.bootstrap.doctor.finding import Finding
 from kefu.bootstrap.doctor.model import read_keys
 from kefu.bootstrap.doctor.service import check_service
 from kefu.settings.fields import place_in
+from kefu.settings.model import OLD_KEYS
 from kefu.stores.aws import text_at
 from kefu.stores.aws_stack import Stack, StackReader, StackUnknown, Traffic
 from kefu.stores.referenced_keys import cause_of
@@ -109,17 +110,17 @@ def _snapshots(traffic: Traffic, function: str) -> Iterator[Finding]:
 
 
 def _keys(reader: StackReader, function: str) -> Iterator[Finding]:
-    variable = reader.variables(function).get("LONGCAT_API_KEYS", "")
+    variable = reader.variables(function).get(OLD_KEYS, "")
     place = place_in(variable)
     if place:
         _, findings = read_keys(place, text_at)
         yield from findings
         return
     yield Finding(
-        "LONGCAT_API_KEYS of the function contains API keys. Everybody who may see the function "
+        f"{OLD_KEYS} of the function contains API keys. Everybody who may see the function "
         "can read them."
         if variable
-        else "The function does not know where the API keys are: LONGCAT_API_KEYS is not set.",
+        else f"The function does not know where the API keys are: {OLD_KEYS} is not set.",
         "sam deploy --parameter-overrides KeysFrom=ssm:/kefu/api-keys",
     )
 

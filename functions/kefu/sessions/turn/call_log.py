@@ -208,7 +208,7 @@ class Recording(NamedTuple):
         local = {
             # Counted as one text, because counting each message alone takes ten times as long.
             "prompt": CALIBRATED.count(" ".join([one.content for one in prompt.window.messages])),
-            "window": self.windows.get(question.model),
+            "window": self.windows.get(question.sampling.model),
             "strategy": question.policy.trim.strategy if question.policy else None,
         }
         return {"trimmed": _trimmed(prompt), "local": local}

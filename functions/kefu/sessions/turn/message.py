@@ -206,12 +206,9 @@ class KeptConversation:
             max_history=len(history),
         )
         roles: Sequence[Role] = (*(one.role for one in history), "user")
-        temperature = config.temperature if incoming.temperature is None else incoming.temperature
         return Question(
             [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)],
-            temperature,
-            min(incoming.max_tokens or config.max_tokens, config.max_tokens),
-            model=config.model,
+            config.sampling.asked(incoming.temperature, incoming.max_tokens),
             # The visitor's page cannot send a system message here.
             policy=config.policy._replace(
                 system_prompt="\n\n".join(filter(None, system)), client_system="auto"

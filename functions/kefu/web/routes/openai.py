@@ -68,7 +68,7 @@ def openai_routes(runtime: ChatRuntime, keys: ClientKeys) -> APIRouter:
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
         await access.client_of(request)
-        name = runtime.services.chat.model
+        name = runtime.services.chat.sampling.model
         return {
             "object": "list",
             "data": [{"id": name, "object": "model", "created": 0, "owned_by": "kefu"}],
