@@ -272,7 +272,7 @@ async def test_t3_c19_limits_count_by_the_address_that_the_gateway_saw(deploy: D
 
 
 async def test_l5_function_without_keys_starts_degraded_and_says_503(deploy: Deploy) -> None:
-    site = deploy(0)
+    site = deploy(0, upstream_url="")
     health = await get(site.url, "/health")
     assert (health.status_code, health.json()["status"]) == (200, "degraded")
     answer = await ask(site.url, headers=PAGE)
