@@ -20,6 +20,7 @@ from kefu.errors import (
 from kefu.knowledge.sources import joined, listed
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
+from kefu.sessions.hooks.hook import EndedTurn, HookContext
 from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
 from kefu.sessions.turn.call_log import TurnRecord
 from kefu.sessions.turn.service import SessionDeps
@@ -38,12 +39,12 @@ class TurnRecorder:
         self,
         deps: SessionDeps,
         begin_result: BeginResult,
-        asked_at: float,
+        visit: HookContext,
         received_at: float,
-        after: Callable[[TurnOutcome, bool | None], asyncio.Task[None] | None],
     ) -> None:
-        """The time of the visitor's request: `asked_at` is Unix time, `received_at` monotonic time.
-        `after` starts the hooks that follow the outcome.
+        """`received_at` is the monotonic time of the visitor's request, `visit.now` its Unix time.
+
+        `visit` is that of the hooks that follow the outcome.
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
@@ -51,9 +52,8 @@ class TurnRecorder:
         self.message = begin_result.message
         self._retries = begin_result.retries
         self._replaces = begin_result.replaces
-        self._asked_at = asked_at
+        self._visit = visit
         self._received_at = received_at
-        self._begin_after = after
         self._after: list[asyncio.Task[None]] = []
         self._saving: list[asyncio.Task[None]] = []
         self._auxiliary_calls: list[asyncio.Task[None]] = []
@@ -164,7 +164,12 @@ class TurnRecorder:
         finish = partial(store.finish, *ids, ended, now, self._retries)
         self._saving.append(begin(f"the end of {description}", finish))
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
-        if after := self._begin_after(ended, answered):
+        visit = self._visit
+        texts = message.content, ended.text, ended.status
+        told = EndedTurn(
+            visit.session, message.id, *texts, now, visit.profile, visit.user, answered
+        )
+        if after := deps.hooks.begin("after", told):
             self._after.append(after)
         turn = self._turn_record(output.unfiltered, error)
         for call in deps.recording.calls(dialogue, turn) if dialogue else ():
@@ -199,7 +204,7 @@ class TurnRecorder:
             retries=self._retries,
             answer=answer,
             error=_error_body(error) if error is not None else None,
-            asked_at=self._asked_at,
+            asked_at=self._visit.now,
             ended=self._deps.clock.monotonic(),
             meta=self.meta,
         )
