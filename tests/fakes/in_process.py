@@ -187,7 +187,7 @@ class Process:
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""
-        session = await self.sessions.store.session(SessionId(session_id))
+        session = await self.sessions.deps.store.session(SessionId(session_id))
         assert session
         record = Record("another request", "POST", "/answer", self.clock.monotonic())
         answer, body = answer_to(record, None), ResumeRequest(client_message_id=client_message_id)

@@ -55,9 +55,8 @@ class TurnRecorder:
         self._visit = visit
         self._received_at = received_at
         self._after: list[asyncio.Task[None]] = []
-        self._saving: list[asyncio.Task[None]] = []
-        self._auxiliary_calls: list[asyncio.Task[None]] = []
-        self._trim_states: list[asyncio.Task[None]] = []
+        self._writes: list[asyncio.Task[None]] = []
+        self._auxiliary_calls = 0
 
     @contextmanager
     def holding(self, lost: Callable[[], None]) -> Iterator[None]:
@@ -111,17 +110,13 @@ class TurnRecorder:
         """Wait up to `seconds` for writes and hooks: Lambda freezes the process afterwards."""
         await self._deps.writer.wait([*self._writes, *self._after], seconds)
 
-    @property
-    def _writes(self) -> list[asyncio.Task[None]]:
-        return [*self._saving, *self._auxiliary_calls, *self._trim_states]
-
     async def end_with(self, reply: str) -> None:
         """Save the reply of a hook as the answer, or an empty one if a person has the chat.
 
         There was no request to the model.
         """
         self._save(TurnOutcome("ok", self._cleaned(reply)), None, OutputFilter(), None)
-        await self._deps.writer.wait(self._saving)
+        await self._deps.writer.wait(self._writes)
 
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
@@ -162,7 +157,7 @@ class TurnRecorder:
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
-        self._saving.append(begin(f"the end of {description}", finish))
+        self._writes.append(begin(f"the end of {description}", finish))
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
         visit = self._visit
         texts = message.content, ended.text, ended.status
@@ -174,7 +169,7 @@ class TurnRecorder:
         turn = self._turn_record(output.unfiltered, error)
         for call in deps.recording.calls(dialogue, turn) if dialogue else ():
             record = partial(store.record, call)
-            self._saving.append(begin(f"call {call.number} of {description}", record))
+            self._writes.append(begin(f"call {call.number} of {description}", record))
 
     def auxiliary_call(self, made: SummaryCall) -> None:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""
@@ -183,20 +178,21 @@ class TurnRecorder:
         turn = self._turn_record(made.collected, made.error)
         asked_at = deps.clock.now() - seconds
         turn = turn._replace(asked_at=asked_at, purpose=made.purpose)
-        record = deps.recording.auxiliary_call(len(self._auxiliary_calls), made.call, turn)
+        record = deps.recording.auxiliary_call(self._auxiliary_calls, made.call, turn)
+        self._auxiliary_calls += 1
         message = self.message
         description = (
             f"a {made.purpose} call for message {message.id} of session {message.session_id}"
         )
         write = partial(deps.store.record, record)
-        self._auxiliary_calls.append(deps.writer.begin(description, write))
+        self._writes.append(deps.writer.begin(description, write))
 
     def save_trim_state(self, state: str) -> None:
         """Save the chat's state of trimming, even after the turn has ended."""
         deps, session = self._deps, self.message.session_id
         write = partial(deps.store.save_trim_state, session, state)
         description = f"the state of trimming of session {session}"
-        self._trim_states.append(deps.writer.begin(description, write))
+        self._writes.append(deps.writer.begin(description, write))
 
     def _turn_record(self, answer: Collected, error: BaseException | None) -> TurnRecord:
         return TurnRecord(

@@ -132,10 +132,6 @@ class SessionService:
         self._signer = signer
         self._entropy = entropy
 
-    @property
-    def store(self) -> Sessions:
-        return self.deps.store
-
     async def owned_id(self, session: str, token: str, owner: str = "") -> SessionId:
         """The id of a session that the token owns. The session may not exist any more.
 
@@ -148,7 +144,9 @@ class SessionService:
 
     async def owned(self, session: str, token: str, owner: str = "") -> Session:
         """The session with this id and token. Raises SessionNotFound if it or the token is bad."""
-        found = await before_model(self.store.session(await self.owned_id(session, token, owner)))
+        found = await before_model(
+            self.deps.store.session(await self.owned_id(session, token, owner))
+        )
         if found is None:
             raise _not_found()
         return found
@@ -176,10 +174,10 @@ class SessionService:
         deps = self.deps
         text = deps.processor.preprocess_user_message(" ".join(comment.split()))
         comment = deps.recording.redact(text)
-        rated = self.store.rate(session.id, client_message_id, rating, comment)
+        rated = self.deps.store.rate(session.id, client_message_id, rating, comment)
         if not await before_model(rated):
             raise SessionNotFound("There is no such answer in this chat.")
-        load = partial(rated_turn, self.store, session, client_message_id, deps.clock.now())
+        load = partial(rated_turn, deps.store, session, client_message_id, deps.clock.now())
         await deps.hooks.tell("rated", load)
 
     async def page(
@@ -187,7 +185,7 @@ class SessionService:
     ) -> Sequence[StoredMessage]:
         """The newest `limit` messages with ids below `before`, by ascending id."""
         now = self.deps.clock.now()
-        read = self.store.messages(session.id, before=before, limit=limit, now=now)
+        read = self.deps.store.messages(session.id, before=before, limit=limit, now=now)
         return await before_model(read)
 
     async def listed(
@@ -198,7 +196,7 @@ class SessionService:
         Also returns the cursor of the next page. Raises ValueError for an invalid cursor.
         """
         now, wanted = self.deps.clock.now(), SessionFilter(user=owner, config_id=config_id)
-        page = await before_model(self.store.newest(wanted, cursor, limit, now))
+        page = await before_model(self.deps.store.newest(wanted, cursor, limit, now))
         tokens = await self._tokens()
         sessions = [row.session for row in page.rows]
         return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
@@ -228,9 +226,9 @@ class SessionService:
         raised because it has not happened yet.
         """
         try:
-            await self.store.delete(id)
+            await self.deps.store.delete(id)
         except StoreUnavailable as error:
-            self.deps.writer.begin("a deletion", lambda: self.store.delete(id))
+            self.deps.writer.begin("a deletion", lambda: self.deps.store.delete(id))
             message = "The chat cannot be deleted right now. Please try again."
             raise UpstreamUnavailable(message, retry_after=5) from error
 
@@ -253,7 +251,7 @@ class SessionService:
             derived = tokens.session_for(
                 incoming.client_message_id, incoming.address, incoming.owner
             )
-            existing = await before_model(self.store.session(derived))
+            existing = await before_model(self.deps.store.session(derived))
             if existing and now - existing.created_at <= RETRIES_FOR:
                 return existing, False
             # An older session with this id is not continued: the message gets a random id.
