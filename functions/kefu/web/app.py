@@ -146,8 +146,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         yield contact_routes(runtime, parts.contact)
     if kept:
         from kefu.web.routes.contact import session_contact_routes
-        from kefu.web.routes.person import person_routes
-        from kefu.web.routes.sessions import session_routes, user_routes
+        from kefu.web.routes.sessions import person_routes, session_routes, user_routes
 
         yield user_routes(kept)
         yield session_routes(kept)
