@@ -34,7 +34,8 @@ from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter
-from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService
+from kefu.sessions.turn.tokens import SessionTokens
 from kefu.stores.memory import MemoryStore
 from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
@@ -132,7 +133,7 @@ class Process:
                 summaries,
                 capacity=capacity,
             ),
-            Signer(store, ["secret"], "", 86400),
+            SessionTokens(["secret"], 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )
 

@@ -24,12 +24,12 @@ from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.model import Rating, Session, SessionId, StoredMessage
 from kefu.sessions.store.overview import SessionFilter
-from kefu.sessions.store.ports import Sessions, SessionStore
+from kefu.sessions.store.ports import Sessions
 from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.history import rated_turn
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter, ChatUnsaved, before_model
-from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
+from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, session_id
 
 NEW_TITLE = "新对话"
 
@@ -98,25 +98,6 @@ class SessionDeps(NamedTuple):
             raise StoreFailed(str(error), retry_after=error.retry_after) from error
 
 
-class Signer:
-    """Provides the session tokens, with the configured secrets or with the store's secret."""
-
-    def __init__(
-        self, store: SessionStore, secrets: Sequence[str], candidate: str, life: float
-    ) -> None:
-        """`candidate` becomes the store's secret if it has none. `life` of tokens is in seconds."""
-        self._store = store
-        self._candidate = candidate
-        self._life = life
-        self._tokens = SessionTokens(secrets, life) if secrets else None
-
-    async def tokens(self) -> SessionTokens:
-        """Raises StoreUnavailable when the store's secret is needed and cannot be read."""
-        if self._tokens is None:
-            self._tokens = SessionTokens([await self._store.secret(self._candidate)], self._life)
-        return self._tokens
-
-
 def _not_found() -> SessionNotFound:
     return SessionNotFound("This chat does not exist, or it has expired.")
 
@@ -126,10 +107,15 @@ class SessionService:
     store fails.
     """
 
-    def __init__(self, deps: SessionDeps, signer: Signer, entropy: Callable[[int], bytes]) -> None:
-        """`entropy` returns the given number of random bytes."""
+    def __init__(
+        self, deps: SessionDeps, tokens: SessionTokens, entropy: Callable[[int], bytes]
+    ) -> None:
+        """`tokens` without secrets get that of the store, at their first use.
+
+        `entropy` returns the given number of random bytes.
+        """
         self.deps = deps
-        self._signer = signer
+        self._own_tokens = tokens
         self._entropy = entropy
 
     async def owned_id(self, session: str, token: str, owner: str = "") -> SessionId:
@@ -239,7 +225,11 @@ class SessionService:
         await self.deps.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:
-        return await before_model(self._signer.tokens())
+        tokens = self._own_tokens
+        if not tokens.has_secrets:
+            candidate = self._entropy(SECRET_BYTES).hex()
+            tokens.set_secrets([await before_model(self.deps.store.secret(candidate))])
+        return tokens
 
     async def _session_of_first(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """A new session; for a retry of a chat's first message, the session of that chat."""
