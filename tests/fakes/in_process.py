@@ -34,7 +34,8 @@ from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter
-from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService, Signer
+from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService
+from kefu.sessions.turn.tokens import SessionTokens
 from kefu.stores.memory import MemoryStore
 from kefu.web.buffered import Buffered
 from kefu.web.caller import Gateway
@@ -133,7 +134,7 @@ class Process:
                 summaries,
                 capacity=capacity,
             ),
-            Signer(store, ["secret"], "", 86400),
+            SessionTokens(["secret"], 86400),
             lambda size: next(entropy).to_bytes(size, "big"),
         )
 
@@ -198,7 +199,7 @@ class Process:
 
     async def resume(self, session_id: str, client_message_id: str) -> Connection:
         """Take up the answer to a message of a stored chat."""
-        session = await self.sessions.store.session(SessionId(session_id))
+        session = await self.sessions.deps.store.session(SessionId(session_id))
         assert session
         record = Record("another request", "POST", "/answer", self.clock.monotonic())
         answer, body = answer_to(record, None), ResumeRequest(client_message_id=client_message_id)

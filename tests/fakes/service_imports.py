@@ -25,7 +25,6 @@ import kefu.terminal.pipes
 import kefu.upstream.aiohttp_transport
 import kefu.web.routes.contact
 import kefu.web.routes.openai
-import kefu.web.routes.person
 import kefu.web.routes.sessions
 import kefu.web.session_chat
 from kefu.cli.parser import parser

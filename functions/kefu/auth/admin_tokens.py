@@ -33,10 +33,6 @@ class AdminTokens:
         if secret:
             self.set_secret(secret)
 
-    @property
-    def secret_known(self) -> bool:
-        return bool(self._key)
-
     def set_secret(self, secret: str) -> None:
         """Replace the operator's token. Tickets and passes of the earlier token become invalid.
 

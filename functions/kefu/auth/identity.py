@@ -32,19 +32,12 @@ class SiteUser(NamedTuple):
 class Identities:
     """Checks the user tokens of a site that has secrets for them."""
 
-    def __init__(
-        self,
-        secrets: Sequence[str],
-        audience: str,
-        ready: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        """A token signed with any of `secrets` is accepted, so that they can be rotated.
-
-        `ready` waits for a short time while the secrets are being loaded.
-        """
+    def __init__(self, secrets: Sequence[str], audience: str) -> None:
+        """A token signed with any of `secrets` is accepted, so that they can be rotated."""
         self._secrets = secrets
         self._audience = audience
-        self._ready = ready
+        self.ready: Callable[[], Awaitable[None]] | None = None
+        """Waits for a short time while the secrets are being loaded."""
 
     def set_secrets(self, secrets: Sequence[str]) -> None:
         """Replace the secrets."""
@@ -56,8 +49,8 @@ class Identities:
         Raises IdentityRejected for an invalid token, and UpstreamUnavailable when the secrets could
         not be loaded.
         """
-        if self._ready:
-            await self._ready()
+        if self.ready:
+            await self.ready()
         if not self._secrets:
             raise UpstreamUnavailable("The service cannot check who you are.", retry_after=5)
         claims = self._claims(token)

@@ -16,20 +16,19 @@ HEADER = "x-kefu-origin"
 
 
 class OriginSecret:
-    def __init__(
-        self, secrets: tuple[str, ...], ready: Callable[[], Awaitable[None]] | None = None
-    ) -> None:
-        """`secrets` has two values during a rotation, else one. `ready` waits for the values."""
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        """`secrets` has two values during a rotation, else one."""
         self._secrets = secrets
-        self._ready = ready
+        self.ready: Callable[[], Awaitable[None]] | None = None
+        """Waits until the secrets are loaded."""
 
     def set_secrets(self, secrets: tuple[str, ...]) -> None:
         self._secrets = secrets
 
     async def check(self, headers: Mapping[str, str]) -> None:
         """Raises DirectRequest for a wrong secret, UpstreamUnavailable while none is known."""
-        if not self._secrets and self._ready:
-            await self._ready()
+        if not self._secrets and self.ready:
+            await self.ready()
         if not self._secrets:
             raise UpstreamUnavailable("The service cannot check requests yet.", retry_after=1)
         sent = headers.get(HEADER, "").encode()

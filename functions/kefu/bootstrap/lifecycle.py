@@ -14,7 +14,7 @@ from kefu.chat.completion import Chat
 from kefu.stores.guarded.cooldowns import GuardedCooldowns
 
 if TYPE_CHECKING:
-    from kefu.bootstrap.handoff import DeliveryRunner
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
 

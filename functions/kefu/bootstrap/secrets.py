@@ -81,12 +81,8 @@ def identities(base: Base) -> Identities | None:
         return None
     from kefu.auth.identity import Identities
 
-    def set_secrets(secrets: tuple[str, ...]) -> None:
-        made.set_secrets(secrets)
-
-    place = place_of(settings.identity_secrets)
-    ready = base.secret(place, "the identity secrets", set_secrets)
-    made = Identities(settings.identity_keys, AUDIENCE, ready)
+    made, place = Identities(settings.identity_keys, AUDIENCE), place_of(settings.identity_secrets)
+    made.ready = base.secret(place, "the identity secrets", made.set_secrets)
     return made
 
 
@@ -97,9 +93,6 @@ def origin_secret(base: Base) -> OriginSecret | None:
         return None
     from kefu.auth.origin_secret import OriginSecret
 
-    def set_secrets(secrets: tuple[str, ...]) -> None:
-        made.set_secrets(secrets)
-
-    ready = base.secret(place_of(settings.origin_secret), "the CDN's secret", set_secrets)
-    made = OriginSecret(settings.origin_secrets, ready)
+    made, place = OriginSecret(settings.origin_secrets), place_of(settings.origin_secret)
+    made.ready = base.secret(place, "the CDN's secret", made.set_secrets)
     return made

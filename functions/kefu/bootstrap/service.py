@@ -32,7 +32,7 @@ from kefu.web.routes.site import NOT_BUILT, widget_is_built
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
-    from kefu.bootstrap.handoff import DeliveryRunner
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
     from kefu.web.admin.panel import Panel

@@ -15,7 +15,8 @@ from kefu.sessions.store.ports import Sessions
 from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter
-from kefu.sessions.turn.service import SessionDeps, SessionService, Signer
+from kefu.sessions.turn.service import SessionDeps, SessionService
+from kefu.sessions.turn.tokens import SessionTokens
 from kefu.settings.sessions import Preset
 
 T = TypeVar("T")
@@ -44,10 +45,8 @@ def kept_chats(base: Base, store: Sessions, summaries: Summaries) -> SessionServ
         capacity=capacity,
         answers_unsaved=settings.without_store == "answer",
     )
-    signer = Signer(
-        store, settings.session_keys, secrets.token_hex(32), 86400 * settings.session_days
-    )
-    return SessionService(deps, signer, secrets.token_bytes)
+    tokens = SessionTokens(settings.session_keys, 86400 * settings.session_days)
+    return SessionService(deps, tokens, secrets.token_bytes)
 
 
 def _configs(base: Base) -> Configs:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import NamedTuple, Protocol
 
 from kefu.chat.completion import Question
@@ -102,9 +102,8 @@ class Stateless:
     async def save_question(self) -> KnownAnswer | None:
         return None
 
-    @asynccontextmanager
-    async def answering(self, answer: Answer) -> AsyncIterator[None]:
-        yield
+    def answering(self, answer: Answer) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def question(self) -> Question:
         return self._question

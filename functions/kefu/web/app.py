@@ -39,9 +39,9 @@ from kefu.web.sending import Respond, StreamingRoute
 if TYPE_CHECKING:
     from kefu.auth.identity import Identities
     from kefu.auth.origin_secret import OriginSecret
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
-    from kefu.web.routes.contact import Deliveries
     from kefu.web.session_chat import KeptChats
 
 Application = FastAPI
@@ -66,7 +66,7 @@ class AppParts(NamedTuple):
     identities: Identities | None = None
     sessions: SessionService | None = None
     panel: Panel | None = None
-    contact: Deliveries | None = None
+    contact: DeliveryRunner | None = None
 
 
 def create_app(parts: AppParts) -> FastAPI:
@@ -147,8 +147,7 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         yield contact_routes(runtime, parts.contact)
     if kept:
         from kefu.web.routes.contact import session_contact_routes
-        from kefu.web.routes.person import person_routes
-        from kefu.web.routes.sessions import session_routes, user_routes
+        from kefu.web.routes.sessions import person_routes, session_routes, user_routes
 
         yield user_routes(kept)
         yield session_routes(kept)

@@ -87,20 +87,20 @@ def _session_of(answer: Answer) -> str | None:
 
 
 async def following(
-    runtime: ChatRuntime, address: str, running: Answer
+    runtime: ChatRuntime, address: str, answer: Answer
 ) -> AsyncGenerator[AnswerEvent]:
-    """The events of an answer that this process makes for another request."""
+    """The events of an answer that this process makes for another request.
+
+    First its text from the start, and then what arrives, until the answer ends. Raises the error
+    with which it ends.
+    """
     with runtime.admission.slot(address):
-        async with aclosing(follow(running)) as events:
+        async with aclosing(_follow(answer)) as events:
             async for event in events:
                 yield event
 
 
-async def follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
-    """The text of an answer from its start, and then new text, until the answer ends.
-
-    Raises the error with which the answer ends.
-    """
+async def _follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
     sent, named, usage = 0, 0, Usage(0, 0)
     while True:
         text = answer.output.text if answer.output else ""

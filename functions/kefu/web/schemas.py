@@ -70,9 +70,6 @@ class ChatMessage(StrictBody):
     role: Literal["system", "user", "assistant"]
     content: str | list[TextPart]
 
-    def text(self) -> str:
-        return text_of(self.content)
-
 
 def text_of(content: str | list[TextPart]) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
@@ -138,7 +135,7 @@ class ConversationRequest(PageRequest):
             raise InvalidRequest(f"There are more than {max_messages} messages.", param="messages")
         messages = []
         for index, message in enumerate(self.messages):
-            text = message.text()
+            text = text_of(message.content)
             where = f"messages.{index}"
             if message.role == "system" and index:
                 raise InvalidRequest(
@@ -177,7 +174,7 @@ class ChatRequest(ConversationRequest, defer_build=False):
         if len(self.messages) > 1 or self.messages[0].role != "user":
             raise InvalidRequest("store: only for a single message of the user.", param="store")
         fields = {name: getattr(self, name) for name in PageRequest.model_fields}
-        return MessageRequest.model_construct(message=self.messages[0].text(), **fields)
+        return MessageRequest.model_construct(message=text_of(self.messages[0].content), **fields)
 
 
 class CancelRequest(StrictBody):

@@ -16,11 +16,9 @@ from kefu.sessions.hooks.hook import (
     HookContext,
     Reply,
 )
-from kefu.sessions.hooks.importance import Importance
 from kefu.sessions.hooks.loading import BadHook, LoadedHook, loaded
 from kefu.sessions.hooks.steps import ON_AWS, Hooks
-from kefu.sessions.hooks.summary import Summary
-from kefu.sessions.hooks.token_budget import TokenBudget
+from kefu.sessions.hooks.trimming import Importance, Summary, TokenBudget
 from kefu.sessions.hooks.word_filter import WordFilter
 from kefu.sessions.store.contacts import ContactRequest
 

@@ -42,7 +42,8 @@ def loaded(name: str, hook: object) -> LoadedHook:
     if not steps:
         known = ", ".join(_call(step) for step in STEPS)
         raise BadHook(f"The hook {name} has none of the functions {known}.")
-    return LoadedHook(name, steps, isinstance(hook, Hook) and _is_ours(hook))
+    is_ours = isinstance(hook, Hook) and type(hook).__module__.startswith("kefu.")
+    return LoadedHook(name, steps, is_ours)
 
 
 def _function(hook: object, step: str) -> Function | None:
@@ -69,7 +70,3 @@ def _check(name: str, step: str, function: Function) -> None:
 
 def _call(step: str) -> str:
     return f"{step}({', '.join(STEPS[step])})"
-
-
-def _is_ours(hook: Hook) -> bool:
-    return type(hook).__module__.startswith("kefu.")

@@ -14,8 +14,9 @@ from typing import NamedTuple, cast
 from kefu.messages import Message
 from kefu.sessions.hooks.calls import Calls, HookFailed, TimedOut
 from kefu.sessions.hooks.filters import GuardedFilter
-from kefu.sessions.hooks.hook import Filter, HookContext, Reply
+from kefu.sessions.hooks.hook import EndedTurn, Filter, HookContext, Reply
 from kefu.sessions.hooks.loading import LoadedHook
+from kefu.sessions.store.contacts import ContactRequest
 
 BEFORE_SAVING = 0.5
 """Seconds for all `user_message` of one message."""
@@ -40,6 +41,9 @@ TIMEOUTS, PAUSE = 3, 60.0
 """After so many time-outs in a row, a function is not called for so many seconds."""
 
 _FAILED = object()
+
+Subject = EndedTurn | ContactRequest | Callable[[], Awaitable[EndedTurn]]
+"""What functions in the background are called with, or a function that reads it from the store."""
 
 
 class _Step:
@@ -158,24 +162,24 @@ class Hooks:
                 made.append(own)
         return made
 
-    def begin(self, step: str, load: Callable[[], Awaitable[object]]) -> asyncio.Task[None] | None:
-        """Call the functions of a step in the background, with the result of `load`.
+    def begin(self, step: str, subject: Subject) -> asyncio.Task[None] | None:
+        """Call the functions of a step in the background.
 
         Returns None if no hook has the step. The task never raises.
         """
         if not self.has(step):
             return None
-        task = asyncio.create_task(self._told(step, load))
+        task = asyncio.create_task(self._told(step, subject))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
 
-    async def tell(self, step: str, load: Callable[[], Awaitable[object]]) -> None:
+    async def tell(self, step: str, subject: Subject) -> None:
         """Call the functions of a step in the background, as `begin` does.
 
         A Lambda instance is frozen after a response, so there it waits for them for a limited time.
         """
-        task = self.begin(step, load)
+        task = self.begin(step, subject)
         if task and self._wait:
             await asyncio.wait({task}, timeout=self._wait)
 
@@ -187,9 +191,9 @@ class Hooks:
             task.cancel()
         self._calls.close()
 
-    async def _told(self, step: str, load: Callable[[], Awaitable[object]]) -> None:
+    async def _told(self, step: str, subject: Subject) -> None:
         try:
-            value = await load()
+            value = await subject() if callable(subject) else subject
         except Exception as error:  # noqa: BLE001 - such as a store that fails
             self._on_fault(f"{step} was not called: {type(error).__name__}")
             return

@@ -117,11 +117,7 @@ class HandOff:
             await before_model(
                 self.store.set_attendance(session.id, Attendance("waiting", "", now))
             )
-
-        async def load() -> ContactRequest:
-            return request
-
-        await self._hooks.tell("contact", load)
+        await self._hooks.tell("contact", request)
 
     def check(self, session: Session | None, filled: FilledForm) -> None:
         """Raise InvalidRequest for a form that is not complete, and StoreFull if there is no space.

@@ -85,7 +85,10 @@ class Capacity:
     async def room(self) -> Room:
         """Read the current size. Raises StoreUnavailable."""
         used = await self._used()
-        self._judge(used)
+        level = _level(used, self._limit, self._level)
+        if level != self._level:
+            self._level = level
+            self._on_change(level)
         return Room(used, self._limit, self._level)
 
     async def aclose(self) -> None:
@@ -99,12 +102,6 @@ class Capacity:
             await self.room()
         except StoreUnavailable:
             return  # the level is unchanged; the store's guard logs the failure
-
-    def _judge(self, used: int | None) -> None:
-        level = _level(used, self._limit, self._level)
-        if level != self._level:
-            self._level = level
-            self._on_change(level)
 
 
 def _level(used: int | None, limit: int, before: Level) -> Level:

@@ -17,7 +17,7 @@ from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
 from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
 from kefu.messages import Message, Role
-from kefu.sessions.hooks.hook import EndedTurn, HookContext
+from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
 from kefu.sessions.turn.chat_memory import ChatMemory
@@ -25,7 +25,7 @@ from kefu.sessions.turn.history import alternating, from_stable_start, latest_ex
 from kefu.sessions.turn.message_processor import default_prompt
 from kefu.sessions.turn.recorder import TurnRecorder
 from kefu.sessions.turn.saving import before_model
-from kefu.sessions.turn.service import IncomingMessage, SessionDeps, SessionService
+from kefu.sessions.turn.service import IncomingMessage, SessionService
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -99,14 +99,7 @@ class KeptConversation:
         # Answered before, or stored before for a person.
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
             return KnownAnswer(begun.answer.content if begun.answer else "", clock.now())
-        recorder = self._recorder = TurnRecorder(
-            deps,
-            begun,
-            asked_at,
-            self._received_at,
-            # Not a method of this object: the recorder would refer to it, which is a cycle.
-            partial(_begin_after, deps, self._visit, begun.message),
-        )
+        recorder = self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
         if self._session.attendance.state == "person":
             reply = ""
         if reply is not None:
@@ -261,29 +254,3 @@ def _title(text: str) -> str:
     """The first words of a message, on one line."""
     title = " ".join(text.split())
     return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
-
-
-def _begin_after(
-    deps: SessionDeps,
-    visit: HookContext,
-    asked: StoredMessage,
-    ended: TurnOutcome,
-    answered: bool | None,
-) -> asyncio.Task[None] | None:
-    """Start the hooks that follow the outcome of a turn."""
-    turn = EndedTurn(
-        visit.session,
-        asked.id,
-        asked.content,
-        ended.text,
-        ended.status,
-        deps.clock.now(),
-        visit.profile,
-        visit.user,
-        answered,
-    )
-
-    async def load() -> EndedTurn:
-        return turn
-
-    return deps.hooks.begin("after", load)

@@ -20,6 +20,7 @@ from kefu.errors import (
 from kefu.knowledge.sources import joined, listed
 from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
+from kefu.sessions.hooks.hook import EndedTurn, HookContext
 from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
 from kefu.sessions.turn.call_log import TurnRecord
 from kefu.sessions.turn.service import SessionDeps
@@ -38,12 +39,12 @@ class TurnRecorder:
         self,
         deps: SessionDeps,
         begin_result: BeginResult,
-        asked_at: float,
+        visit: HookContext,
         received_at: float,
-        after: Callable[[TurnOutcome, bool | None], asyncio.Task[None] | None],
     ) -> None:
-        """The time of the visitor's request: `asked_at` is Unix time, `received_at` monotonic time.
-        `after` starts the hooks that follow the outcome.
+        """`received_at` is the monotonic time of the visitor's request, `visit.now` its Unix time.
+
+        `visit` is that of the hooks that follow the outcome.
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""
@@ -51,13 +52,11 @@ class TurnRecorder:
         self.message = begin_result.message
         self._retries = begin_result.retries
         self._replaces = begin_result.replaces
-        self._asked_at = asked_at
+        self._visit = visit
         self._received_at = received_at
-        self._begin_after = after
         self._after: list[asyncio.Task[None]] = []
-        self._saving: list[asyncio.Task[None]] = []
-        self._auxiliary_calls: list[asyncio.Task[None]] = []
-        self._trim_states: list[asyncio.Task[None]] = []
+        self._writes: list[asyncio.Task[None]] = []
+        self._auxiliary_calls = 0
 
     @contextmanager
     def holding(self, lost: Callable[[], None]) -> Iterator[None]:
@@ -111,17 +110,13 @@ class TurnRecorder:
         """Wait up to `seconds` for writes and hooks: Lambda freezes the process afterwards."""
         await self._deps.writer.wait([*self._writes, *self._after], seconds)
 
-    @property
-    def _writes(self) -> list[asyncio.Task[None]]:
-        return [*self._saving, *self._auxiliary_calls, *self._trim_states]
-
     async def end_with(self, reply: str) -> None:
         """Save the reply of a hook as the answer, or an empty one if a person has the chat.
 
         There was no request to the model.
         """
         self._save(TurnOutcome("ok", self._cleaned(reply)), None, OutputFilter(), None)
-        await self._deps.writer.wait(self._saving)
+        await self._deps.writer.wait(self._writes)
 
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
         """The answer with the list of its sources, also if its client gets them as events."""
@@ -162,14 +157,19 @@ class TurnRecorder:
         description = f"message {message.id} of session {message.session_id}"
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
-        self._saving.append(begin(f"the end of {description}", finish))
+        self._writes.append(begin(f"the end of {description}", finish))
         answered = dialogue.sources.answered if dialogue and dialogue.sources else None
-        if after := self._begin_after(ended, answered):
+        visit = self._visit
+        texts = message.content, ended.text, ended.status
+        told = EndedTurn(
+            visit.session, message.id, *texts, now, visit.profile, visit.user, answered
+        )
+        if after := deps.hooks.begin("after", told):
             self._after.append(after)
         turn = self._turn_record(output.unfiltered, error)
         for call in deps.recording.calls(dialogue, turn) if dialogue else ():
             record = partial(store.record, call)
-            self._saving.append(begin(f"call {call.number} of {description}", record))
+            self._writes.append(begin(f"call {call.number} of {description}", record))
 
     def auxiliary_call(self, made: SummaryCall) -> None:
         """Save a finished call of this turn that is no answer, even after the turn has ended."""
@@ -178,20 +178,21 @@ class TurnRecorder:
         turn = self._turn_record(made.collected, made.error)
         asked_at = deps.clock.now() - seconds
         turn = turn._replace(asked_at=asked_at, purpose=made.purpose)
-        record = deps.recording.auxiliary_call(len(self._auxiliary_calls), made.call, turn)
+        record = deps.recording.auxiliary_call(self._auxiliary_calls, made.call, turn)
+        self._auxiliary_calls += 1
         message = self.message
         description = (
             f"a {made.purpose} call for message {message.id} of session {message.session_id}"
         )
         write = partial(deps.store.record, record)
-        self._auxiliary_calls.append(deps.writer.begin(description, write))
+        self._writes.append(deps.writer.begin(description, write))
 
     def save_trim_state(self, state: str) -> None:
         """Save the chat's state of trimming, even after the turn has ended."""
         deps, session = self._deps, self.message.session_id
         write = partial(deps.store.save_trim_state, session, state)
         description = f"the state of trimming of session {session}"
-        self._trim_states.append(deps.writer.begin(description, write))
+        self._writes.append(deps.writer.begin(description, write))
 
     def _turn_record(self, answer: Collected, error: BaseException | None) -> TurnRecord:
         return TurnRecord(
@@ -199,7 +200,7 @@ class TurnRecorder:
             retries=self._retries,
             answer=answer,
             error=_error_body(error) if error is not None else None,
-            asked_at=self._asked_at,
+            asked_at=self._visit.now,
             ended=self._deps.clock.monotonic(),
             meta=self.meta,
         )

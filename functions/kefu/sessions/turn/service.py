@@ -24,12 +24,12 @@ from kefu.sessions.hooks.steps import Hooks
 from kefu.sessions.store.capacity import UNLIMITED, Capacity
 from kefu.sessions.store.model import Rating, Session, SessionId, StoredMessage
 from kefu.sessions.store.overview import SessionFilter
-from kefu.sessions.store.ports import Sessions, SessionStore
+from kefu.sessions.store.ports import Sessions
 from kefu.sessions.turn.call_log import Recording
 from kefu.sessions.turn.history import rated_turn
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter, ChatUnsaved, before_model
-from kefu.sessions.turn.tokens import ID_BYTES, SessionTokens, session_id
+from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, session_id
 
 NEW_TITLE = "新对话"
 
@@ -98,25 +98,6 @@ class SessionDeps(NamedTuple):
             raise StoreFailed(str(error), retry_after=error.retry_after) from error
 
 
-class Signer:
-    """Provides the session tokens, with the configured secrets or with the store's secret."""
-
-    def __init__(
-        self, store: SessionStore, secrets: Sequence[str], candidate: str, life: float
-    ) -> None:
-        """`candidate` becomes the store's secret if it has none. `life` of tokens is in seconds."""
-        self._store = store
-        self._candidate = candidate
-        self._life = life
-        self._tokens = SessionTokens(secrets, life) if secrets else None
-
-    async def tokens(self) -> SessionTokens:
-        """Raises StoreUnavailable when the store's secret is needed and cannot be read."""
-        if self._tokens is None:
-            self._tokens = SessionTokens([await self._store.secret(self._candidate)], self._life)
-        return self._tokens
-
-
 def _not_found() -> SessionNotFound:
     return SessionNotFound("This chat does not exist, or it has expired.")
 
@@ -126,15 +107,16 @@ class SessionService:
     store fails.
     """
 
-    def __init__(self, deps: SessionDeps, signer: Signer, entropy: Callable[[int], bytes]) -> None:
-        """`entropy` returns the given number of random bytes."""
-        self.deps = deps
-        self._signer = signer
-        self._entropy = entropy
+    def __init__(
+        self, deps: SessionDeps, tokens: SessionTokens, entropy: Callable[[int], bytes]
+    ) -> None:
+        """`tokens` without secrets get that of the store, at their first use.
 
-    @property
-    def store(self) -> Sessions:
-        return self.deps.store
+        `entropy` returns the given number of random bytes.
+        """
+        self.deps = deps
+        self._own_tokens = tokens
+        self._entropy = entropy
 
     async def owned_id(self, session: str, token: str, owner: str = "") -> SessionId:
         """The id of a session that the token owns. The session may not exist any more.
@@ -148,7 +130,9 @@ class SessionService:
 
     async def owned(self, session: str, token: str, owner: str = "") -> Session:
         """The session with this id and token. Raises SessionNotFound if it or the token is bad."""
-        found = await before_model(self.store.session(await self.owned_id(session, token, owner)))
+        found = await before_model(
+            self.deps.store.session(await self.owned_id(session, token, owner))
+        )
         if found is None:
             raise _not_found()
         return found
@@ -176,10 +160,10 @@ class SessionService:
         deps = self.deps
         text = deps.processor.preprocess_user_message(" ".join(comment.split()))
         comment = deps.recording.redact(text)
-        rated = self.store.rate(session.id, client_message_id, rating, comment)
+        rated = self.deps.store.rate(session.id, client_message_id, rating, comment)
         if not await before_model(rated):
             raise SessionNotFound("There is no such answer in this chat.")
-        load = partial(rated_turn, self.store, session, client_message_id, deps.clock.now())
+        load = partial(rated_turn, deps.store, session, client_message_id, deps.clock.now())
         await deps.hooks.tell("rated", load)
 
     async def page(
@@ -187,7 +171,7 @@ class SessionService:
     ) -> Sequence[StoredMessage]:
         """The newest `limit` messages with ids below `before`, by ascending id."""
         now = self.deps.clock.now()
-        read = self.store.messages(session.id, before=before, limit=limit, now=now)
+        read = self.deps.store.messages(session.id, before=before, limit=limit, now=now)
         return await before_model(read)
 
     async def listed(
@@ -198,7 +182,7 @@ class SessionService:
         Also returns the cursor of the next page. Raises ValueError for an invalid cursor.
         """
         now, wanted = self.deps.clock.now(), SessionFilter(user=owner, config_id=config_id)
-        page = await before_model(self.store.newest(wanted, cursor, limit, now))
+        page = await before_model(self.deps.store.newest(wanted, cursor, limit, now))
         tokens = await self._tokens()
         sessions = [row.session for row in page.rows]
         return [(one, tokens.issue(one.id, now, owner)) for one in sessions], page.cursor
@@ -228,9 +212,9 @@ class SessionService:
         raised because it has not happened yet.
         """
         try:
-            await self.store.delete(id)
+            await self.deps.store.delete(id)
         except StoreUnavailable as error:
-            self.deps.writer.begin("a deletion", lambda: self.store.delete(id))
+            self.deps.writer.begin("a deletion", lambda: self.deps.store.delete(id))
             message = "The chat cannot be deleted right now. Please try again."
             raise UpstreamUnavailable(message, retry_after=5) from error
 
@@ -241,7 +225,11 @@ class SessionService:
         await self.deps.writer.aclose()
 
     async def _tokens(self) -> SessionTokens:
-        return await before_model(self._signer.tokens())
+        tokens = self._own_tokens
+        if not tokens.has_secrets:
+            candidate = self._entropy(SECRET_BYTES).hex()
+            tokens.set_secrets([await before_model(self.deps.store.secret(candidate))])
+        return tokens
 
     async def _session_of_first(self, incoming: IncomingMessage) -> tuple[Session, bool]:
         """A new session; for a retry of a chat's first message, the session of that chat."""
@@ -253,7 +241,7 @@ class SessionService:
             derived = tokens.session_for(
                 incoming.client_message_id, incoming.address, incoming.owner
             )
-            existing = await before_model(self.store.session(derived))
+            existing = await before_model(self.deps.store.session(derived))
             if existing and now - existing.created_at <= RETRIES_FOR:
                 return existing, False
             # An older session with this id is not continued: the message gets a random id.

@@ -16,6 +16,9 @@ from kefu.sessions.store.model import SessionId
 ID_BYTES = 16
 """Length of a session id: 128 bits."""
 
+SECRET_BYTES = 32
+"""Length of the store's secret, before it is written as hexadecimal digits."""
+
 
 def session_id(entropy: bytes) -> SessionId:
     """A session id of 32 hexadecimal digits, from `ID_BYTES` random bytes."""
@@ -29,8 +32,16 @@ class SessionTokens:
         """The first secret signs new tokens. Tokens signed with any of `secrets` are accepted, so
         that secrets can be rotated. `life` is in seconds.
         """
-        self._keys = [key_for("kefu session token", secret) for secret in secrets]
+        self.set_secrets(secrets)
         self._life = life
+
+    @property
+    def has_secrets(self) -> bool:
+        return bool(self._keys)
+
+    def set_secrets(self, secrets: Sequence[str]) -> None:
+        """Replace the secrets."""
+        self._keys = [key_for("kefu session token", secret) for secret in secrets]
 
     def issue(self, session: SessionId, now: float, owner: str = "") -> str:
         """A new token. With `owner`, it is valid only for requests of that user of the site."""

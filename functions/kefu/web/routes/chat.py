@@ -21,7 +21,7 @@ from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, Fee
 from kefu.web.sending import AnswerResponse, Respond
 
 if TYPE_CHECKING:
-    from kefu.web.routes.contact import Deliveries
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.web.session_chat import KeptChats
 
 
@@ -29,7 +29,7 @@ def chat_stream(
     runtime: ChatRuntime,
     questions: Questions,
     kept: KeptChats | None = None,
-    contact: Deliveries | None = None,
+    contact: DeliveryRunner | None = None,
 ) -> Respond:
     """`kept` is None when the server does not store chats, `contact` without a contact form."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from fastapi import APIRouter, Depends, Request
 
@@ -22,24 +21,13 @@ from kefu.web.sending import PASS_HEADER
 from kefu.web.session_chat import KeptChats
 
 if TYPE_CHECKING:
-    from kefu.sessions.people.handoff import HandOff
-
-
-class Deliveries(Protocol):
-    """The contact form, and the delivery of its requests."""
-
-    @property
-    def handoff(self) -> HandOff: ...
-
-    def deliver(self) -> Awaitable[None]:
-        """Begin to deliver a stored request."""
-        ...
+    from kefu.sessions.people.delivery_runner import DeliveryRunner
 
 
 MAX_FORM_BYTES, MAX_FORM_DEPTH = 32768, 4
 
 
-def contact_routes(runtime: ChatRuntime, deliveries: Deliveries | None) -> APIRouter:
+def contact_routes(runtime: ChatRuntime, deliveries: DeliveryRunner | None) -> APIRouter:
     """For visitors without a stored chat."""
     router = APIRouter(
         prefix="/api/contact", tags=["contact"], route_class=JsonRoute, responses=errors(403)
@@ -54,7 +42,7 @@ def contact_routes(runtime: ChatRuntime, deliveries: Deliveries | None) -> APIRo
     return router
 
 
-def session_contact_routes(kept: KeptChats, deliveries: Deliveries | None) -> APIRouter:
+def session_contact_routes(kept: KeptChats, deliveries: DeliveryRunner | None) -> APIRouter:
     """For visitors with a stored chat, which goes with the request."""
     router = session_router("/contact")
 
@@ -69,7 +57,7 @@ def session_contact_routes(kept: KeptChats, deliveries: Deliveries | None) -> AP
 
 def _add_submit(
     router: APIRouter,
-    deliveries: Deliveries,
+    deliveries: DeliveryRunner,
     runtime: ChatRuntime,
     kept: KeptChats | None = None,
 ) -> None:
@@ -98,7 +86,7 @@ def _add_submit(
         await deliveries.deliver()
 
 
-def _shown(runtime: ChatRuntime, deliveries: Deliveries | None) -> ShownForm:
+def _shown(runtime: ChatRuntime, deliveries: DeliveryRunner | None) -> ShownForm:
     form = deliveries.handoff.form if deliveries else None
     fields = cast(list[FormField], list(form.fields) if form else [])
     consent, link = form.consent if form else "", runtime.options.contact_link

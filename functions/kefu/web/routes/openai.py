@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from starlette.types import ASGIApp
@@ -23,31 +23,24 @@ if TYPE_CHECKING:
     from kefu.web.completion_schemas import ShownModels
 
 
-class _Access(NamedTuple):
-    keys: ClientKeys
-    runtime: ChatRuntime
+async def _client_of(request: Request, runtime: ChatRuntime, keys: ClientKeys) -> str:
+    """Return the name of the client's key; "" if no key is needed.
 
-    async def client_of(self, request: Request) -> str:
-        """Return the name of the client's key; "" if no key is needed.
-
-        Raises Unauthorized, and RateLimited after too many wrong keys from one address.
-        """
-        if not self.keys:
-            return ""
-        name = self.keys.name_of(bearer_of(request))
-        if name is None:
-            address = self.runtime.gateway.address(request)
-            await self.runtime.admission.admit_wrong_key(address)
-            raise Unauthorized("Send a valid key: `Authorization: Bearer ...`.")
-        record_of(request.scope).facts["client"] = name
-        return name
+    Raises Unauthorized, and RateLimited after too many wrong keys from one address.
+    """
+    if not keys:
+        return ""
+    name = keys.name_of(bearer_of(request))
+    if name is None:
+        await runtime.admission.admit_wrong_key(runtime.gateway.address(request))
+        raise Unauthorized("Send a valid key: `Authorization: Bearer ...`.")
+    record_of(request.scope).facts["client"] = name
+    return name
 
 
 def completions_stream(runtime: ChatRuntime, questions: Questions, keys: ClientKeys) -> Respond:
-    access = _Access(keys, runtime)
-
     async def completions(request: Request) -> ASGIApp:
-        client = await access.client_of(request)
+        client = await _client_of(request, runtime, keys)
         body = await questions.read_completion(request)
         answer, stream = answer_of(request, body, runtime.gateway), bool(body.stream)
         answer.client = client
@@ -63,11 +56,10 @@ def openai_routes(runtime: ChatRuntime, keys: ClientKeys) -> APIRouter:
     router = APIRouter(
         prefix="/v1", tags=["openai"], route_class=JsonRoute, responses=errors(401, 403, 429)
     )
-    access = _Access(keys, runtime)
 
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
-        await access.client_of(request)
+        await _client_of(request, runtime, keys)
         name = runtime.services.chat.sampling.model
         return {
             "object": "list",

@@ -1,8 +1,12 @@
-"""`/api/sessions`: lists the chats of a signed-in user; reads, exports and deletes one chat."""
+"""`/api/sessions`: lists the chats of a signed-in user; reads, exports and deletes one chat.
+
+`/api/sessions/{id}/person`: who answers a chat, and the new lines of a person.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, cast
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -18,7 +22,10 @@ from kefu.web.schemas import (
     MAX_FEEDBACK_BYTES,
     AnswerFeedback,
     ResumeRequest,
+    ShownAttendance,
+    ShownMessage,
     ShownMessages,
+    ShownQuestion,
     ShownSession,
     ShownSessions,
 )
@@ -27,6 +34,8 @@ from kefu.web.session_chat import KeptChats
 from kefu.web.transcript import FORMATS
 
 PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
+NEWEST_MESSAGES = 40
+"""Messages that are searched for lines of a person."""
 MAX_MESSAGE_ID = 2**53
 """Greater than every message id; the largest integer that JSON parsers read exactly."""
 
@@ -164,3 +173,33 @@ def _add_delete(router: APIRouter, kept: KeptChats) -> None:
     @router.delete("", summary="Delete a chat and its recorded calls", status_code=204)
     async def delete(request: Request) -> None:
         await kept.delete(request, request.path_params["session_id"])
+
+
+def person_routes(kept: KeptChats) -> APIRouter:
+    router = session_router("/person")
+
+    @router.get("", summary="Who answers a chat, and the new messages of a person")
+    async def person(request: Request, after: int | None = AFTER) -> ShownAttendance:
+        session = await kept.polled(request, request.path_params["session_id"])
+        newest = await kept.sessions.page(session, None, NEWEST_MESSAGES)
+        lines = [message for message in newest if message.operator and message.id > (after or 0)]
+        shown = kept.sessions.deps.processor.format_history_for_display(lines)
+        return {
+            "state": session.attendance.state,
+            "operator": session.attendance.operator,
+            "messages": cast(list[ShownMessage], shown),
+            "questions": _questions(newest, lines),
+        }
+
+    return router
+
+
+def _questions(
+    newest: Sequence[StoredMessage], lines: Sequence[StoredMessage]
+) -> list[ShownQuestion]:
+    """The visitor's messages behind the first of the lines, for pages that show them already."""
+    return [
+        {"id": one.id, "client_message_id": one.client_message_id}
+        for one in newest
+        if lines and one.role == "user" and one.id > lines[0].id and one.client_message_id
+    ]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kefu.messages import Message
-from kefu.sessions.hooks import Filter, HookContext, Hooks, Reply, loaded
+from kefu.sessions.hooks import EndedTurn, Filter, HookContext, Hooks, Reply, loaded
 from kefu.sessions.hooks import steps as steps_module
 from kefu.sessions.hooks.calls import THREADS
 from kefu.sessions.store.model import Session, SessionId
@@ -22,6 +22,7 @@ from tests.fakes.relaying import in_virtual_time
 
 HISTORY = (Message("user", "a"), Message("assistant", "b"))
 VISIT = HookContext(Session(SessionId("s"), "t", "default", 0.0, 0.0), 0.0, history=HISTORY)
+TURN = EndedTurn(VISIT.session, 1, "question", "answer", "ok", 0.0)
 
 
 def hooks(faults: list[str], **functions: Callable[..., object]) -> Hooks:
@@ -277,17 +278,14 @@ async def test_h11_what_runs_in_the_background_cannot_fail_the_caller() -> None:
         faults.append,
     )
 
-    async def load() -> object:
-        return "a turn"
-
-    async def load_badly() -> object:
+    async def load_badly() -> EndedTurn:
         raise LookupError
 
-    for task in (site.begin("after", load), site.begin("rated", load_badly)):
+    for task in (site.begin("after", TURN), site.begin("rated", load_badly)):
         assert task
         await task
-    assert site.begin("contact", load) is None
-    assert told == ["a turn"]
+    assert site.begin("contact", TURN) is None
+    assert told == [TURN]
     assert sorted(one.split(" in line")[0] for one in faults) == [
         "rated was not called: LookupError",
         "wrong: after raised ValueError",
@@ -304,11 +302,8 @@ async def test_h11_a_server_that_stops_does_not_wait_for_hooks(
         began.set()
         await asyncio.Event().wait()
 
-    async def load() -> object:
-        return 1
-
     site = hooks([], after=hang)
-    task = site.begin("after", load)
+    task = site.begin("after", TURN)
     assert task
     await asyncio.to_thread(began.wait)
     await site.aclose()
