@@ -10,7 +10,7 @@ _PURPOSE = b"kefu client key"
 
 
 class ClientKeys:
-    """The accepted keys. Without any, every client may use `/v1`."""
+    """The accepted keys. Without keys, every client may use `/v1`."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._digests = [_digest(key) for key in keys]

@@ -50,7 +50,7 @@ class DeliveryRunner:
             self._begin()
 
     async def deliver(self) -> None:
-        """Begin to deliver a new request. In Lambda, wait for it for a limited time."""
+        """Begin to deliver a new request. In Lambda, wait for the delivery for a limited time."""
         if not self.handoff.delivers:
             return
         run = self._begin()

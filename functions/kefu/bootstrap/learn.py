@@ -87,7 +87,7 @@ def _written(report: LearningReport, size: Size) -> LearningReport:
 
 
 def meaning() -> Meaning:
-    """The model for `Options`. Raises ModuleNotFoundError if it is not installed."""
+    """The model for `Options`. Raises ModuleNotFoundError if the model is not installed."""
     from kefu.stores.sqlite.knowledge.meaning import MODEL, encoded, load
 
     load()
@@ -114,7 +114,7 @@ class Shown(NamedTuple):
 
 
 def show(source: str, options: Options) -> Shown | str:
-    """Read one page, and part it from the frame of the last run's pages. Or return the reason."""
+    """Read one page, and part it from the frame of the last run's pages. Else return the reason."""
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:
@@ -205,13 +205,13 @@ def _walk(root: Path) -> Iterable[Path]:
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
         is_read = path.suffix.lower() in READ and path.is_file()
-        # A link to a folder is not followed. It is reported if it may have files.
+        # A link to a folder is not followed. A link that may have files is reported.
         if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
 
 
 def _leaves(path: Path, root: Path) -> bool:
-    """Whether it is a link to a place outside of the folder."""
+    """Whether the path is a link to a place outside of the folder."""
     return not path.resolve().is_relative_to(root.resolve())
 
 

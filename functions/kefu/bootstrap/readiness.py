@@ -23,7 +23,7 @@ CACHE_SECONDS: Final = 5.0
 """Seconds for which a result is reused, because anybody may ask, and each check writes."""
 
 FIRST_ANSWER_SECONDS: Final = 10.0
-"""Seconds for the first answer of the store and of SSM. Importing boto3 is part of this time."""
+"""Seconds for the first answer of the store and of SSM. This time includes the import of boto3."""
 
 _PROBE_RATE: Final = Rate(requests=10_000, period=60)
 

@@ -45,7 +45,7 @@ class Allowance(NamedTuple):
     site: Rate | None = None
     per_session: Rate | None = None
     per_client: Rate | None = None
-    """For each key of a client of `/v1`."""
+    """Limits for each client key of `/v1`."""
     daily_tokens: int = 0
     streams: int = 1000
     """Concurrent answers of this process."""
@@ -149,7 +149,7 @@ class Admission:
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.
 
-        Each of these requests writes a log line, so their number is limited, too.
+        Each refused request writes a log line, so their number is limited, too.
         """
         await self._take(f"note:{network_of(ip)}", self._allowance.per_ip)
 
@@ -193,11 +193,11 @@ class Admission:
             yield
         finally:
             if reservation:
-                # The guard of a store ends this also when the visitor leaves meanwhile.
+                # The guard of a store ends the call also when the visitor leaves meanwhile.
                 await self.settle(reservation, spent())
 
     async def settle(self, reservation: Reservation | None, used: int) -> None:
-        """Correct a reservation to the tokens that were used. Ignores a failing store."""
+        """Correct a reservation to the tokens that were used. A failing store does not matter."""
         if reservation and used != reservation.tokens:
             try:
                 await self._store.settle(reservation.budget, used - reservation.tokens)

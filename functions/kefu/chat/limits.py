@@ -48,17 +48,17 @@ def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
 
 
 class Granted(NamedTuple):
-    """A reservation that fits its budget. `bool()` of it is True, even if it took the rest."""
+    """A reservation that fits its budget. `bool()` of a Granted is True, even if `left` is 0."""
 
     left: int
-    """What is left of the budget after it."""
+    """The rest of the budget after this reservation."""
 
 
 class LimitStore(Protocol):
     """Counters that all processes of a site share."""
 
     async def take(self, bucket: str, rate: Rate) -> float:
-        """Count one request and return 0, or return the seconds to wait. Atomic; see `admit`."""
+        """Count one request and return 0, or return the seconds to wait, as `admit`. Atomic."""
         ...
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:

@@ -135,7 +135,7 @@ class Summaries:
         """Wait for a summary that is written in a task of its own. Raises NoSummary.
 
         Concurrent requests of one conversation share the task. A cancelled request does not cancel
-        it.
+        the summary.
         """
         keep = partial(self.memory.keep, prefix)
         task = self._writing.get(prefix)
@@ -158,7 +158,7 @@ class Summaries:
     ) -> asyncio.Task[str] | None:
         """A task that writes a summary and calls `keep` with it; None if none may be written now.
 
-        `name` identifies it in `_writing`.
+        `name` identifies the summary in `_writing`.
         """
         is_paused = self._clock.monotonic() < self._paused_until
         if is_paused or len(self._writing) >= self._policy.at_once:

@@ -16,7 +16,7 @@ from kefu.terminal.flags import WrongUse
 _READY = "Kefu is ready: "
 
 _SETTINGS = {
-    # The limits protect a public service. In a test they would only make the tests wait.
+    # The limits protect a public service. In a test, limits would only make the tests wait.
     "KEFU_BOT_CHECK": "off",
     "KEFU_DAILY_TOKENS": "0",
     "KEFU_IP_REQUESTS_PER_MINUTE": "0",
@@ -34,7 +34,7 @@ _COOLDOWN_SECONDS = "2"
 
 @asynccontextmanager
 async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
-    """The address of the running service. Raises WrongUse if it does not start."""
+    """The address of the running service. Raises WrongUse if the service does not start."""
     environment = {**os.environ, **_SETTINGS}
     if "cooldown" not in settings.model_fields_set:
         environment["KEFU_COOLDOWN"] = _COOLDOWN_SECONDS

@@ -93,7 +93,7 @@ def _export(logs: SessionLogs, options: argparse.Namespace) -> None:
 
 
 def _import(logs: SessionLogs, file: Path) -> None:
-    """Store a log. If its session id has another format than Kefu's, it gets a new id.
+    """Store a log. A log whose session id is not in Kefu's format gets a new id.
 
     A database of an earlier version may have several.
     """

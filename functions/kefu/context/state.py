@@ -9,11 +9,11 @@ _VERSION = 1
 
 
 class TrimState(NamedTuple):
-    """Remembers the last trimming of a conversation. Pass it to the next `trim_messages`.
+    """Remembers the last trimming of a conversation. Pass the state to the next `trim_messages`.
 
-    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. For
-    another conversation it is ignored: the first message, the one before `cut` or `covers`, and
-    those 2, 4, 8, … before it must be the same. A change of another message is not noticed.
+    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. A
+    state of another conversation is ignored: the first message, the one before `cut` or `covers`,
+    and those 2, 4, 8, … before that must be equal. A change of another message is not noticed.
 
     Example: `state = TrimState.load(text).calibrated(response.usage.prompt_tokens)`.
     """
@@ -27,7 +27,7 @@ class TrimState(NamedTuple):
     covers: int = 0
     """The number of messages at the start that the summary covers.
 
-    If it is the number of system messages, the summary covers messages that are not in the list."""
+    If it is the number of system messages, the summary covers messages outside of the list."""
     covers_mark: str = ""
     """A checksum of some messages before `covers`."""
     counted: int = 0

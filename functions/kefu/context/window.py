@@ -126,7 +126,7 @@ class Window(NamedTuple):
     over_budget: bool = False
     """`tokens` exceeds `limit`: the messages that are always kept do not fit.
 
-    These are the system prompt, the current user message and unfinished tool calls at the end."""
+    Kept are the system prompt, the current user message and unfinished tool calls at the end."""
     left_out: Sequence[LeftOut] = ()
     """The runs of dropped messages with their reasons, oldest first."""
     fallback: str = ""

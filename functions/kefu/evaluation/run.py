@@ -30,7 +30,7 @@ class AnsweredQuestion(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of one case. After an error its later questions are not asked."""
+    """The result of one case. After an error the later questions of a case are not asked."""
 
     case: Case
     asked: Sequence[AnsweredQuestion]

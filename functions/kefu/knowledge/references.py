@@ -9,12 +9,12 @@ MAX_LINK_CHARS = 2000
 """Characters of a link or an address at most. A longer one is not waited for."""
 
 LONGEST_NUMBER = 1
-"""Digits of a passage's number. A number with more of them, as in "RFC [2119]", is text."""
+"""Digits of a passage's number. A number with more digits, as in "RFC [2119]", is text."""
 
 TRIGGER = re.compile(r"[`!\[\]【<\\]| (?=[\[【 ]|$)|h(?=t|$)|w(?=w|$)|f(?=tp|t?$)", re.IGNORECASE)
 TICKS = re.compile("`+")
 _NAME = r"((?:[^\[\]`<\\|\n]|(?<!`)`[^`\[\]|\n]+`(?!`))*)"
-"""The text of a link. The backticks are pairs, so that they change nothing behind it."""
+"""The text of a link. The backticks are pairs, so that they change no text behind the link."""
 _PLAIN = r"[^()\s<>`\[\]\\]*"
 _TARGET = (
     rf"\(\s{{0,4}}(?:<([^<>`\[\]\\\n]*)>|({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*))"

@@ -56,7 +56,7 @@ def sources(found: Sequence[PassageHit]) -> list[Source]:
 def listed(cited: Sequence[Source]) -> str:
     """The cited sources as Markdown's link reference definitions, for the end of the answer.
 
-    Markdown viewers turn the numbers into links. In plain text they are a numbered list.
+    Markdown viewers turn the numbers into links. Plain text gets the sources as a numbered list.
     """
     lines = [f'[{one.number}]: {one.url or "#"} "{_title(one.title)}"' for one in cited]
     return "\n\n" + "\n".join(lines) if lines else ""

@@ -31,7 +31,7 @@ NEVER = float("inf")
 
 
 class Parts(NamedTuple):
-    """What all requests of a relay share."""
+    """The parts that all requests of a relay share."""
 
     providers: Sequence[ModelProvider]
     """The first is asked; the second is the reserve."""
@@ -77,7 +77,7 @@ class KeySearch:
     async def step(self, until: float, *, or_answered: bool = False) -> None:
         """Search for the first content, which sets `opened`. Returns at `until`, monotonic time.
 
-        With `or_answered` it returns also when `answered` holds. Raises a KefuError when no key
+        With `or_answered` the wait ends also when `answered` holds. Raises a KefuError when no key
         gives an answer.
         """
         while not self.opened and not (or_answered and self.answered):
@@ -93,7 +93,7 @@ class KeySearch:
             await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             self._news = None
             done = [task for task in self._running if task.done()]
-            done.sort(key=lambda one: one.exception() is None)  # failed ones first
+            done.sort(key=lambda one: one.exception() is None)  # failed attempts first
             for task in done:
                 if await self._has_won(task):
                     self.opened = task.result()
@@ -215,11 +215,11 @@ class KeySearch:
         if self._news and not self._news.done():
             self._news.set_result(None)
 
-    # The ends of attempts
+    # The queue of ended attempts
 
     async def _has_won(self, task: asyncio.Task[Stream]) -> bool:
-        """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
-        # Not raised here: the traceback would refer to this frame, and so to the task itself.
+        """Whether an attempt that has ended has content. Reacts to a failure."""
+        # The error is not raised here: its traceback would refer to this frame, and so to the task.
         error = task.exception()
         if isinstance(error, Failed):
             await self._failed(task, error)

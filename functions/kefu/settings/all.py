@@ -107,7 +107,7 @@ class Settings(
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The API keys, in order, without duplicates. Secret: never log them."""
+        """The API keys, in order, without duplicates. Secrets, never to be logged."""
         return values_of(self.api_keys)
 
     @property

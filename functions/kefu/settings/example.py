@@ -35,7 +35,7 @@ TAIL = """
 
 
 def example() -> str:
-    """Return the text of the file. Every setting is in it, as a comment."""
+    """Return the text of the file. The file has every setting, as a comment."""
     return HEAD + "".join(map(_section, _tables())) + TAIL
 
 

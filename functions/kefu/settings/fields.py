@@ -25,7 +25,7 @@ _PLACE = re.compile(r"ssm:[A-Za-z0-9_./:-]+|secretsmanager:[A-Za-z0-9/_+=.@!:-]+
 
 
 class Section(BaseModel):
-    """The settings of one table. `Settings` inherits from all of them.
+    """The settings of one table. `Settings` inherits from the classes of all tables.
 
     Only `Settings` is validated, so that validators of the sections are not built: 7 ms of a start.
     """
@@ -129,7 +129,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 Url = Annotated[str, AfterValidator(url_of)]
 
 RotatedSecrets = Annotated[SecretStr, AfterValidator(_long_secrets)]
-"""One secret of 32 characters or more. While a new secret replaces it: both, comma separated."""
+"""One secret of 32 characters or more. During a rotation: both secrets, comma separated."""
 
 StoredSecrets = Annotated[SecretStr, secret_or_place(_long_secrets)]
-"""As `RotatedSecrets`, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""
+"""One or two secrets, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""

@@ -106,10 +106,10 @@ class ModelSettings(Section):
 
     @property
     def fallback_keys(self) -> tuple[str, ...]:
-        """The API keys of the second upstream. Secret: never log them."""
+        """The API keys of the second upstream. Secrets, never to be logged."""
         return values_of(self.fallback_api_keys)
 
     @property
     def fallback_keys_place(self) -> str:
-        """Where these keys are stored in AWS; "" if they are not."""
+        """The place of the keys in AWS; "" for keys that are not stored there."""
         return place_of(self.fallback_api_keys)

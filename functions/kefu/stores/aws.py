@@ -27,7 +27,7 @@ def dynamodb(endpoint: str | None, *, connections: int) -> DynamoDBClient:
     config = Config(
         connect_timeout=1,
         read_timeout=1,
-        # The caller retries, because only it knows which operations are idempotent.
+        # The caller retries, because only the caller knows which operations are idempotent.
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=connections,
         tcp_keepalive=True,

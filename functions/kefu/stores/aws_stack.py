@@ -12,7 +12,7 @@ class StackUnknown(Exception):
     def __init__(self, reason: str, fix: str = "") -> None:
         super().__init__(reason)
         self.fix = fix
-        """The command that mends it, where that is known."""
+        """The command that mends the error, if known."""
 
 
 class Stack(NamedTuple):
@@ -107,5 +107,5 @@ class StackReader:
         """The subscribed addresses of a topic, and whether each has confirmed."""
         pages = self._sns.get_paginator("list_subscriptions_by_topic")
         found = [one for page in pages.paginate(TopicArn=topic) for one in page["Subscriptions"]]
-        # Until it is confirmed, a subscription has a word such as PendingConfirmation for its ARN.
+        # An unconfirmed subscription has a word such as PendingConfirmation for its ARN.
         return {one["Endpoint"]: one["SubscriptionArn"].startswith("arn:") for one in found}

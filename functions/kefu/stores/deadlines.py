@@ -5,7 +5,7 @@ from __future__ import annotations
 from kefu.relay.key_pool import CLOCK_SLACK, MAX_COOLDOWN, Cooldown, Reason
 
 BUDGET_LIFE = 2 * 86400.0
-"""Seconds that a budget is stored. Budgets are daily, so older ones are not used any more."""
+"""Seconds that a budget is stored. Budgets are daily, so older budgets are not used any more."""
 
 
 def far_from(now: float) -> float:

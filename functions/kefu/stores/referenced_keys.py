@@ -22,7 +22,7 @@ FIRST_RETRY: Final = (0.5, 1.5)
 """The same while no key is known, as a range: SSM throttles many instances that start at once."""
 
 PATIENCE: Final = 3.0
-"""Seconds that a chat waits for the first keys. Importing boto3 is part of this time."""
+"""Seconds that a chat waits for the first keys. This time includes the import of boto3."""
 
 
 class ReferencedKeys:
@@ -48,7 +48,7 @@ class ReferencedKeys:
         self._on_degraded = on_degraded
         self.what = what
         self.trouble = "they are not read yet"
-        """Why the last refresh failed; without any of the text that was read."""
+        """The reason why the last refresh failed, without any part of the secrets."""
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="kefu-keys")
         self._reading: asyncio.Task[None] | None = None
         self._next = 0.0

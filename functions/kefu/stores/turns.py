@@ -45,7 +45,7 @@ class StoredTurn(NamedTuple):
     question_id: int
     question: str
     status: Status
-    """The stored status. `seen_at` derives the effective status from it, lease and answer."""
+    """The stored status. `seen_at` makes the effective status of it, lease and answer."""
     lease: float
     """Unix time until which a `pending` turn counts as running."""
     asked_at: float
@@ -56,13 +56,13 @@ class StoredTurn(NamedTuple):
     retries: int = 0
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
-    """The operator who wrote the answer. Such a turn has no question."""
+    """The operator who wrote the answer. A turn with an operator has no question."""
     comment: str = ""
-    """What the visitor wrote about an answer that they rated down."""
+    """The visitor's comment on an answer that they rated down."""
     attempt: str = ""
     """`NewMessage.attempt` of the last retry."""
     unanswered: bool = False
-    """Whether the site's pages did not answer. SQLite stores it elsewhere."""
+    """Whether the site's pages did not answer. SQLite stores this field elsewhere."""
 
     @classmethod
     def line(
@@ -152,7 +152,7 @@ class StoredTurn(NamedTuple):
         return None
 
     def is_ahead(self, now: float) -> bool:
-        """Whether the lease is longer than any lease of this clock. A store then cuts it."""
+        """Whether the lease is longer than any lease of this clock. A store then cuts the text."""
         return self.status == "pending" and self.lease > now + LEASE
 
     def retried(self, asked: NewMessage, now: float) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class StoredTurn(NamedTuple):
         return {**begun, "answer": ""} if self.status == "partial" else begun
 
     def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
-        """Return the turn as it is retried."""
+        """Return the turn for a retry."""
         return self._replace(retries=self.retries + 1, **self.retried(asked, now))
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
@@ -250,7 +250,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
 
 
 def bucket_of(user: str) -> int:
-    """The number by which the chats of a user are found. Its rule never changes: it is stored."""
+    """The number by which the chats of a user are found. It is stored: its rule never changes."""
     return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 

@@ -22,7 +22,7 @@ class WrongUse(Exception):
 
 @contextmanager
 def wrong_use(*kinds: type[Exception], prefix: str = "") -> Iterator[None]:
-    """Turn an error of these kinds into a WrongUse with the same message, after `prefix`."""
+    """Turn an error of `kinds` into a WrongUse with the same message, after `prefix`."""
     try:
         yield
     except kinds as error:
@@ -37,7 +37,7 @@ def wrong_settings() -> AbstractContextManager[None]:
 
 
 def read_settings(overrides: Mapping[str, str] | None = None) -> Settings:
-    """The settings; `overrides` by environment variable. Raises WrongUse if they are invalid."""
+    """The settings; `overrides` by environment variable. Raises WrongUse for invalid arguments."""
     from kefu.settings import load
 
     with wrong_settings():

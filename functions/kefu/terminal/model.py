@@ -38,11 +38,11 @@ class KeysByReference:
         )
 
     def _note(self, trouble: str) -> None:
-        # Not printed: the user may be typing, and the keys that were read before still work.
+        # The error is not printed: the user may be typing, and the earlier keys still work.
         self.trouble = trouble
 
     async def ready(self) -> None:
-        """Start a read if one is due. Wait for it, for a limited time, if there are no keys."""
+        """Start a read if one is due. Wait for the first keys, for a limited time."""
         self._keys.prefetch()
         await self._keys.ready()
 
@@ -80,7 +80,7 @@ class OpenModel:
         self.relay = Relay(chosen.upstream, self.pool, MemoryStore(clock.now), clock, options)
 
     async def warm(self) -> None:
-        """Wait until the model is ready. Raises WrongUse if it cannot start or has no key."""
+        """Wait until the model is ready. Raises WrongUse for a failed start or without a key."""
         if self._keys:
             await self._keys.ready()
             if not self.pool.keys and (trouble := self._keys.trouble):

@@ -20,7 +20,7 @@ _END_WITHIN = 0.5
 
 
 class HttpUpstream:
-    """An `Upstream` at one base URL. Loads httpx with its first use, not with its import."""
+    """An `Upstream` at one base URL. The client loads httpx at its first use, not at the import."""
 
     def __init__(
         self, base_url: str, path: str = "/chat/completions", method: str = "POST"
@@ -68,7 +68,7 @@ class HttpUpstream:
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         try:
-            # Not built by the client, which would add a User-Agent of its own.
+            # The request is not built by the client, which would add its own User-Agent.
             self._parsed = url = self._parsed or httpx.URL(self._url)
             request = httpx.Request(self._method, url, headers=headers, content=content)
             response = await client.send(request, stream=True, follow_redirects=False)
@@ -154,7 +154,7 @@ class HttpResponse:
         await asyncio.sleep(0)  # the event loop closes the socket
 
     def finish(self) -> None:
-        # What may follow `[DONE]` is not read. aiohttp receives 32 KiB of it at most.
+        # Bytes after `[DONE]` are not read; aiohttp receives at most 32 KiB of them.
         self._stop_timer()
         self._timer = asyncio.get_running_loop().call_later(_END_WITHIN, self.release)
         self._body.on_eof(self.release)

@@ -123,7 +123,7 @@ class RequestLog:
         self._log.warning(text)
 
     def audit(self, action: str, operator: str, session_id: str = "") -> None:
-        """Log an operator's access to stored chats, at every level. `operator`: see `pass_of`."""
+        """Log an operator's access to stored chats, at every level. `operator`: from `pass_of`."""
         fields: dict[str, object] = {"action": action, "operator": operator}
         if session_id:
             fields["session_id"] = session_id
@@ -159,7 +159,7 @@ class RequestLog:
             self._log.handle(line)
 
     def _metrics_of(self, values: dict[str, float]) -> dict[str, object]:
-        """Return the fields for metrics with these values; none without metrics."""
+        """Return the fields for metrics with these values; empty without metrics."""
         if not self._metrics:
             return {}
         from kefu.web.metrics import embedded

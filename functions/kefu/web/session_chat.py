@@ -49,7 +49,7 @@ class KeptChats:
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
         """The answer to an earlier message of a session: from its start, and new text.
 
-        Raises as `polled` does.
+        Raises the errors of `polled`.
         """
         session = await self.polled(request, name)
         answer = answer_of(request, body, self._gateway)
@@ -68,7 +68,7 @@ class KeptChats:
     async def listed(
         self, request: Request, config_id: str, cursor: str | None, limit: int
     ) -> tuple[Sequence[tuple[Session, str]], str | None]:
-        """As `SessionService.listed`, for the user of the request.
+        """`SessionService.listed` for the user of the request.
 
         Raises IdentityRejected for an anonymous visitor, and RateLimited.
         """
@@ -83,7 +83,7 @@ class KeptChats:
         return await self.sessions.listed(owner, config_id, cursor, limit)
 
     async def polled(self, request: Request, name: str) -> Session:
-        """As `session`, with the limit for requests that are repeated every few seconds."""
+        """Return the session, with the limit for requests that are repeated every few seconds."""
         session = await self.sessions.owned(name, _token(request), await self._owner(request))
         await self._runtime.admission.admit_poll(session.id)
         return session
@@ -114,7 +114,7 @@ class KeptChats:
     async def delete(self, request: Request, name: str) -> None:
         """Delete the visitor's session of this id, and stop an answer that is being sent.
 
-        Succeeds for a session that was deleted before. Raises as `session` does.
+        Succeeds for a session that was deleted before. Raises the errors of `session`.
         """
         token, owner = _token(request), await self._owner(request)
         id = await self.sessions.owned_id(name, token, owner)

@@ -40,7 +40,7 @@ class SessionResume:
 
     type: ClassVar[str] = "session_resume"
     mode: Mode = "interactive"
-    """As in `session_start`."""
+    """The field of this name in `session_start`."""
     model: str = ""
     """Name of the requested model; it may differ from before."""
     tokenizer: str = ""

@@ -42,7 +42,7 @@ def _expected_origins() -> Sequence[str]:
     try:
         return load().allowed_origins
     except ConfigurationError:
-        return ()  # the local checks report this error
+        return ()  # the local checks report it
 
 
 def _health(base: str) -> Iterator[Finding]:

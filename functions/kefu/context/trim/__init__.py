@@ -40,8 +40,8 @@ def window_for(
     """Trims a conversation of own messages, with the current user message in it, to the budget.
 
     `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
-    only the messages that are kept. The others read every message. `kept_from` is the start of this
-    conversation's previous window.
+    only the messages that are kept. Other strategies read every message. `kept_from` is the start
+    of this conversation's previous window.
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """

@@ -20,8 +20,8 @@ class Summarize(Protocol):
     async def __call__(self, messages: Sequence[Message], previous: str) -> str:
         """Returns one summary of the `previous` summary and of `messages`, oldest first.
 
-        `previous` is empty the first time. If it raises or returns an empty text, no summary is
-        made; the next trimming calls it again.
+        `previous` is empty the first time. If `summarize` fails or returns "", no summary is made;
+        the next trimming tries again.
         """
 
 

@@ -239,7 +239,7 @@ _CALLS = frozenset(
 
 
 def _read(value: Any, texts: list[str]) -> int:
-    """Append all texts of a value. Returns the estimated tokens of its encrypted parts."""
+    """Append all texts of a value. Returns the estimated tokens of an item's encrypted parts."""
     if isinstance(value, str):
         texts.append(value)
         return 0

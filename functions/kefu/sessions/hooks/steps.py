@@ -161,7 +161,7 @@ class Hooks:
     def begin(self, step: str, load: Callable[[], Awaitable[object]]) -> asyncio.Task[None] | None:
         """Call the functions of a step in the background, with the result of `load`.
 
-        Returns None if no hook has the step. The task never raises.
+        Returns None if no hook has the step. The task of a hook never raises.
         """
         if not self.has(step):
             return None
@@ -225,12 +225,12 @@ def _now() -> float:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether it can be encoded: a lone surrogate can not."""
+    """Whether a text can be encoded: a lone surrogate cannot."""
     return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _is_history(value: object) -> bool:
-    """Whether these are messages of the visitor and the assistant: there is one system message."""
+    """Whether all roles are `user` or `assistant`: there is one system message already."""
     return isinstance(value, list | tuple) and all(
         isinstance(one, Message)
         and one.role in ("user", "assistant")

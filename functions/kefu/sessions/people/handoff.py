@@ -49,13 +49,13 @@ class ContactForm(NamedTuple):
     """The form that visitors fill in."""
 
     fields: tuple[str, ...]
-    """Of `name`, `email` and `message`. All of them are required."""
+    """Some of `name`, `email` and `message`. All fields in the list are required."""
     consent: str = ""
     """The text that a visitor must accept; empty: none."""
 
 
 class Outlet(NamedTuple):
-    """Where requests are delivered."""
+    """The outlet to which requests are delivered."""
 
     recipient: Recipient
     limits: LimitStore

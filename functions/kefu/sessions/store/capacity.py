@@ -77,7 +77,7 @@ class Capacity:
             raise StoreFull("New chats cannot be kept: the store is full.", retry_after=RETRY_AFTER)
 
     def prefetch(self) -> None:
-        """Start reading the size, unless it was read less than `EVERY` ago. Returns at once."""
+        """Start reading the size, unless a read is younger than `EVERY`. Returns at once."""
         under_way = self._reading is not None and not self._reading.done()
         if self._limit and not under_way and self._clock() - self._read_at >= EVERY:
             self._reading = asyncio.create_task(self._read())

@@ -157,7 +157,7 @@ class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, AttendanceSt
     """All five ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
-        """The bytes that the store takes, its log included; None where they are not counted.
+        """The bytes that the store takes, its log included; None for a store without a count.
 
         Cheap enough to be called several times a second. Raises StoreUnavailable.
         """

@@ -71,7 +71,7 @@ class TurnRecord(NamedTuple):
     meta: Mapping[str, object]
     """Fields for the `meta` of each call."""
     purpose: Literal["summary", "search"] = "summary"
-    """Of a call that is no answer."""
+    """The number of a call that is no answer."""
 
 
 class _Sent(NamedTuple):
@@ -95,7 +95,7 @@ class Recording(NamedTuple):
     redact: Callable[[str], str]
     """Replaces secrets in a text."""
     host: str
-    """Host of the upstream. Not its URL, which could contain secrets."""
+    """Host of the upstream. The URL is not recorded, because it could contain secrets."""
     windows: Mapping[str, int] = MappingProxyType({})
     """The context windows of the presets' models, in tokens, as far as they are known."""
     has_room: Callable[[], bool] = lambda: True

@@ -39,8 +39,8 @@ for its first operation, and the widget waits five seconds for the first byte.
 
 
 HEADERS_WAIT = 1.0
-"""Seconds after the request. In this time nothing is sent until the model has sent text, so that an
-error can still become an HTTP status.
+"""Maximum seconds after the request. Before them, nothing is sent until the model has sent text, so
+that an error can still become an HTTP status.
 """
 
 
@@ -103,7 +103,7 @@ class KeptConversation:
             begun,
             asked_at,
             self._received_at,
-            # Not a method of this object: the recorder would refer to it, which is a cycle.
+            # No method, because the recorder's reference to `self` would be a cycle.
             partial(_begin_after, deps, self._visit, begun.message),
         )
         if self._session.attendance.state == "person":
@@ -128,7 +128,7 @@ class KeptConversation:
         return done
 
     async def _begun(self, text: str) -> BeginResult:
-        """Save the message, or find it and its answer (P6).
+        """Save the message, or find the saved message and its answer (P6).
 
         Raises SessionBusy, MessageChanged, SessionNotFound, ChatUnsaved.
         """
@@ -244,7 +244,7 @@ class KeptConversation:
         }
         told = alternating(stored)
         history: Sequence[Message] = [one for one, _ in told]
-        # By object: a hook may leave out some messages, and put others in their place.
+        # Messages are found by object: a hook may drop some, and add others.
         self._loaded = tuple(history)
         self._ids = {id(one): last for one, last in told}
         summarize = partial(self._deps.summarize, on_call=recorder.auxiliary_call)

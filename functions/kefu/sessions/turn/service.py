@@ -59,7 +59,7 @@ class IncomingMessage(NamedTuple):
     replaces: bool = False
     """Whether the message with this id gets a new answer."""
     attempt: str = ""
-    """With `replaces`: the id of this request, by which a retry is recognized."""
+    """The id of a request with `replaces`, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
@@ -126,7 +126,7 @@ class Signer:
     def __init__(
         self, store: SessionStore, secrets: Sequence[str], candidate: str, life: float
     ) -> None:
-        """`candidate` becomes the store's secret if it has none. `life` of tokens is in seconds."""
+        """`candidate` becomes the secret of a store without one. `life` of tokens is in seconds."""
         self._store = store
         self._candidate = candidate
         self._life = life
@@ -169,7 +169,7 @@ class SessionService:
         return id
 
     async def owned(self, session: str, token: str, owner: str = "") -> Session:
-        """The session with this id and token. Raises SessionNotFound if it or the token is bad."""
+        """The session with this id and token. Raises SessionNotFound for a bad id or token."""
         found = await before_model(self.store.session(await self.owned_id(session, token, owner)))
         if found is None:
             raise _not_found()
@@ -248,7 +248,7 @@ class SessionService:
         return next(answers, KnownAnswer("", asked.created_at))
 
     async def forget(self, id: SessionId) -> None:
-        """Delete the session with all its data. Does nothing if it was deleted before.
+        """Delete the session with all its data. Does nothing for a deleted session.
 
         If the store fails, the deletion is retried in the background, and UpstreamUnavailable is
         raised because it has not happened yet.

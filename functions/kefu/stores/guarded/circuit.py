@@ -158,7 +158,7 @@ class Circuit:
     async def aclose(self) -> None:
         """End the probes. Wait up to `timeout` seconds for other tasks, then cancel them.
 
-        Each guard of the circuit calls it.
+        Each guard of the circuit calls `aclose`.
         """
         if self._recovery is not None:
             self._recovery.cancel()

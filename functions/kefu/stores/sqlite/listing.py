@@ -45,7 +45,7 @@ def listed(
     limit: int,
     now: float,
 ) -> list[Overview]:
-    """The first rows that match. `bounds`: the position before them, and the times after which."""
+    """The first rows that match. `bounds`: the position of the cursor, and the earliest times."""
     conditions = list(_conditions(wanted, now))
     if any("" in one.values for one in conditions):  # a search without words
         return []

@@ -17,7 +17,7 @@ from kefu.stores.sqlite.rows import purge_part
 T = TypeVar("T")
 
 MOST_CHATS = 10_000
-"""The chats that are kept. The least recently used ones are deleted."""
+"""The chats that are kept. The least recently used entries are deleted."""
 
 OVERHEAD = 1.4
 """The memory that SQLite takes for a page, as a multiple of its size."""
@@ -37,7 +37,7 @@ class SqliteMemory(SqliteFile):
         migrate(self._memory)
 
     def warm(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Do nothing: it is open."""
+        """Do nothing: the connection is open."""
 
     async def aclose(self) -> None:
         self._closing = True

@@ -18,10 +18,10 @@ from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import PageReader
 
 PAGES = 2000
-"""Of a site at most."""
+"""Maximum pages of a site."""
 
 SECONDS = 1800.0
-"""For a whole site."""
+"""Maximum seconds for a whole site."""
 
 PAUSE = 1.0
 """Seconds between two requests to a host, unless robots.txt asks for more."""

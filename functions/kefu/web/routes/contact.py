@@ -43,7 +43,7 @@ MAX_FORM_BYTES, MAX_FORM_DEPTH = 32768, 4
 def contact_routes(
     deliveries: Deliveries | None, link: str, runtime: ChatRuntime, gateway: Gateway, seconds: float
 ) -> APIRouter:
-    """For visitors without a stored chat. `seconds` is the time limit for a body."""
+    """The form for visitors without a stored chat. `seconds` is the time limit for a body."""
     router = APIRouter(
         prefix="/api/contact", tags=["contact"], route_class=JsonRoute, responses=errors(403)
     )
@@ -65,7 +65,7 @@ def session_contact_routes(
     gateway: Gateway,
     seconds: float,
 ) -> APIRouter:
-    """For visitors with a stored chat, which goes with the request."""
+    """The form for visitors with a stored chat, which is sent with the request."""
     router = session_router("/contact")
 
     @router.get("", summary="The contact form", dependencies=[owned_session(kept)])
