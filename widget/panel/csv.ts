@@ -14,7 +14,7 @@ function cell(value: Cell): string {
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** With a mark of UTF-8 at its start, for spreadsheets. */
+/** The file starts with a mark of UTF-8, for spreadsheets. */
 export function csvFile(text: string): Blob {
   return new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" });
 }

@@ -33,7 +33,7 @@ class TalkBar {
   readonly #line = el("p", { class: "muted", role: "status" });
   readonly #controls = el("div", { class: "talk-controls" });
   readonly #alert = el("p", { class: "trouble", role: "alert", hidden: true });
-  /** Keeps its text while another operator has the session. */
+  /** The field keeps its text while another operator has the session. */
   readonly #text = el("textarea", { name: "text", rows: 2, maxlength: 4000, required: true });
   #attendance: Attendance;
 

@@ -59,7 +59,7 @@ export class Conversation {
   /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
-  /** `before`: the turns of an earlier page. Only `retry` sends one of them again. */
+  /** `before`: the turns of an earlier page. Only `retry` sends a failed message again. */
   constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
     this.#around = around;
     this.#audience = audience;
@@ -80,7 +80,7 @@ export class Conversation {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Sends a message. Does nothing if it is empty or an answer is in progress. */
+  /** Sends a message. Does nothing for an empty text or during an answer. */
   send(text: string): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
@@ -139,8 +139,8 @@ export class Conversation {
 
   /**
    * Ends the connection. Called when the page is left or put into the back/forward cache, and after a
-   * stall. The service goes on with the answer of a stored chat. For others it gets a request to cancel
-   * the answer, because proxies may hide a closed connection.
+   * stall. The service goes on with the answer of a stored chat. Else the service gets a request to
+   * cancel the answer, because proxies may hide a closed connection.
    */
   leave(): void {
     if (!this.#around.transport.chat) this.#cancel();

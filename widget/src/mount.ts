@@ -18,7 +18,7 @@ export default function mount(root: ShadowRoot, id: string): boolean {
     if ((event as KeyboardEvent).key === "Escape" && !isInMenu) event.stopPropagation();
   };
   root.addEventListener("keydown", keep, { capture: true });
-  // After the chat has drawn its panel: a part of the page is not a dialog.
+  // After the panel was drawn: a part of the page is not a dialog.
   setTimeout(() => {
     const panel = root.querySelector(".panel");
     if (panel) panel.role = "region";

@@ -41,7 +41,7 @@ export class Owner {
     this.check();
   }
 
-  /** The signal that is aborted when the chat is cleared. Requests for the chat use it. */
+  /** The signal that is aborted when the chat is cleared. Requests for the chat use this token. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
@@ -73,7 +73,7 @@ export class Owner {
     return false;
   }
 
-  /** The token for a request. Calls `check` first. Throws the errors of the page's function. */
+  /** The token for a request. `check` is called first. Throws the errors of the page's function. */
   token(): string | undefined {
     this.check();
     return this.#token();

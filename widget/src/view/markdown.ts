@@ -20,7 +20,7 @@ interface Place {
 interface Shown extends Place {
   parsed: Parsed;
   readonly kids: Shown[];
-  /** For a run: its rendered text, and whether the run was still open. */
+  /** The rendered text of a run, and whether the run was still open. */
   source: string;
 }
 
