@@ -27,7 +27,7 @@ Kind = Literal["pass", "check"]
 
 class AdminTokens:
     def __init__(self, secret: str = "") -> None:
-        """`secret` is the operator's token. If it is "", every token and pass is rejected."""
+        """`secret` is the operator's token. With "", every token and pass is rejected."""
         self._key = self._token_key = b""
         self._token_signature = ""
         if secret:

@@ -26,7 +26,7 @@ KEYS_TTL_SECONDS: Final = 300.0
 
 class Connection(Protocol):
     async def aclose(self) -> None:
-        """Close the connection. The next use of the store opens a new one."""
+        """Close the connection. The next use of the store opens a new connection."""
         ...
 
 

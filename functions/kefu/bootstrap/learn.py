@@ -110,11 +110,11 @@ class Shown(NamedTuple):
     shared: Sequence[Block]
     """The page's lines that are kept once for the whole site."""
     others: int
-    """Pages of the last run that tell its frame from its text."""
+    """Pages of the last run by which frame and text are told apart."""
 
 
 def show(source: str, options: Options) -> Shown | str:
-    """Read one page, and part it from the frame of the last run's pages. Else return the reason."""
+    """Read one page without the frame of the last run's pages; or return the error."""
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:

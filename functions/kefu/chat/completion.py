@@ -81,7 +81,7 @@ class Question(NamedTuple):
 
 
 class TooLong(NamedTuple):
-    """A request that exceeded the model's context window and was replaced by a shorter one."""
+    """A request that exceeded the model's context window and was replaced by a shorter request."""
 
     body: bytes
     prompt: Prompt

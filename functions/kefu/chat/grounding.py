@@ -114,7 +114,7 @@ class Grounding:
 
     @property
     def used(self) -> Sequence[int]:
-        """The numbers of the cited sources, in order. None of an answer that is none."""
+        """The numbers of the cited sources, in order. None without an answer."""
         return list(self._filter.used) if self._filter and self._filter.answered else []
 
     @property

@@ -30,7 +30,7 @@ class Rate(NamedTuple):
 
 
 def far_from(rate: Rate, now: float) -> float:
-    """The latest valid arrival time. A later one comes from a wrong clock and is ignored."""
+    """The latest valid arrival time. A later arrival comes from a wrong clock and is ignored."""
     return now + rate.period + CLOCK_SLACK
 
 
@@ -69,5 +69,5 @@ class LimitStore(Protocol):
         ...
 
     async def settle(self, budget: str, difference: int) -> None:
-        """Add `difference` to a budget after a reservation; a negative one gives tokens back."""
+        """Add `difference` to a budget after a reservation; below 0 it gives tokens back."""
         ...

@@ -97,7 +97,7 @@ class Answer:
     """The reason for a stop: ClientGone, or the error to report."""
 
     free: Callable[[], object] | None = None
-    """Called when the answer has paused while others follow it."""
+    """Called when an answer with followers has paused."""
     _task: asyncio.Task[object] | None = None
     _change: asyncio.Future[None] | None = None
 
@@ -128,7 +128,7 @@ class Answer:
             self._change = None
 
     def change(self) -> asyncio.Future[None]:
-        """A future that is done after the next change."""
+        """Returns a future that ends with the answer's next change."""
         self._change = self._change or asyncio.get_running_loop().create_future()
         return self._change
 

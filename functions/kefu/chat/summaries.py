@@ -54,7 +54,7 @@ _LONGEST = 4_000
 
 class SummaryPolicy(NamedTuple):
     wait: float = 1.5
-    """Seconds that a hook waits for a summary; a later one is cached for the next request."""
+    """Seconds that a hook waits for a summary; a later summary is cached for the next request."""
     max_tokens: int = SUMMARY_TOKENS
     kept: int = 1000
     """Size of the cache of this process; the least recently used summary is evicted first."""

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     except BrokenPipeError:
         pass
-    except OSError as error:  # a full disk behind `>`
+    except OSError as error:  # standard output goes to a full disk
         sys.stderr.write(f"kefu: standard output: {error.strerror}\n")
         return 1
     finally:

@@ -56,7 +56,7 @@ class _Run:
     def run(self) -> int:
         for name in (self._options.junit, self._options.markdown):
             if name:
-                # Before the model is paid for answers whose report cannot be written.
+                # Opened first: no answers are paid for whose report cannot be written.
                 _written(name, "", "a")
         started, code = time.monotonic(), 0
         try:

@@ -12,8 +12,8 @@ class TrimState(NamedTuple):
     """Remembers the last trimming of a conversation. Pass the state to the next `trim_messages`.
 
     A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. A
-    state of another conversation is ignored: the first message, the one before `cut` or `covers`,
-    and those 2, 4, 8, … before that must be equal. A change of another message is not noticed.
+    state of another conversation is ignored: the first message, the message before `cut` or
+    `covers`, and those 2, 4, 8, … before it must be equal. Changes of others are not noticed.
 
     Example: `state = TrimState.load(text).calibrated(response.usage.prompt_tokens)`.
     """
@@ -103,7 +103,7 @@ class ToSummarize(NamedTuple):
     previous: str
     """The last summary; empty the first time."""
     covered: Sequence[Any]
-    """All messages that the summary then covers: from the first one after the system prompt."""
+    """All messages that the summary then covers: from the first message after the system prompt."""
     covers: int
     """The number of messages at the start that the summary then covers."""
     covers_mark: str

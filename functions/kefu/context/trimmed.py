@@ -94,7 +94,7 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     default it follows the model: an estimate, and the exact count near the limit.
 
     `alternate`: join user messages in a row, which a summary and `keep` can leave, into a copy.
-    Amazon Bedrock and the chat templates of some models refuse them.
+    Amazon Bedrock and the chat templates of some models refuse system messages elsewhere.
 
     Never raises because the room is too small; see `Trimmed.over_budget`. Raises TypeError for an
     object that is not a message, and ValueError for an unknown name.

@@ -198,7 +198,7 @@ def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[Span]]:
 def _runs_around(
     kept: Iterable[Span], holes: Iterable[Span], messages: Sequence[Message]
 ) -> tuple[list[Span], list[LeftOut]]:
-    """Like `_runs`; the holes are left out, too."""
+    """The runs as in `_runs`, without the holes."""
     shown: list[Span] = []
     out: list[LeftOut] = []
     ordered_holes = iter((*holes, (len(messages), len(messages))))

@@ -12,7 +12,7 @@ from kefu.evaluation.checks import ServiceAnswer, failures
 from kefu.evaluation.questions import Case, CaseQuestion
 
 Judge = Callable[[str, str, str], Awaitable[str]]
-"""Takes a rubric, a question and its answer. Returns why the answer fails; empty if it does not.
+"""Takes a rubric, a question and its answer. Returns why the answer fails; empty for a good answer.
 
 Raises a KefuError if the model gives no verdict.
 """

@@ -39,11 +39,11 @@ class CitationFilter:
     """Filters the text of one answer. `used` and `answered` are final after `close`."""
 
     def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
-        """`links`: addresses that may be linked, too, with all below them."""
+        """`links`: addresses that may be linked, too, with all pages below them."""
         self.used: dict[int, None] = {}
         """The numbers that were cited, in order."""
         self.answered = True
-        """False when the answer began with `[0]`."""
+        """Whether the pages answer the question: the answer does not begin with `[0]`."""
         self.started = False
         """Whether more than white space was sent."""
         self._numbers = {one.number for one in sources}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 MAX_LINK_CHARS = 2000
-"""Characters of a link or an address at most. A longer one is not waited for."""
+"""Characters of a link or an address at most. Longer text is not waited for."""
 
 LONGEST_NUMBER = 1
 """Digits of a passage's number. A number with more digits, as in "RFC [2119]", is text."""
@@ -59,7 +59,7 @@ AFTER = ".,;:!?)]*_'\"。，；：！？）】"
 RECENT_CHARS = 40
 """Characters that are looked at behind the place of a number."""
 INDEXED = re.compile(r"(?![\u2e80-\uffff])\w(?:\[[^\[\]]*\])*\Z")
-"""A word, or an item of a list in it. Chinese words have no spaces between them."""
+"""A word, or an item of a list in the word. Chinese words have no spaces between them."""
 FRAGMENT = re.compile(r"[\w%.:~-]{0,200}")
 _SPECIAL = dict.fromkeys(map(ord, "`\\<>"), " ")
 

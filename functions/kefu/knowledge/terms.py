@@ -60,7 +60,7 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     """The terms of a question, without stop words and without repetitions.
 
     A word is looked up by its stem in each of `languages`, those of the indexed pages: a question
-    is too short to tell its language. A question of stop words alone keeps them.
+    is too short to tell its language. A question of stop words alone is unchanged.
     """
     found = normal(text)
     cut = stop_words.HAN.sub(" ", found)

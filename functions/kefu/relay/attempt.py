@@ -29,7 +29,7 @@ _MAX_ERROR_BODY = 64 * 1024
 _ERROR_BODY_TIME = 1.0
 """Seconds for reading the body of an error, which only refines the error."""
 _MAX_HELD = 16
-"""Chunks before the first content that are kept for the client; later ones are dropped."""
+"""Chunks before the first content that are kept for the client; later chunks are dropped."""
 
 
 class Upstream(Protocol):

@@ -106,7 +106,7 @@ class _Failing:
     period: float = FAILING_FOR
     """Seconds of which `until` is the end."""
     cuts: bool = False
-    """Whether an answer broke off. Then only a whole answer shows that the key is good."""
+    """Whether an answer broke off. Only a whole answer then shows that the key is good."""
 
 
 class KeyState(NamedTuple):
@@ -162,7 +162,7 @@ class KeyPool:
     def to_try_again(self, cooldowns: Cooldowns, now: float) -> ApiKey | None:
         """A failing key whose time is over, to be asked beside a good key and never in its place.
 
-        None for a key whose answers broke off: it is asked when no other is left.
+        None for a key whose answers broke off: such a key is asked last.
         """
         for key in self.candidates(cooldowns, now):
             if self.rank(key, now) == 1 and not self.failing[key.fingerprint].cuts:

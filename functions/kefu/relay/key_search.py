@@ -119,7 +119,8 @@ class KeySearch:
         asked = [one for one in running if not one.tried_again] or running
         first, newest = asked[0], asked[-1]
         if len(asked) < AT_ONCE:
-            # A model that has answered with status 200 may be thinking, and both would be billed.
+            # A model that has answered with status 200 may be thinking, and two requests would be
+            # billed.
             pace = running[0].provider.pool.pace
             after = pace.hedge_after(limits, again=self._hedged)
             return newest.started + (limits.stall if newest.answered else after)
@@ -139,7 +140,7 @@ class KeySearch:
             enough = gave_up + len(thinking) >= THOUGHT
             return min(end, thinking[-1].started + limits.stall) if enough else end
         since = call.started
-        if call.gate_open:  # the client gets pings, so each key has the time of the first one
+        if call.gate_open:  # the client gets pings, so each key has the time of the first key
             since = running[-1].started if running else self._monotonic()
         return min(since + limits.first_byte, end)
 
@@ -176,7 +177,7 @@ class KeySearch:
         if asked.key.fingerprint in pool.failing:
             return
         if key := pool.to_try_again(await self._parts.cooldowns.cooldowns(), now):
-            # Before the outcome is known: one request at a time tries it.
+            # Called before the outcome is known: one request at a time tries a failing key.
             pool.mark_failing(key, now)
             self._ask(_Candidate(asked.provider, key), tried_again=True)
 
@@ -235,7 +236,7 @@ class KeySearch:
         self._winner = winner = self._running.pop(task)
         winner.provider.pool.mark_answering(winner.key)
         for other, attempt in list(self._running.items()):
-            # An earlier key was silent for too long; a later one has had no time to answer.
+            # An earlier key was silent for too long; a later key has had no time to answer.
             is_late = attempt.started < winner.started
             self._end(other, "silent" if is_late else "overtaken", failing=is_late)
         self._call.attempts.append(winner.record("ok", self._monotonic()))

@@ -26,7 +26,7 @@ class TimeLimits(NamedTuple):
     client gets its headers while the model is thinking.
     """
     stall: float = 10.0
-    """Between two reads of a running answer. Also from asking a key to asking the next one beside
+    """Between two reads of a running answer. Also from asking a key to asking the next key beside
     it, if status 200 has arrived and no content, as from a model that thinks.
     """
     after_finish: float = 2.0

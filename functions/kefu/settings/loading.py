@@ -31,7 +31,7 @@ _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 
 
 def key_of(field: FieldInfo) -> Keys:
-    """The key of a setting in kefu.toml; () if it has none."""
+    """The key of a setting in kefu.toml; () without a key."""
     choices = field.validation_alias
     if not isinstance(choices, AliasChoices):
         return ()

@@ -98,7 +98,7 @@ class StackReader:
         return int(limits["ConcurrentExecutions"])
 
     def reserved(self, function: str) -> int | None:
-        """The concurrent executions reserved for the function; None: it shares the account's."""
+        """The concurrent executions reserved for the function; None: no reservation."""
         found = self._lambda.get_function_concurrency(FunctionName=function)
         reserved: int | None = found.get("ReservedConcurrentExecutions")
         return reserved

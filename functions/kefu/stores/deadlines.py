@@ -17,7 +17,7 @@ def far_from(now: float) -> float:
 
 
 def later(stored: Cooldown | None, new: Cooldown, now: float) -> Cooldown:
-    """Return the cooldown with the later deadline; `stored` if both are equal.
+    """Return the cooldown with the later deadline; `stored` if the deadlines are equal.
 
     A `stored` deadline after `far_from(now)` is invalid and is replaced by `new`.
     """

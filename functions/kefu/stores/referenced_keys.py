@@ -1,6 +1,6 @@
 """Loads API keys and other secrets from SSM or Secrets Manager, and refreshes them periodically.
 
-A refresh runs in the background. Only a request without any key waits for it, for `PATIENCE`
+A refresh runs in the background. Only a request without any key waits for a refresh, for `PATIENCE`
 seconds at most. After a failed refresh the previous keys stay in use.
 """
 
@@ -19,7 +19,7 @@ RETRY: Final = 10.0
 """Seconds between a failed refresh and the next refresh, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
-"""The same while no key is known, as a range: SSM throttles many instances that start at once."""
+"""Seconds between refreshes without a key, a range: SSM throttles instances that start together."""
 
 PATIENCE: Final = 3.0
 """Seconds that a chat waits for the first keys. This time includes the import of boto3."""

@@ -130,8 +130,8 @@ class StoredTurn(NamedTuple):
         )
 
     def seen_at(self, now: float) -> Status:
-        """Return the effective status. A complete answer stays `ok` while a new one is awaited,
-        and if that one fails.
+        """Return the effective status. A complete answer stays `ok` while a new answer is awaited,
+        and if that answer fails.
         """
         if self.answer and self.status in ("pending", "failed"):
             return "ok"
@@ -141,8 +141,8 @@ class StoredTurn(NamedTuple):
         """Return the result of a second `begin` for the same message.
 
         The result contains the stored answer, or the seconds that the first attempt may still run.
-        None: the first attempt has failed or expired, or `asked` wants a new answer, so the caller
-        may begin the turn again.
+        None if the first attempt has failed or expired, or `asked` wants a new answer, so the
+        caller may begin the turn again.
         """
         is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
         if self.status == "ok" and (not asked.replaces or is_repeated):
@@ -158,7 +158,7 @@ class StoredTurn(NamedTuple):
     def retried(self, asked: NewMessage, now: float) -> dict[str, Any]:
         """The fields that a retry changes, besides `again`.
 
-        A complete answer stays; a part of one is removed.
+        A complete answer stays; a partial answer is removed.
         """
         begun = {"status": "pending", "lease": now + LEASE, "attempt": asked.attempt}
         return {**begun, "answer": ""} if self.status == "partial" else begun

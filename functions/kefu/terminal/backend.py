@@ -77,7 +77,7 @@ class Backend:
         await self._open_model.aclose()
 
     def leave_chat(self) -> None:
-        """To be called after turns were removed: the server forgets them, too."""
+        """To be called after turns were removed: the server forgets the turns, too."""
         if isinstance(server := self._chosen.upstream, KefuServer):
             server.forget()
 

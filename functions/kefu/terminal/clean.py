@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _MAX_HELD_CHARS = 1024
-"""Maximum characters of an incomplete sequence. A longer one is shown as text, without its ESC."""
+"""Maximum characters of an incomplete sequence; a longer sequence is shown without its ESC."""
 
 # ECMA-48: strings (OSC, DCS, SOS, PM, APC) up to BEL or ST, control sequences, other escapes.
 _SEQUENCE = re.compile(

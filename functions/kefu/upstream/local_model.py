@@ -30,7 +30,7 @@ NOTICE = (
 _LOAD_TIMEOUT = 60.0
 _LISTENING, _FAILED = "listening", "failed"
 CONTEXT_LENGTH = 4096
-"""Tokens for each of the two conversations it holds at once."""
+"""Tokens for each of the two conversations that the model holds at once."""
 # The threads wait for each other by spinning, so an interrupted thread delays all others. With as
 # many threads as processors, a browser on the machine makes an answer ten times slower.
 THREADS = max(1, (os.cpu_count() or 1) // 2)
@@ -109,7 +109,7 @@ class LocalModel:
             raise HostUnreachable("the local model is not running")
         body = _suited(json.loads(body))
         # llama.cpp also interprets special tokens inside texts, so a visitor could write a system
-        # message. JSON has non-ASCII characters only inside texts, so they can be escaped.
+        # message. JSON has non-ASCII characters only inside texts, so these can be escaped.
         return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), self._key)
 
     async def aclose(self) -> None:

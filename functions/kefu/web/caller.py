@@ -42,10 +42,10 @@ class Gateway(NamedTuple):
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.
 
-        Behind a CDN, the address is the one that the CDN saw. On Lambda, the address is the source
-        IP of the request context. Behind trusted proxies, the address is the entry number
-        `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge the entries
-        further left. Without the header, the address is the address of the TCP peer.
+        Behind a CDN, the address is the client address that the CDN saw. On Lambda, the address is
+        the source IP of the request context. Behind trusted proxies, the address is the entry
+        number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge the
+        entries further left. Without the header, the address is the address of the TCP peer.
         """
         return address_in(self._address(request))
 

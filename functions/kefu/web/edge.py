@@ -98,7 +98,7 @@ class Edge:
                 given = message["headers"]
                 message["headers"] = _with_ours(given, record, origin, guarded=guarded)
             elif not message.get("more_body"):
-                report()  # before the last chunk: Lambda may freeze the process after it
+                report()  # before the last chunk: afterwards Lambda may freeze the process
             await send(message)
 
         try:

@@ -176,7 +176,7 @@ class ChatRequest(ConversationRequest, defer_build=False):
     """Whether this first message begins a chat that the server stores, if it stores chats."""
 
     def first_message(self) -> MessageRequest:
-        """Return the only message, as the first one of a stored chat. Raises InvalidRequest."""
+        """Return the only message, as the first message of a stored chat. Raises InvalidRequest."""
         if len(self.messages) > 1 or self.messages[0].role != "user":
             raise InvalidRequest("store: only for a single message of the user.", param="store")
         fields = {name: getattr(self, name) for name in PageRequest.model_fields}

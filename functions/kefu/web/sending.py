@@ -235,7 +235,7 @@ class _Client:
     def drop(self) -> None:
         """Stop sending to a client that reads nothing, because others wait for the answer.
 
-        The silent connection may be a broken one of the same page.
+        The silent connection may be a broken connection of the same page.
         """
         if self._is_writing and self._task and not self._answer.reason:
             self._dropped.set()

@@ -71,7 +71,7 @@ class ExactCounter:
     name: str
     """The name of the encoding, such as `o200k_base`."""
     approximate: bool
-    """True if the model uses another encoding or an unknown one, so that its counts may differ."""
+    """True if the model's encoding is another or unknown, so that its counts may differ."""
 
     def count(self, text: str) -> int:
         """The number of tokens of `encode_ordinary`. A lone surrogate counts as one U+FFFD."""
@@ -175,7 +175,7 @@ class _Cycle(NamedTuple):
     """The sequence of tokens that recurs in the encoding of a repetition."""
 
     size: int
-    """Length in bytes: a multiple of the unit's."""
+    """Length in bytes: a multiple of the unit's length."""
     tokens: int
     """The number of tokens."""
 

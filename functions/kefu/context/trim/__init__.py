@@ -55,8 +55,8 @@ def _whole(
 ) -> Window | None:
     """The window of a conversation that fits, as every strategy gives it.
 
-    None also for a conversation with tools, which may have holes, and for one that needs to be read
-    for `max_messages`. Notes the counted tokens in `costs`.
+    None also for a conversation with tools, which may have holes, and for a conversation that must
+    be read for `max_messages`. Notes the counted tokens in `costs`.
     """
     tokens, room = counter.priming, budget.room
     if budget.max_messages or len(messages) > room:  # nearly every message has a token

@@ -39,7 +39,7 @@ class Calls:
     def __init__(self) -> None:
         self._threads = 0
         self._abandoned: set[asyncio.Future[_Outcome]] = set()
-        """Calls that were cancelled. The event loop itself has no strong reference to them."""
+        """Calls that were cancelled. The event loop itself has no strong reference to tasks."""
         self._site_loop: asyncio.AbstractEventLoop | None = None
 
     async def call(

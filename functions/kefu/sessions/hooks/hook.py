@@ -130,7 +130,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 
 class BadOptions(ValueError):
-    """An option of a hook is invalid; the message names it."""
+    """An option of a hook is invalid; the message names the option."""
 
 
 def whole_number(options: Mapping[str, object], name: str, default: int) -> int:

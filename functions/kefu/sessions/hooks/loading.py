@@ -46,7 +46,7 @@ def loaded(name: str, hook: object) -> LoadedHook:
 
 
 def _function(hook: object, step: str) -> Function | None:
-    """The function of a step. None if the hook does not override it."""
+    """The function of a step. None if the hook does not override the step."""
     found = getattr(hook, step, None)
     if not callable(found) or getattr(found, "__func__", None) is vars(Hook)[step]:
         return None

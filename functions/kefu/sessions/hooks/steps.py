@@ -37,7 +37,7 @@ LONGEST = 20_000
 """Characters that one hook may add to a message or to the system prompt."""
 
 TIMEOUTS, PAUSE = 3, 60.0
-"""After so many time-outs in a row, a function is not called for so many seconds."""
+"""A function with this many time-outs in a row is not called for this many seconds."""
 
 _FAILED = object()
 
@@ -99,7 +99,7 @@ class Hooks:
 
     @property
     def repeats_messages(self) -> bool:
-        """Whether `user_message` returns the same text each time. A site's own hooks may not."""
+        """Whether `user_message` returns the same text each time. A site's hooks may vary it."""
         return all(step.hook.is_ours for step in self._steps.get("user_message", ()))
 
     async def user_message(

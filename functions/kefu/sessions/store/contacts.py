@@ -96,7 +96,7 @@ class ContactStore(Protocol):
         ...
 
     async def mark_contact(self, id: str, done_at: float | None) -> bool:
-        """Save when a request was done; None: it is not. False if there is no such request."""
+        """Save when a request was done, None if it is open. False if there is no such request."""
         ...
 
     async def delete_contact(self, id: str) -> None:

@@ -83,7 +83,7 @@ class NewMessage(NamedTuple):
     content: str
     client_message_id: str | None = None
     replaces: bool = False
-    """Whether a message that has a complete answer gets a new one."""
+    """Whether a message with a complete answer gets a new answer."""
     attempt: str = ""
     """The client's id of a request with `replaces`, by which a retry is recognized."""
 

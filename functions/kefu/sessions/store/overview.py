@@ -98,7 +98,7 @@ class AskedQuestion(NamedTuple):
     at: float
     times: int
     unanswered: int
-    """The number of times that the site's pages did not answer it."""
+    """The number of times that the site's pages did not answer the question."""
     downs: int
     """The number of answers that were rated down."""
     comments: Sequence[str] = ()
@@ -113,7 +113,7 @@ class AskedQuestions(NamedTuple):
     """The number of questions that were grouped."""
     is_whole: bool
     """Whether the list has all questions of the period. If not, only the newest questions are here,
-    or the index does not have all of them yet."""
+    or the index is incomplete."""
 
 
 class UserSessions(NamedTuple):

@@ -20,7 +20,7 @@
 - `history`: `{read, told}`: number of older messages read from the store, and number of those left
   after the hooks
 - `knowledge`: `{passages, used, answered}`; a passage is `{n, url, title, heading, score, terms}`;
-  only of a service with learnt pages. `words`: the search words that the model wrote, if it did
+  only of a service with learnt pages. `words`: the search words that the model wrote, if any
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request arrived
 - `redacted`: true if a secret was replaced in the stored request
@@ -79,7 +79,7 @@ class _Sent(NamedTuple):
 
     number: int
     question: Question | None
-    """None for a summary call."""
+    """None for the call of a summary."""
     body: bytes
     prompt: Prompt | None
     """None for a summary call."""

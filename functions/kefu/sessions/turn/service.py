@@ -126,7 +126,7 @@ class Signer:
     def __init__(
         self, store: SessionStore, secrets: Sequence[str], candidate: str, life: float
     ) -> None:
-        """`candidate` becomes the secret of a store without one. `life` of tokens is in seconds."""
+        """A store without a secret gets `candidate`. `life` of tokens is in seconds."""
         self._store = store
         self._candidate = candidate
         self._life = life
@@ -191,7 +191,7 @@ class SessionService:
     async def rate(
         self, session: Session, client_message_id: str, rating: Rating | None, comment: str = ""
     ) -> None:
-        """Save a rating and a comment on it, which becomes one line.
+        """Save a rating and its comment, whose line ends become spaces.
 
         Raises SessionNotFound when the session has no such answer.
         """

@@ -169,7 +169,7 @@ class DynamoSessions(DynamoCalls):
         return await asyncio.to_thread(asked_most, asked, limit, is_whole=is_whole)
 
     def _newest(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
-        """The newest sessions, and whether there are no others."""
+        """The newest sessions, and whether there are no other sessions."""
         page = self._page(SessionFilter(since=since), (FAR, ""), NEWEST, now)
         return page.rows, page.cursor is None
 

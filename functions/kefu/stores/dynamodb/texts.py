@@ -15,7 +15,7 @@ Searched = Sequence[Collection[str]]
 
 
 def searched_words(text: str) -> Searched:
-    """The words of a search; empty if it has none."""
+    """The words of a search; empty for a search without words."""
     # Imported here: the stemmer is loaded for a search, not when the service starts.
     from kefu.knowledge import message_words
 

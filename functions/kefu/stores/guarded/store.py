@@ -36,7 +36,7 @@ class GuardedStore(NamedTuple):
     sessions: Sessions | None = None
     """None if chats are not stored."""
     contacts: Sessions | None = None
-    """The same for requests for a person; None without a contact form."""
+    """The guarded store of requests for a person; None without a contact form."""
     guards: Sequence[Guard] = ()
     """The guards that `aclose` closes before the store."""
 

@@ -51,7 +51,7 @@ def listed(
         return []
     index = next((one.by for one in conditions if one.by), "")
     sql = _OVERVIEW.format(
-        # A search is faster by the ids that it finds.
+        # A search is faster by the ids of the found turns.
         index=f"INDEXED BY {index}" if index and not wanted.text else "",
         filters="".join(f" AND {one.sql}" for one in conditions),
     )

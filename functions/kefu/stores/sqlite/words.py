@@ -6,8 +6,8 @@ The index is an FTS5 table without content. The index holds a number for each wo
 itself: FTS5 keeps entries of deleted rows until it merges them, and b-tree pages may keep copies
 for longer. The reason is in docs/decisions/0056-a-search-index-without-words.md.
 
-Turns are added in the worker thread while the file is hardly used, and before a search. A kept chat
-does not wait for it.
+Turns are added in the worker thread while the file is hardly used, and before a search. Saving a
+chat does not wait for the index.
 """
 
 from __future__ import annotations

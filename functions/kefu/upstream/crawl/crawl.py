@@ -116,7 +116,7 @@ class Crawler:
             self._enqueue(url)
 
     def _has_more(self) -> bool:
-        """After all that the site leads to, the pages to which a part that failed may have led."""
+        """Read last: pages that may be linked from a page that failed."""
         if not self._queue and self._is_partial:
             self._enqueue_known()
         return bool(self._queue)
@@ -127,7 +127,7 @@ class Crawler:
 
     async def _get(self, url: str) -> Fetched:
         try:
-            # Rules and sitemaps are needed also when they did not change.
+            # Rules and sitemaps are needed even without a change.
             known = self._known if url == self._start else {}
             found = await self._fetcher.get(url, known, lambda _: "")
         except Refused as error:

@@ -21,13 +21,13 @@ REFRESH_AFTER = 30.0
 """Seconds between two looks at the original of a copy, such as an object in S3."""
 
 RETRY_AFTER = 5.0
-"""The same while there is no copy."""
+"""Seconds between two attempts while there is no copy."""
 
 PATIENCE = 1.0
 """Seconds that a question waits for a check of the original; then the old copy is used."""
 
 FIRST_PATIENCE = 3.0
-"""The same while there is no copy. This time includes the import of boto3."""
+"""Seconds that a question waits while there is no copy. This time includes the import of boto3."""
 
 NO_FACTS = Facts(0, 0, 0.0, 0)
 

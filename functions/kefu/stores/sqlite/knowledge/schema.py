@@ -10,7 +10,7 @@ VERSION = 3
 """The version of the tables. Before 3, a file had no pages as they were read."""
 
 READABLE = frozenset({2, VERSION})
-"""A file of another version is refused: it is quickly learnt again."""
+"""A file of another version is refused: the pages are quickly learnt again."""
 
 APPLICATION = 0x4B656675
 """`Kefu` in ASCII: the application_id by which SQLite files are recognized."""
