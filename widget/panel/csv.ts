@@ -6,7 +6,7 @@ export function csv(head: readonly Cell[], rows: readonly (readonly Cell[])[]): 
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Visitors write the questions: no spreadsheet may run one as a formula. */
+/** Visitors write the questions: no spreadsheet may run a question as a formula. */
 function cell(value: Cell): string {
   if (typeof value === "number") return String(value);
   const plain = value.replace(/\s+/g, " ").trim();

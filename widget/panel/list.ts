@@ -27,7 +27,7 @@ export class List {
   #current = "";
   /** The number of chats that were read, for a search or a filter without an index. */
   #read = 0;
-  /** Counts the loads: the answers of earlier ones are dropped. */
+  /** Counts the loads: the answers of earlier loads are dropped. */
   #turn = 0;
 
   constructor(api: Api, fail: (error: unknown) => void) {

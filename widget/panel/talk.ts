@@ -20,7 +20,7 @@ export interface TalkActs {
 
 type Shown = (message: Message) => HTMLElement;
 
-/** `shown` makes the element of a message; new ones are added before the bar. */
+/** `shown` makes the element of a message; new elements are added before the bar. */
 export function talkBar(kept: Whole, acts: TalkActs, shown: Shown): HTMLElement {
   return new TalkBar(kept, acts, shown).node;
 }

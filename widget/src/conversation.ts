@@ -16,7 +16,7 @@ import { isFinished, type Sources, type Trouble, type Turn, type Waiting } from 
 /** Observes a conversation. The methods are called after each change, in order. */
 export interface Audience {
   asked(turn: Turn): void;
-  /** The question was sent again. The old answer stays visible until the new one begins. */
+  /** The question was sent again. The old answer stays visible until the new answer begins. */
   restarted(turn: Turn): void;
   /** More text of the answer. `isFirst`: the text replaces the answer that was shown. */
   told(turn: Turn, text: string, isFirst: boolean): void;
@@ -107,7 +107,7 @@ export class Conversation {
     this.#restart(turn);
   }
 
-  /** Requests a new answer to the last question after a complete one. */
+  /** Requests a new answer to the last question after a complete answer. */
   again(): void {
     const turn = this.#turns.at(-1);
     if (!turn || !isFinished(turn.ending)) return;

@@ -191,7 +191,7 @@ export default function extras(
       else watch();
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
-      // Before the connection can be lost: afterwards the file cannot be fetched.
+      // Fetched before the connection can be lost: afterwards the file cannot be fetched.
       resume.use(({ begin }) => isPending && begin(true));
     },
     /** The panel exists. */

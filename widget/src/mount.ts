@@ -12,7 +12,7 @@ export default function mount(root: ShadowRoot, id: string): boolean {
   }
   adopt(root, stylesheet);
   place.append(root.host);
-  // Before the panel's own listener, which would close the chat.
+  // Runs before the panel's own listener, which would close the chat.
   const keep = (event: Event): void => {
     const isInMenu = (event.target as Element).closest(".tools");
     if ((event as KeyboardEvent).key === "Escape" && !isInMenu) event.stopPropagation();

@@ -3,7 +3,7 @@
  *
  * The page may change its token at any time, without an event. So the user's token is read again at
  * every event, and before anything is restored, stored or sent. If the user has changed, everything
- * that the widget shows and stores of the previous one is cleared before `check` returns.
+ * that the widget shows and stores of the previous user is cleared before `check` returns.
  */
 
 import { type Identity, identityOf, NOBODY } from "./identity.ts";

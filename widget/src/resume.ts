@@ -34,8 +34,8 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   let isRefused = false;
 
   /**
-   * The stream of the answer, as soon as the service has the answer or makes it; nothing if it does
-   * not. Undefined stands for a failed attempt, after which another one follows.
+   * The stream of the answer, as soon as the service has or makes the answer; else nothing.
+   * Undefined stands for a failed attempt, after which another attempt follows.
    */
   async function* streams(turn: Turn, signal: AbortSignal) {
     const ask = post({ client_message_id: turn.id, again: turn.first, sources: true });
@@ -122,7 +122,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   };
 }
 
-/** Whether the service says that there is no answer. A proxy's error, or a portal's page, does not. */
+/** Whether the service says that there is no answer, unlike a proxy's error or a portal's page. */
 function isFinal({ status, headers }: Response): boolean {
   return headers.get("x-should-retry") === "false" || (status >= 400 && status < 500);
 }

@@ -18,7 +18,7 @@ const POLL_MS = 3_500;
 /** After this time without a message, the service is asked less often. */
 const ACTIVE_MS = 600_000;
 const IDLE_POLL_MS = 20_000;
-/** The longest pause after failures; each one is twice the one before. */
+/** The longest pause after failures; each pause is twice the previous pause. */
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Milliseconds after an answer in which the widget checks for a person in the chat. */
@@ -84,7 +84,7 @@ export default function talk(
     if (next === state && !isOther) return;
     person = name;
     if (next === "person") activeAt = Date.now();
-    // After a change of the page, the visitor knows the person from the lines above.
+    // After a change of page, the visitor knows the person from the lines above.
     if (log && next === "person" && (state !== "" || !newest)) {
       arrival = notice(log, words.joined, name);
     }
@@ -179,7 +179,7 @@ export default function talk(
     start: (acts: MenuActs) => {
       chat = acts;
       activeAt = Date.now();
-      // After the chat has announced the end of an answer.
+      // Called after the chat has announced the end of an answer.
       if (state === "person") queueMicrotask(() => speak(words.delivered));
       void poll();
     },

@@ -37,7 +37,7 @@ export interface Source {
   readonly url: string;
 }
 
-/** The service's data about the pages behind an answer. The answer's text has no part in it. */
+/** The service's data about the pages behind an answer. The answer's text does not matter. */
 export interface Sources {
   readonly pages: readonly Source[];
   /** The addresses that the answer may link to, besides the cited pages and this site. */

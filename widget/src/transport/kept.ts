@@ -2,7 +2,7 @@
 /**
  * The transport to the service: a question is sent alone, with the session of its chat and the token
  * of the current user. The first question asks for a stored chat, whose session comes with the answer.
- * If none comes, the service stores no chats, and later questions carry the whole conversation.
+ * Without it, the service stores no chats, and later questions carry the whole conversation.
  */
 
 import { own } from "../own.ts";

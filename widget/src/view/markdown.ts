@@ -35,7 +35,7 @@ export class Prose {
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  /** `mayLink`: whether an address becomes a link; others are shown as text. */
+  /** `mayLink`: whether an address becomes a link; other addresses are shown as text. */
   constructor(
     into: Element,
     texts: ProseTexts,
