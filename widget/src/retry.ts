@@ -39,9 +39,8 @@ export function nextTry(
   const backOff = FIRST_BACK_OFF_MS * 2 ** (attempts.made - 1);
   const jitter = (chance * backOff) / 2;
   if (retryAfterMs === undefined) return backOff / 2 + jitter;
-  // At least Retry-After, with jitter, so that not all visitors retry at once. A
-  // busy service says the same second to all of them, so each of their waits is longer than the
-  // last.
+  // At least Retry-After, with jitter, so that not all visitors retry at once. A busy
+  // service says the same second to all, so each of their waits is longer than the last.
   const wait = isBusy ? Math.max(retryAfterMs, backOff) : retryAfterMs;
   return wait > LONGEST_WAIT_MS ? undefined : wait + jitter;
 }

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-_PURPOSE = b"kefu client key"
+_SIGNING_PURPOSE = b"kefu client key"
 
 
 class ClientKeys:
@@ -31,4 +31,4 @@ class ClientKeys:
 
 
 def _digest(key: str) -> bytes:
-    return hmac.digest(_PURPOSE, key.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return hmac.digest(_SIGNING_PURPOSE, key.encode("utf-8", "surrogatepass"), hashlib.sha256)

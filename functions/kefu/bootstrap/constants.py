@@ -51,7 +51,7 @@ class Constants(NamedTuple):
 
 CONSTANTS = Constants()
 
-SAMPLE = "sample.kefu"
+SAMPLE_FILE = "sample.kefu"
 """The name of the file with the pages of the sample site, which `make run` makes."""
 
 KNOWLEDGE_TOKENS = 2000

@@ -30,7 +30,7 @@ from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import PageReader
 
-AGENT = f"Kefu/{__version__}"
+ROBOTS_AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
@@ -133,18 +133,18 @@ async def _crawl(
     options: Options,
     note: Callable[[Outcome], None],
 ) -> tuple[list[Outcome], int]:
-    fetcher = Fetcher(AGENT, private=options.private_hosts)
+    fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
-        outcomes = await Crawler(start, fetcher, AGENT, known, note).run()
+        outcomes = await Crawler(start, fetcher, ROBOTS_AGENT, known, note).run()
     finally:
         await fetcher.aclose()
     return outcomes, fetcher.bodies
 
 
 async def _one(url: str, options: Options) -> Outcome:
-    fetcher = Fetcher(AGENT, private=options.private_hosts)
+    fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
-        return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
+        return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
     finally:
         await fetcher.aclose()
 

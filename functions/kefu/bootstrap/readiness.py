@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kefu import __version__
 from kefu.bootstrap.base import Base
-from kefu.bootstrap.constants import SAMPLE
+from kefu.bootstrap.constants import SAMPLE_FILE
 from kefu.chat.limits import Rate
 from kefu.relay.key_pool import KeyPool
 from kefu.stores.guarded.store import Store
@@ -60,7 +60,8 @@ class Readiness:
             "notice": "" if has_keys and model.kind == "remote" else model.notice,
         }
         if self._pages:
-            facts, sample = self._pages.facts, Path(self._base.settings.knowledge).name == SAMPLE
+            facts = self._pages.facts
+            sample = Path(self._base.settings.knowledge).name == SAMPLE_FILE
             health["knowledge"] = {"pages": facts.pages, "made": int(facts.made), "sample": sample}
         return health
 

@@ -23,7 +23,7 @@ _LONG_TEXT_CHARS = 1_000_000
 """Characters. A longer text is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
 """Characters: the longest token of OpenAI's encodings is a run of spaces."""
-_SAMPLES, _SAMPLE = 64, 1024
+_SAMPLE_COUNT, _SAMPLE_CHARS = 64, 1024
 
 
 class MessageCounter:
@@ -45,7 +45,7 @@ class MessageCounter:
     ) -> None:
         self.count = count
         self.per_message = per_message
-        """Tokens that the chat format adds to each message: `PER_MESSAGE` for OpenAI's, else 0."""
+        """Tokens that the chat format per message: `PER_MESSAGE` for OpenAI's, else 0."""
         self.priming = priming
         """Tokens that the chat format adds once per prompt: 3 for OpenAI's models, else 0.
 
@@ -77,9 +77,9 @@ class MessageCounter:
         """The tokens of one text."""
         if len(text) <= self.longest:
             return self.count(text)
-        starts = range(0, len(text) - _SAMPLE, len(text) // _SAMPLES)
-        counted = sum(self.count(text[at : at + _SAMPLE]) for at in starts)
-        return max(self.room + 1, counted * len(text) // (_SAMPLE * len(starts)))
+        starts = range(0, len(text) - _SAMPLE_CHARS, len(text) // _SAMPLE_COUNT)
+        counted = sum(self.count(text[at : at + _SAMPLE_CHARS]) for at in starts)
+        return max(self.room + 1, counted * len(text) // (_SAMPLE_CHARS * len(starts)))
 
     def __call__(self, message: Message) -> int:
         content, calls = message.content, message.tool_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_VERSION = 1
+_STATE_VERSION = 1
 
 
 class TrimState(NamedTuple):
@@ -68,7 +68,7 @@ class TrimState(NamedTuple):
         import json  # imported here because it slows the import of the library
 
         filled = {name: value for name, value in self._asdict().items() if value}
-        return json.dumps({"version": _VERSION, **filled}, ensure_ascii=False)
+        return json.dumps({"version": _STATE_VERSION, **filled}, ensure_ascii=False)
 
     @classmethod
     def load(cls, text: str | None) -> TrimState:
@@ -83,7 +83,7 @@ class TrimState(NamedTuple):
         value = json.loads(text)
         if not isinstance(value, dict):
             raise ValueError(f"A state is a JSON object as made by TrimState.dump: {text:.80}")
-        if value.pop("version", 0) != _VERSION:
+        if value.pop("version", 0) != _STATE_VERSION:
             return cls()
         try:
             state = cls(**value)

@@ -119,8 +119,7 @@ class KeySearch:
         asked = [one for one in running if not one.tried_again] or running
         first, newest = asked[0], asked[-1]
         if len(asked) < AT_ONCE:
-            # A model that has answered with status 200 may be thinking, and two requests would be
-            # billed.
+            # A model may be thinking after its status 200, and two requests would be billed.
             pace = running[0].provider.pool.pace
             after = pace.hedge_after(limits, again=self._hedged)
             return newest.started + (limits.stall if newest.answered else after)

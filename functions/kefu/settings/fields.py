@@ -33,7 +33,7 @@ class Section(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
 
-RARE: JsonDict = {"rare": True}
+RARE_SETTING: JsonDict = {"rare": True}
 """Marks a setting that few sites change."""
 
 
@@ -58,7 +58,7 @@ def setting(
         alias=variable,
         validation_alias=AliasChoices(variable, AliasPath(*key.split("."))),
         description=description,
-        json_schema_extra=RARE if rare else None,
+        json_schema_extra=RARE_SETTING if rare else None,
         **rules,
     )
 

@@ -48,8 +48,8 @@ _SURROGATES = re.compile(f"((?:{_HIGH}++{_LOW}++)++)|{_HIGH}+|{_LOW}+")
 # The encodings treat a gap of spaces before a word as one word; the last space belongs to the next
 # word. So wide gaps of spaces can be counted separately, once per width. A gap of fewer than 80
 # spaces is one token and needs no such treatment.
-_WIDE = " " * 80
-_GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE} *+)(?=\S)|{_WIDE} *+")
+_WIDE_GAP = " " * 80
+_GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE_GAP} *+)(?=\S)|{_WIDE_GAP} *+")
 
 # Characters of a repetition that are kept in addition to whole cycles. The text around a repetition
 # affects fewer characters than this.
@@ -77,7 +77,7 @@ class ExactCounter:
         """The number of tokens of `encode_ordinary`. A lone surrogate counts as one U+FFFD."""
         text = _uncached(text)
         widths: list[int] = []
-        if _WIDE in text:
+        if _WIDE_GAP in text:
             text, widths = _collapse_gaps(text)
         spaces = sum(_count_spaces(self.name, width) for width in widths)
         return _count(loaded_encoding(self.name), text) + spaces
