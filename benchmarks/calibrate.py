@@ -28,7 +28,7 @@ from pydoc_data.topics import topics
 
 from benchmarks.processes import ROOT
 from kefu.context.tokens import counter
-from kefu.context.tokens.calibrated import PARTS, parts_of
+from kefu.context.tokens.calibrated import WEIGHTS, parts_of
 
 SIZES = (100, 500)
 PIECES = 300
@@ -98,7 +98,7 @@ def pieces(chinese: Path, exact: Callable[[str], int]) -> Mapping[str, list[Piec
             start = dice.randrange(len(text) - size)
             piece = text[start : start + size]
             counts = parts_of(piece)
-            counts += [0] * (len(PARTS) - len(counts))
+            counts += [0] * (len(WEIGHTS) - len(counts))
             found.setdefault(kind, []).append((counts, exact(piece)))
     return found
 
@@ -110,7 +110,7 @@ def fit(samples: Mapping[str, list[Piece]]) -> list[float]:
         for counts, tokens in kind:
             rows.append([count / tokens / len(kind) ** 0.5 for count in counts])
             goal.append(1 / len(kind) ** 0.5)
-    size = range(len(PARTS))
+    size = range(len(WEIGHTS))
     products = [[sum(row[i] * row[j] for row in rows) for j in size] for i in size]
     aims = [sum(row[i] * g for row, g in zip(rows, goal, strict=True)) for i in size]
     weights = [0.0 for _ in size]
@@ -131,8 +131,8 @@ def main() -> None:
     exact = claude(options.claude) if options.claude else counter(f"tiktoken:{options.encoding}")
     samples = pieces(options.chinese, exact)
     weights = fit(samples)
-    now = [weight / 1000 for _, weight in PARTS]
-    for (members, _), old, new in zip(PARTS, now, weights, strict=True):
+    now = [weight / 1000 for _, weight in WEIGHTS]
+    for (members, _), old, new in zip(WEIGHTS, now, weights, strict=True):
         print(f"{1000 * old:6.0f} {1000 * new:6.0f}  {members[:12]!r}")
     for kind, found in samples.items():
         print(f"{kind:9} now {_missed(found, now)}; best {_missed(found, weights)}")

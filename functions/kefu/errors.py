@@ -126,7 +126,7 @@ class NotFound(KefuError):
 
 
 class SessionNotFound(KefuError):
-    """The same error for an absent or expired session, one of another visitor, and a wrong token.
+    """The same error for an absent, an expired or another visitor's session, and a wrong token.
 
     A client therefore cannot find out which sessions exist.
     """

@@ -15,7 +15,7 @@ import type {
 const KEPT = "kefu-panel-pass";
 const NAME = "kefu-panel-operator";
 
-/** The name of this tab's operator; it decides which sessions are theirs. */
+/** The name of this tab's operator, which decides on the sessions that are theirs. */
 export function operatorName(): string {
   return sessionStorage.getItem(NAME) ?? "";
 }
@@ -24,7 +24,7 @@ export function nameOperator(name: string): void {
   sessionStorage.setItem(NAME, name);
 }
 
-/** The service refuses the pass: it is missing, wrong or expired. */
+/** The service refuses the pass: the pass is missing, wrong or expired. */
 export class ShutOut extends Error {}
 
 export class Api {
@@ -82,14 +82,14 @@ export class Api {
     await this.#send(`contacts/${encodeURIComponent(id)}`, "DELETE");
   }
 
-  /** Who answers a session, and its messages with a greater id than `after`. */
+  /** The attendance of a session, and its messages with a greater id than `after`. */
   talk(id: string, after: number): Promise<{ attendance: Attendance; messages: Message[] }> {
     return this.#get(
       `sessions/${encodeURIComponent(id)}/talk${after > 0 ? `?after=${after}` : ""}`,
     );
   }
 
-  /** `takenFrom`: the operator who has the session, from whom another one takes it over. */
+  /** `takenFrom`: the operator who has the session, from whom another operator takes it over. */
   async attend(id: string, state: string, operator: string, takenFrom = ""): Promise<Attendance> {
     const path = `sessions/${encodeURIComponent(id)}/state`;
     return (

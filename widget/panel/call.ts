@@ -9,7 +9,7 @@ import { findings, hasFailed, leftOut, reasons } from "./why.ts";
 
 export interface Around {
   readonly messages: readonly Message[];
-  /** The call before this one whose request was stored. */
+  /** The previous call whose request was stored. */
   readonly previous: Call | undefined;
   readonly about: About | undefined;
   /**

@@ -1,4 +1,4 @@
-/** What a visitor wrote about an answer that they rated down. */
+/** A visitor's comment on an answer that they rated down. */
 
 import { el } from "./dom.ts";
 import { it } from "./insight-texts.ts";

@@ -15,11 +15,11 @@ import type { About, Call, Message, Whole } from "./types.ts";
 
 export interface Acts {
   readonly about: About | undefined;
-  /** Absent for a file. */
+  /** The function is absent for a file. */
   readonly remove?: () => Promise<void>;
   readonly exported?: (format: string) => Promise<Blob>;
   readonly earlier?: () => Promise<void>;
-  /** For a stored session. */
+  /** The functions for a stored session. */
   readonly talk?: TalkActs;
 }
 

@@ -6,7 +6,7 @@ export function csv(head: readonly Cell[], rows: readonly (readonly Cell[])[]): 
   return [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Visitors write the questions: no spreadsheet may run one as a formula. */
+/** Visitors write the questions: no spreadsheet may run a question as a formula. */
 function cell(value: Cell): string {
   if (typeof value === "number") return String(value);
   const plain = value.replace(/\s+/g, " ").trim();
@@ -14,7 +14,7 @@ function cell(value: Cell): string {
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** With a mark of UTF-8 at its start, for spreadsheets. */
+/** The file starts with a mark of UTF-8, for spreadsheets. */
 export function csvFile(text: string): Blob {
   return new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" });
 }

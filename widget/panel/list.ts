@@ -25,9 +25,9 @@ export class List {
   #query = new URLSearchParams();
   #cursor: string | null = null;
   #current = "";
-  /** Of a search or a filter without an index: chats that were read. */
+  /** The number of chats that were read, for a search or a filter without an index. */
   #read = 0;
-  /** Counts the loads: the answers of earlier ones are dropped. */
+  /** Counts the loads: the answers of earlier loads are dropped. */
   #turn = 0;
 
   constructor(api: Api, fail: (error: unknown) => void) {
@@ -91,7 +91,7 @@ export class List {
         if (turn !== this.#turn) return;
         this.#rows.append(...page.rows.map(rowOf));
         this.#cursor = page.cursor;
-        // Without a number: the chats that were read before were only added to an index.
+        // There is no number if the chats were only added to an index.
         this.#read = page.read === null ? 0 : this.#read + page.read;
         this.mark(this.#current);
         const read = this.#read - readBefore;
@@ -127,7 +127,7 @@ export class List {
     return query;
   }
 
-  /** Shows new and changed sessions. What has no index is not repeated: it may read many chats. */
+  /** Shows new and changed sessions. Repeats no search without an index: it may read many chats. */
   async #refresh(): Promise<void> {
     const isSeen = document.visibilityState === "visible" && this.node.isConnected;
     if (!isSeen || this.search || this.#read || this.#note.textContent === t.loading) return;
@@ -140,7 +140,7 @@ export class List {
     }
   }
 
-  /** `isWhole`: there are no rows after these. */
+  /** `isWhole`: there are no further rows. */
   #merge(rows: readonly Row[], isWhole: boolean): void {
     const shown = new Map([...this.#rows.children].map((node) => [node.id, node]));
     const focused = document.activeElement?.closest<HTMLElement>(".rows li")?.id;

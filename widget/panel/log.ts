@@ -12,7 +12,7 @@ interface Line {
   readonly meta?: Record<string, unknown>;
 }
 
-/** Parses complete lines; an incomplete last one is skipped. `undefined` if it is not a log. */
+/** Parses complete lines; an incomplete last line is skipped. `undefined` for no log. */
 export function readLog(text: string): Whole | undefined {
   const lines = text.split("\n").flatMap(parsed);
   if (lines.some(({ type }) => type === "message")) return exported(lines);

@@ -148,7 +148,7 @@ async function openFile(chosen: File | undefined): Promise<void> {
 }
 
 /**
- * Shows the sign-in. Log files can be opened without it, because they never leave this computer.
+ * Shows the sign-in. Log files need none, because they stay on this computer.
  */
 function locked(message = ""): void {
   const token = el("input", {

@@ -5,7 +5,7 @@ const NAME = "found";
 const ENDING = 2;
 const LONG = 5;
 const LETTER = "[\\p{L}\\p{M}\\p{N}]";
-/** Words of these scripts stand between spaces, and have forms. */
+/** Scripts whose words stand between spaces, and have forms. */
 const HAS_FORMS = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]+$/u;
 
 /** The searched words and roughly their other forms; undefined for a search without words. */

@@ -32,7 +32,7 @@ export function keysView(keys: readonly Key[]): HTMLElement {
   return append(node, scrolled(table), el("p", { class: "muted" }, t.keysHint));
 }
 
-/** How full the store is, and the features that are switched off because of that. */
+/** The fill level of the store, and the features that it has switched off. */
 export function storeLines(about: About | undefined): HTMLElement[] {
   if (!about?.store) return [];
   const { used, limit, level } = about.store;

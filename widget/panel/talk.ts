@@ -20,7 +20,7 @@ export interface TalkActs {
 
 type Shown = (message: Message) => HTMLElement;
 
-/** `shown` makes the element of a message; new ones are added before the bar. */
+/** `shown` makes the element of a message; new elements are added before the bar. */
 export function talkBar(kept: Whole, acts: TalkActs, shown: Shown): HTMLElement {
   return new TalkBar(kept, acts, shown).node;
 }
@@ -33,7 +33,7 @@ class TalkBar {
   readonly #line = el("p", { class: "muted", role: "status" });
   readonly #controls = el("div", { class: "talk-controls" });
   readonly #alert = el("p", { class: "trouble", role: "alert", hidden: true });
-  /** Keeps its text while another operator has the session. */
+  /** The field keeps its text while another operator has the session. */
   readonly #text = el("textarea", { name: "text", rows: 2, maxlength: 4000, required: true });
   #attendance: Attendance;
 

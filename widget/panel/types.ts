@@ -1,6 +1,6 @@
 /** The types of the panel's API; an opened log is converted to them. */
 
-/** Who answers a session: `bot`, `waiting`, `person` or `closed`. */
+/** The attendance of a session: `bot`, `waiting`, `person` or `closed`. */
 export interface Attendance {
   readonly state: string;
   readonly operator: string;
@@ -27,7 +27,7 @@ export interface SessionPage {
   readonly cursor: string | null;
   /** The number of chats that were read, if no index fits the filter. */
   readonly read: number | null;
-  /** Of a search with an index: the messages to be indexed before it. */
+  /** The number of messages to be indexed before a search. */
   readonly waiting: number;
 }
 
@@ -37,7 +37,7 @@ export interface Session {
   readonly config_id: string;
   readonly created_at: number;
   readonly updated_at: number;
-  /** Absent in a log. */
+  /** The field is absent in a log. */
   readonly attendance?: Attendance;
   /** The site's id of the visitor; empty for an anonymous visitor, absent in older logs. */
   readonly user?: string;
@@ -51,9 +51,9 @@ export interface Message {
   readonly created_at: number;
   readonly reply_to?: number | null;
   readonly rating?: string | null;
-  /** What the visitor wrote about an answer that they rated down; absent in older files. */
+  /** The visitor's comment on an answer that they rated down; absent in older files. */
   readonly comment?: string;
-  /** For a line of a person: their name. */
+  /** The name of the person who wrote the line. */
   readonly operator?: string;
 }
 
@@ -85,9 +85,9 @@ export interface Trimmed {
 
 export interface Meta {
   readonly request_id?: string;
-  /** The number of earlier attempts of its message. */
+  /** The number of earlier attempts of the call's message. */
   readonly again?: number;
-  /** Absent for an answer. `search`: it wrote words for the search of the site's pages. */
+  /** Absent for an answer. `search`: the call wrote words for the search of the site's pages. */
   readonly purpose?: "summary" | "search";
   readonly config_id?: string;
   readonly page?: Readonly<Record<string, string>>;
@@ -141,7 +141,7 @@ export interface Call {
   readonly response: unknown;
   readonly meta: Meta;
   readonly error: { code?: string; message?: string } | null;
-  /** For a terminal session: the actions of the model. */
+  /** The actions of the model, in a terminal session. */
   readonly tools?: readonly Tool[];
 }
 
@@ -180,11 +180,11 @@ export interface Day {
 export interface Group {
   readonly question: string;
   readonly times: number;
-  /** The chat in which it was asked last. */
+  /** The chat in which the question was asked last. */
   readonly session_id: string;
   readonly at: number;
   readonly reasons: readonly string[];
-  /** What visitors wrote about answers that they rated down, newest first. */
+  /** Visitors' comments on answers that they rated down, newest first. */
   readonly comments: readonly string[];
 }
 
@@ -192,7 +192,7 @@ export interface Insights {
   readonly days: readonly Day[];
   /** The number of questions that were read for `questions`. */
   readonly read: number;
-  /** Whether these are all questions of the period. */
+  /** Whether the list has all questions of the period. */
   readonly is_whole: boolean;
   readonly questions: readonly Group[];
   readonly gaps: readonly Group[];
@@ -205,7 +205,7 @@ export interface Insights {
 export interface Learnt {
   readonly count: number;
   readonly made: number;
-  /** Whether they are out of date. */
+  /** Whether the learnt pages are out of date. */
   readonly old: boolean;
   /** The pages that failed in the last run. */
   readonly problems: readonly { readonly page: string; readonly reason: string }[];
@@ -229,7 +229,7 @@ export interface Contacts {
   readonly requests: readonly ContactRequest[];
   /** The next page; null at the end. */
   readonly cursor: string | null;
-  /** Whether they are sent to a webhook or mailed. */
+  /** Whether requests are sent to a webhook or mailed. */
   readonly delivers: boolean;
   /** The key of the webhook's signatures; empty without a webhook. */
   readonly signing_key: string;

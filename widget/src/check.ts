@@ -68,7 +68,7 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     const runs = await provider();
     if (!runs) return undefined;
     const isDark = page.matchMedia("(prefers-color-scheme: dark)").matches;
-    // The providers find their box in the page only. So the box is a child of the widget's element.
+    // The providers' scripts find only a box in the page: a child of the widget's element.
     const box = element("div", { slot: "check" });
     const place = element("div", {}, element("slot", { name: "check" }));
     place.style.cssText = "display:flex;justify-content:center;margin:0 14px 10px";
@@ -114,14 +114,14 @@ export default function check(root: ShadowRoot, setting: string, apiUrl: string,
     const proof = pass ? { verification_pass: pass } : { verification_token: token };
     const [field, value] = Object.entries(proof)[0] as [string, string | undefined];
     token = undefined;
-    // Not parsed: `outgoing` has protected its array against a page's own toJSON.
+    // The body is not parsed: `outgoing` has protected its array against the page's toJSON.
     const added = value ? `,${JSON.stringify(field)}:${JSON.stringify(value)}}` : "}";
     const response = await plainAsk(url, { ...init, body: `${init.body}`.slice(0, -1) + added });
     const wasOld = pass !== undefined && response.status === 403;
     pass = response.headers.get("X-Verification-Pass") ?? pass;
     if (wasOld && (await errorOf(response.clone(), "code"))[0] === "verification_required") {
       pass = undefined;
-      // The caller tries once more after this status, and the check runs before it does.
+      // The caller tries once more after this status, after the check.
       return new Response(null, { status: 504 });
     }
     return response;

@@ -16,7 +16,7 @@ import type { MenuActs } from "./view/menu.ts";
 
 /**
  * The contact form for the widget in `root`. `speak` announces a text to screen readers. `chatOf`
- * returns the stored chat, once there is one. Without it, the request is sent alone.
+ * returns the stored chat, once there is one. Without a chat, the request is sent alone.
  * `sent` is called after a request was stored. `guard` runs the bot check, and returns the function
  * that sends its result.
  */

@@ -16,7 +16,7 @@ import { isFinished, type Sources, type Trouble, type Turn, type Waiting } from 
 /** Observes a conversation. The methods are called after each change, in order. */
 export interface Audience {
   asked(turn: Turn): void;
-  /** The question was sent again. The old answer stays visible until the new one begins. */
+  /** The question was sent again. The old answer stays visible until the new answer begins. */
   restarted(turn: Turn): void;
   /** More text of the answer. `isFirst`: the text replaces the answer that was shown. */
   told(turn: Turn, text: string, isFirst: boolean): void;
@@ -59,7 +59,7 @@ export class Conversation {
   /** A copy of the finished answer that a new answer shall replace. */
   #former: Turn | undefined;
 
-  /** `before`: the turns of an earlier page. Only `retry` sends one of them again. */
+  /** `before`: the turns of an earlier page. Only `retry` sends a failed message again. */
   constructor(around: Circumstances, audience: Audience, before: readonly Turn[] = []) {
     this.#around = around;
     this.#audience = audience;
@@ -80,7 +80,7 @@ export class Conversation {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Sends a message. Does nothing if it is empty or an answer is in progress. */
+  /** Sends a message. Does nothing for an empty text or during an answer. */
   send(text: string): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
@@ -107,7 +107,7 @@ export class Conversation {
     this.#restart(turn);
   }
 
-  /** Requests a new answer to the last question after a complete one. */
+  /** Requests a new answer to the last question after a complete answer. */
   again(): void {
     const turn = this.#turns.at(-1);
     if (!turn || !isFinished(turn.ending)) return;
@@ -139,8 +139,8 @@ export class Conversation {
 
   /**
    * Ends the connection. Called when the page is left or put into the back/forward cache, and after a
-   * stall. The service goes on with the answer of a stored chat. For others it gets a request to cancel
-   * the answer, because proxies may hide a closed connection.
+   * stall. The service goes on with the answer of a stored chat. Else the service gets a request to
+   * cancel the answer, because proxies may hide a closed connection.
    */
   leave(): void {
     if (!this.#around.transport.chat) this.#cancel();

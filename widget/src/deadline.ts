@@ -7,7 +7,7 @@
 
 import type { Limit } from "./machine.ts";
 
-/** If a timer is later than this, the device has slept; a busy page delays timers less. */
+/** After a longer delay of a timer, the device has slept; a busy page delays timers less. */
 export const SLEEP_MS = 2_000;
 
 export class Deadline {
@@ -37,7 +37,7 @@ export class Deadline {
     this.#due = Number.NaN;
   }
 
-  /** Whether the running limit is long overdue. Check it before arriving bytes are used. */
+  /** Whether the running limit is long overdue. To be checked before arriving bytes are used. */
   slept(): boolean {
     return Date.now() - this.#due > SLEEP_MS;
   }

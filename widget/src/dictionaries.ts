@@ -7,7 +7,7 @@ declare global {
   const PARTS: string;
 }
 
-/** Milliseconds to wait for a dictionary. After that the texts are English. */
+/** Milliseconds to wait for a dictionary. After this time the texts are English. */
 export const LONGEST_WAIT_MS = 4_000;
 
 /**

@@ -25,7 +25,7 @@ export interface ExtraTexts {
   readonly dismiss: string;
   /** The accessible name of the button that scrolls to the end of the conversation. */
   readonly newest: string;
-  /** Shown while the widget waits before it tries again by itself. `{seconds}`: a number. */
+  /** The text during the wait before an automatic retry. `{seconds}`: a number. */
   readonly tryingAgain: string;
   /** Shown while an answer is taken up after its connection was lost. */
   readonly reconnecting: string;

@@ -142,7 +142,7 @@ export default function extras(
       if (turn.person || !turn.answer) {
         const row = element("div", { className: "actions", hidden: true });
         if (turn.person) talk.use((started) => started.shown(row, turn));
-        // Without a chat, the turn is one of an earlier page.
+        // Without a chat, the turn is from an earlier page.
         else if (chat && turn.ending === "whole") startTalk();
         return row;
       }
@@ -160,7 +160,7 @@ export default function extras(
       const sources = citedOf(turn.sources, location.href);
       if (sources.length > 0) row.prepend(sourceList(words.sources, sources));
       queueMicrotask(() => {
-        // By then the row has been added below its answer.
+        // By then the row of buttons is below the answer.
         const answer = row.parentElement?.querySelector(".answer");
         for (const wide of answer?.querySelectorAll<HTMLElement>(".wide, pre") ?? []) fade(wide);
         if (answer && sources.length > 0) linkNumbers(answer, sources);
@@ -175,7 +175,7 @@ export default function extras(
       calm(dots, log);
     },
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
-    /** The tools of the header: enlarge, and the menu. With them comes the button to the newest message. */
+    /** The tools of the header: enlarge, and the menu; and the button to the newest message. */
     menu: (acts: MenuActs) => {
       const node = menu(words, speak, acts);
       const log = root?.querySelector<HTMLElement>(".log");
@@ -191,10 +191,10 @@ export default function extras(
       else watch();
       const { writer, isPending } = restored;
       if (writer) talk.use((started) => started.missed(writer));
-      // Before the connection can be lost: afterwards the file cannot be fetched.
+      // Fetched before the connection can be lost: afterwards the file cannot be fetched.
       resume.use(({ begin }) => isPending && begin(true));
     },
-    /** The panel is there. */
+    /** The panel exists. */
     drawn: () => {
       const logo = textOf(settings.logo);
       if (logo) showLogo(root, logo);

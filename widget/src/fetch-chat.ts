@@ -16,14 +16,14 @@ declare global {
   }
 }
 
-/** Made once: a page may forbid a second policy of the same name. */
+/** The policy is made once: a page may forbid a second policy of the same name. */
 let policy: { createScriptURL(url: string): string } | undefined;
 
 /**
  * Runs the script from the loader's folder, inside the host element; the chat removes it again.
  *
  * A loader that a browser has cached may be of an earlier release, whose chat is no longer served.
- * Then the widget in one file replaces it, unless the page allows only known hashes.
+ * Then the widget in one file replaces the loader, unless the page allows only known hashes.
  */
 export const fetchChat: Bring = (host, loader, failed) => {
   const load = (name: string, integrity: string, otherwise: () => void): void => {

@@ -11,7 +11,7 @@ export interface EventDetails {
     readonly role: "user" | "assistant";
     readonly text: string;
   };
-  /** Text as it arrives. A new answer to the same question starts again from the beginning. */
+  /** Called with each arriving text. A new answer starts again from the beginning. */
   readonly delta: { readonly id: string; readonly text: string };
   /** The visitor's rating of an answer; `none` removes the rating. */
   readonly feedback: { readonly id: string; readonly rating: Rating };

@@ -1,6 +1,6 @@
 /** What the loader reads of the stored conversation; store.ts reads and writes the rest. */
 
-/** The key of a record in the browser's storage, before the service's address. The number is its format's. */
+/** The key of a record in the storage, before the service's address. The number is the format's. */
 export const KEY = "kefu-chat:1:";
 
 /**

@@ -1,4 +1,4 @@
-/** Modules that the chat fetches when it needs them. */
+/** Modules that the chat fetches at their first use. */
 
 import { LONGEST_WAIT_MS } from "./dictionaries.ts";
 import { renew } from "./transport/renew.ts";
@@ -56,8 +56,8 @@ export class Lazy<Module> {
   }
 
   /**
-   * Calls `use` with the module, at once if it is loaded. If it cannot be fetched offline, the call waits
-   * for the network; after any other failure there is none.
+   * Calls `use` with the module, at once if it is loaded. Offline, the call waits for the network;
+   * after any other failure there is no module.
    */
   use(use: (module: Module) => void): void {
     if (this.#module) use(this.#module);

@@ -27,7 +27,7 @@ export function start(bring: Bring): void {
   // The script may be included twice, or again by a single-page app: the first widget stays.
   if (document.querySelector(HOST_TAG)) return;
   try {
-    // If the page replaced its whole document, the element is gone, but the listeners are not.
+    // A page that replaces its whole document removes the element, but not the listeners.
     window.ChatWidget?.destroy();
   } catch {
     // `window.ChatWidget` may be a form of the page with that name.
@@ -97,7 +97,7 @@ export function start(bring: Bring): void {
 
   // TypeScript does not know that a text can be assigned to a DOMTokenList.
   (launcher as { part: unknown }).part = launcher.className = "launcher";
-  // Until the chat with its translated texts is loaded: a word that most languages know.
+  // The label until the translated texts are loaded: a word that most languages know.
   launcher.ariaLabel = "Chat";
   launcher.append(drawing(CHAT));
   launcher.onclick = () => handle.open();
@@ -114,7 +114,7 @@ export function start(bring: Bring): void {
   // A chat inside the page has no launcher, and is fetched at once.
   if (settings.mount) send();
   else shadow.append(launcher);
-  // Not while the page loads: the first access to its storage blocks on another process.
+  // Not during the load of the page: the first access to storage waits for another process.
   setTimeout(() => {
     try {
       // The file of the tip is one of the files that the chat fetches.

@@ -15,7 +15,7 @@ export type State =
   | "failed";
 
 export type Event =
-  /** The visitor sends a message or retries one. */
+  /** The visitor sends a message or retries a message. */
   | "send"
   /** The wait before a request has ended, and the request is sent. */
   | "open"

@@ -12,13 +12,13 @@ export default function mount(root: ShadowRoot, id: string): boolean {
   }
   adopt(root, stylesheet);
   place.append(root.host);
-  // Before the panel's own listener, which would close the chat.
+  // Runs before the panel's own listener, which would close the chat.
   const keep = (event: Event): void => {
     const isInMenu = (event.target as Element).closest(".tools");
     if ((event as KeyboardEvent).key === "Escape" && !isInMenu) event.stopPropagation();
   };
   root.addEventListener("keydown", keep, { capture: true });
-  // After the chat has drawn its panel: a part of the page is not a dialog.
+  // After the panel was drawn: a part of the page is not a dialog.
   setTimeout(() => {
     const panel = root.querySelector(".panel");
     if (panel) panel.role = "region";

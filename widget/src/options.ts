@@ -18,8 +18,8 @@ export interface Options {
   /** The storage in which the conversation is kept for the visitor's next page. */
   readonly persist: Persist;
   /**
-   * Whether the panel opens with the page. On small screens, where it would cover the page, it does
-   * not.
+   * Whether the panel opens with the page. On small screens, where it would cover the page, the
+   * panel does not open.
    */
   readonly open: boolean;
 }

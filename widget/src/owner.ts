@@ -3,7 +3,7 @@
  *
  * The page may change its token at any time, without an event. So the user's token is read again at
  * every event, and before anything is restored, stored or sent. If the user has changed, everything
- * that the widget shows and stores of the previous one is cleared before `check` returns.
+ * that the widget shows and stores of the previous user is cleared before `check` returns.
  */
 
 import { type Identity, identityOf, NOBODY } from "./identity.ts";
@@ -41,7 +41,7 @@ export class Owner {
     this.check();
   }
 
-  /** The signal that is aborted when the chat is cleared. Requests for the chat use it. */
+  /** The signal that is aborted when the chat is cleared. Requests for the chat use this token. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
@@ -73,7 +73,7 @@ export class Owner {
     return false;
   }
 
-  /** The token for a request. Calls `check` first. Throws the errors of the page's function. */
+  /** The token for a request. `check` is called first. Throws the errors of the page's function. */
   token(): string | undefined {
     this.check();
     return this.#token();

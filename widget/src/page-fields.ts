@@ -1,4 +1,4 @@
-/** What the site adds to its visitor's questions: the preset, and facts about the page. */
+/** The site's additions to questions: the preset, and facts about the page. */
 
 import { type Settings, textOf } from "./settings.ts";
 import type { Ask } from "./transport/http.ts";
@@ -19,7 +19,7 @@ export function adding(ask: Ask, apiUrl: string, settings: Settings): Ask {
   return (url, init) => {
     const fields = JSON.stringify(fieldsOf(settings));
     if (`${url}` !== apiUrl || init.method !== "POST" || fields === "{}") return ask(url, init);
-    // Not parsed: `outgoing` has protected its array against a page's own toJSON.
+    // The body is not parsed: `outgoing` has protected its array against the page's toJSON.
     return ask(url, { ...init, body: `${`${init.body}`.slice(0, -1)},${fields.slice(1)}` });
   };
 }
@@ -35,7 +35,7 @@ function factsOf(value: unknown): unknown {
   try {
     if (typeof value === "function") return value();
     if (typeof value !== "string") return value;
-    // Without query and fragment, which may name the visitor.
+    // The address without query and fragment, which may name the visitor.
     if (value === "page") {
       return { title: document.title, url: location.origin + location.pathname };
     }

@@ -1,2 +1,2 @@
-/** For so many milliseconds a lost connection is not mentioned: most answers are taken up sooner. */
+/** Milliseconds before a lost connection is shown: most answers are resumed sooner. */
 export const QUIET_MS = 1_500;

@@ -21,21 +21,21 @@ const MAX_FAILURES = 15;
 
 const LOST: Arrival = { kind: "error", code: "disconnected" };
 
-/** What became of an attempt to take an answer up. `later`: another attempt is useful. */
+/** The result of an attempt to resume an answer. `later`: another attempt is useful. */
 export type Begun = "begun" | "later" | "never";
 
-/** `isShown` returns false when the widget was removed from the page. `line` is shown if it takes long. */
+/** `isShown` returns false when the widget was removed from the page. `line`: shown later. */
 export default function resume(chat: MenuActs, isShown: () => boolean, line: LostLine) {
   /** The answer that was taken up last, and how much of it has arrived. */
   let known = { id: "", length: 0 };
   /** Whether the last attempt brought no more of the answer. */
   let isFruitless = false;
-  /** Whether the service said that it cannot give the answer. */
+  /** Whether the service has reported that it cannot give the answer. */
   let isRefused = false;
 
   /**
-   * The stream of the answer, as soon as the service has the answer or makes it; nothing if it does
-   * not. Undefined stands for a failed attempt, after which another one follows.
+   * The stream of the answer, as soon as the service has or makes the answer; else nothing.
+   * Undefined stands for a failed attempt, after which another attempt follows.
    */
   async function* streams(turn: Turn, signal: AbortSignal) {
     const ask = post({ client_message_id: turn.id, again: turn.first, sources: true });
@@ -73,7 +73,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
     if (known.id !== turn.id) known = { id: turn.id, length: 0 };
     let length = 0;
     let isLate = false;
-    // Without a network, the header says so.
+    // The header shows a missing network.
     const show = (): void => (navigator.onLine ? line.show() : line.remove());
     const beLate = (): void => {
       isLate = true;
@@ -122,7 +122,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
   };
 }
 
-/** Whether the service says that there is no answer. A proxy's error, or a portal's page, does not. */
+/** Whether the service says that there is no answer, unlike a proxy's error or a portal's page. */
 function isFinal({ status, headers }: Response): boolean {
   return headers.get("x-should-retry") === "false" || (status >= 400 && status < 500);
 }

@@ -15,14 +15,14 @@ const CODES: readonly Code[] = [
 export interface Attempts {
   /** Number of requests for this message, since the visitor sent or retried it. */
   readonly made: number;
-  /** The number of these that timed out. */
+  /** The number of requests that timed out. */
   readonly timeouts: number;
   /** `data-retry`: maximum number of automatic retries. */
   readonly retries: number;
 }
 
 export const FIRST_BACK_OFF_MS = 1_000;
-/** Maximum wait before a retry. If it would be longer, the visitor gets a Retry button instead. */
+/** Maximum wait before a retry. For a longer wait, the visitor gets a Retry button instead. */
 export const LONGEST_WAIT_MS = 60_000;
 
 /** Milliseconds until the next attempt; undefined: there is none, and the visitor sees the error. */
@@ -39,8 +39,8 @@ export function nextTry(
   const backOff = FIRST_BACK_OFF_MS * 2 ** (attempts.made - 1);
   const jitter = (chance * backOff) / 2;
   if (retryAfterMs === undefined) return backOff / 2 + jitter;
-  // Never earlier than Retry-After, and with jitter, so that not all visitors retry at once. A busy
-  // service says the same second to all of them, so each of their waits is longer than the last.
+  // At least Retry-After, with jitter, so that not all visitors retry at once. A busy
+  // service says the same second to all, so each of their waits is longer than the last.
   const wait = isBusy ? Math.max(retryAfterMs, backOff) : retryAfterMs;
   return wait > LONGEST_WAIT_MS ? undefined : wait + jitter;
 }
@@ -62,7 +62,7 @@ export function codeOfStatus(status: number, said?: unknown): Code | Refusal {
     return said === "verification_required" ? said : "forbidden";
   if (status === 413) return "too_large";
   if (status === 504 || status === 408) return "gateway_timeout";
-  // An earlier attempt of this message is still running there: a retry may succeed soon.
+  // An earlier attempt of this message is still running in the service: a retry may succeed soon.
   if (status === 409) return "upstream_service_unavailable";
   return status >= 400 && status < 500 ? "invalid_request" : "upstream_service_unavailable";
 }

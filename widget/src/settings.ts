@@ -4,7 +4,7 @@
  * default.
  */
 
-/** Values by name, in camel case. Without a prototype, because a page may extend Object.prototype. */
+/** Values by name, in camel case. No prototype, because a page may extend Object.prototype. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** The current settings of the page. */

@@ -38,7 +38,7 @@ export function mayLink(address: string, sources: Sources | undefined): boolean 
   }
 }
 
-/** An address as it is compared: without its fragment and without a slash at the end. */
+/** An address for comparisons, without fragment and without a slash at the end. */
 function bare(address: string): string {
   return address.replace(/\/?(#.*)?$/, "");
 }

@@ -84,7 +84,7 @@ export class Store {
     }
   }
 
-  /** The stored values; invalid ones are left out. Never throws. */
+  /** The stored values; invalid values are left out. Never throws. */
   read(): Stored {
     const record = this.#record();
     const value = this.#isOn && this.#isMine(record) ? record : undefined;
@@ -100,7 +100,7 @@ export class Store {
     };
   }
 
-  /** Reads the record again and changes it: another tab may have written it. Never throws. */
+  /** Reads the record again and changes it: another tab may have changed it. Never throws. */
   write(change: Partial<Stored>): void {
     if (!this.#isOn) return;
     const { user, expiresAt: until } = this.#owner;

@@ -3,7 +3,7 @@
 const MOST = 6;
 const LONGEST_CHARS = 80;
 
-/** The questions in their order. Invalid ones are left out, with a warning on the console. */
+/** The questions in their order. Invalid questions are left out, with a warning on the console. */
 export function readSuggestions(value: unknown): readonly string[] {
   const written = listOf(value);
   const usable = written.flatMap((item) => {
@@ -19,7 +19,7 @@ export function readSuggestions(value: unknown): readonly string[] {
   return suggestions;
 }
 
-/** The items as written. A list that cannot be parsed becomes one invalid item. */
+/** The items of the setting, as written. A list that cannot be parsed becomes one invalid item. */
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   try {

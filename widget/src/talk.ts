@@ -13,17 +13,17 @@ import type { MenuActs } from "./view/menu.ts";
 import stylesheet from "./view/talk.css";
 import { faceOf, Head, notice } from "./view/talk.ts";
 
-/** With the duration of the request, a line is shown within 5 seconds. */
+/** With the request's duration, a new line is shown after at most 5 seconds. */
 const POLL_MS = 3_500;
-/** After this time without a word, the service is asked less often. */
+/** After this time without a message, the service is asked less often. */
 const ACTIVE_MS = 600_000;
 const IDLE_POLL_MS = 20_000;
-/** The longest pause after failures; each one is twice the one before. */
+/** The longest pause after failures; each pause is twice the previous pause. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** For so long after an answer, the widget notices that a person has taken over the chat unasked. */
+/** Milliseconds after an answer in which the widget checks for a person in the chat. */
 const WATCH_MS = 600_000;
-/** Of the time since the answer: the pause between two requests, so that they become rarer. */
+/** The pause between two requests, as a part of the time since the answer. */
 const WATCH_PAUSE = 1 / 8;
 
 const ID = /^person-(\d+)$/;
@@ -84,7 +84,7 @@ export default function talk(
     if (next === state && !isOther) return;
     person = name;
     if (next === "person") activeAt = Date.now();
-    // After a change of the page, the visitor knows the person from the lines above.
+    // After a change of page, the visitor knows the person from the lines above.
     if (log && next === "person" && (state !== "" || !newest)) {
       arrival = notice(log, words.joined, name);
     }
@@ -104,7 +104,7 @@ export default function talk(
     if (mark + own !== title) document.title = mark + own;
   };
 
-  /** Labels the launcher: this person wrote while the panel was closed. */
+  /** Labels the launcher after a message of `name` to a closed panel. */
   const missed = (name: string): void => {
     const launcher = root?.querySelector<HTMLElement>(".launcher");
     if (!launcher || !panel?.hidden) return;
@@ -179,7 +179,7 @@ export default function talk(
     start: (acts: MenuActs) => {
       chat = acts;
       activeAt = Date.now();
-      // After the chat has announced the end of an answer.
+      // Called after the chat has announced the end of an answer.
       if (state === "person") queueMicrotask(() => speak(words.delivered));
       void poll();
     },
@@ -189,12 +189,12 @@ export default function talk(
       answeredAt = Date.now();
       schedule();
     },
-    /** Shows who wrote a line; `row` is the row below it. */
+    /** Shows the writer of a line; `row` is the row below the line. */
     shown: (row: HTMLElement, { id, person }: Turn) => {
       newest = Math.max(newest, Number(ID.exec(id)?.[1] ?? 0));
       const above = arrival;
       arrival = undefined;
-      // By then the row has been added below its line.
+      // By then the row is below the line.
       queueMicrotask(() => {
         if (above) row.parentElement?.before(above);
         if (person) label(row.parentElement, person);
@@ -208,7 +208,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Adds the name to a line. Only screen readers need it again below another line of this person. */
+/** Adds the name to a line. A person's next line needs it only for screen readers. */
 function label(turn: Element | null, person: string): void {
   if (!turn || turn.querySelector(".by")) return;
   const before = turn.previousElementSibling?.querySelector(".by");

@@ -18,9 +18,9 @@ const DEFAULT_SECONDS = 5;
 export interface Moment {
   /** Seconds after the chat was loaded; undefined: at no time by itself. */
   readonly seconds: number | undefined;
-  /** How far the visitor has scrolled down, as a part of the page; undefined: does not matter. */
+  /** The part of the page that must be scrolled; undefined: none. */
   readonly scrolled: number | undefined;
-  /** The paths of the pages with the tip; a `*` at the end stands for any rest. Empty: all pages. */
+  /** The paths of the pages with the tip, `*` at the end for any rest. Empty for all pages. */
   readonly paths: readonly string[];
 }
 

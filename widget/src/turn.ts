@@ -7,9 +7,9 @@ export type Code =
   | "upstream_service_unavailable"
   | "gateway_timeout";
 
-/** The reasons why the service refuses a message whatever its content. The extras have the texts. */
+/** The reasons why the service refuses a message whatever its content. The extras have texts. */
 export type Refusal =
-  /** The page, its user or its key is not accepted. */
+  /** The service does not accept the page, its user or its key. */
   "forbidden" | "too_large" | "budget_exhausted" | "verification_required";
 
 export type Trouble =
@@ -37,12 +37,12 @@ export interface Source {
   readonly url: string;
 }
 
-/** What the service says about the pages behind an answer. The answer's text has no part in it. */
+/** The service's data about the pages behind an answer. The answer's text does not matter. */
 export interface Sources {
   readonly pages: readonly Source[];
   /** The addresses that the answer may link to, besides the cited pages and this site. */
   readonly links: readonly string[];
-  /** The numbers of the pages that it cites; known when it is complete. */
+  /** The numbers of the cited pages; known at the end of the answer. */
   readonly cited: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export interface Turn {
   ending: "open" | Ending;
   /** The visitor's rating of the answer; undefined without a rating. */
   rating?: Rating;
-  /** For the line of a person, a turn without a question: their name. */
+  /** The name of the person who wrote the line, in a turn without a question. */
   readonly person?: string;
   /** Undefined if the service has no pages of the site: then the answer may link to any address. */
   sources?: Sources | undefined;

@@ -277,7 +277,7 @@ export class Widget implements Acts, Audience {
   #show(isOpen: boolean): void {
     this.#view.show(isOpen);
     this.#setUnread(0);
-    // Without the turns: another tab may have stored more.
+    // Only the draft: another tab may have stored more turns.
     if (this.#conversation.turns.length > 0) this.#save({});
     announce(this.#parts.host, isOpen ? "open" : "close", {});
   }

@@ -136,8 +136,8 @@ class _Parser:
         self._kept.append(self._text[start:stop])
 
     def _skip(self, end: str, at: int) -> int:
-        """The position after the end tag. Without an end tag: that before the next action or
-        answer."""
+        """The position after the end tag. The position before the next action or answer, without an
+        end tag."""
         position = self._find[end](at)
         if position >= 0:
             return position + len(end)

@@ -41,6 +41,6 @@ class Meter:
     def drift(self) -> float | None:
         """The relative error of Kefu's count, over all calls with counts from the upstream.
 
-        0.1 means that Kefu counts 10 % more than the upstream. None without such calls.
+        0.1 means that Kefu counts 10 % more than the upstream. None without calls of the model.
         """
         return self._counted / self._reported - 1 if self._reported else None

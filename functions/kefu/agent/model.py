@@ -38,7 +38,7 @@ class ModelOutput:
 
     @property
     def usage(self) -> Tokens | None:
-        """The upstream's token counts; None if it reported none."""
+        """The upstream's token counts; None without a report."""
         usage = self.call.completion.usage
         return Tokens(usage.prompt, usage.completion, "usage") if usage else None
 

@@ -90,7 +90,7 @@ class AgentOptions:
     log_chunks: bool = False
     """Whether the log contains `assistant_chunk` events."""
     working_directory: str = ""
-    """The path for the log. The session does not use it otherwise."""
+    """The path for the log. The session uses the path only there."""
     resumed: Resumed | None = None
     """The session to resume, from `kefu.agent.resume`. The session's system prompt is used."""
 

@@ -133,7 +133,7 @@ class _RestoredSession:
             )
 
     def end_turn(self) -> None:
-        """End the open turn. If it has no answer, remove it from the conversation."""
+        """End the open turn. A turn without an answer is removed from the conversation."""
         if self._open_turn and not self._answered:
             self.history.remove_turn(self._open_turn)
         self._open_turn = 0

@@ -27,7 +27,7 @@ from kefu.context import Message
 
 
 class AgentSession:
-    """A conversation with the model. `create_agent_session` creates it.
+    """A conversation with the model. `create_agent_session` creates an AgentSession.
 
     Only one turn can run at a time.
     """
@@ -103,7 +103,7 @@ class AgentSession:
 
     @property
     def drift(self) -> float | None:
-        """The relative error of Kefu's count: 0.1 is 10 % too much. None if it is unknown."""
+        """The relative error of Kefu's count: 0.1 is 10 % too much. None for an unknown model."""
         return self._meter.drift
 
     async def run_turn(self, user_input: str) -> TurnResult:
@@ -147,7 +147,7 @@ class AgentSession:
         return True
 
     def undo(self) -> str | None:
-        """Remove the last turn. Returns its user message, or None if there is no turn."""
+        """Remove the last turn. Returns the turn's user message, or None without a turn."""
         turn = self._history.last_turn()
         if not turn:
             return None
@@ -157,12 +157,12 @@ class AgentSession:
         return user_input
 
     def clear(self) -> None:
-        """Remove all turns from the conversation. The log keeps them."""
+        """Remove all turns from the conversation. The log keeps the turns."""
         self._history.clear()
         self._journal.write(Rewind("clear"))
 
     async def close(self, reason: str = "exit") -> None:
-        """Write `session_end` and flush the sinks. Later calls do nothing."""
+        """Write `session_end` and flush the sinks. A second `close` does nothing."""
         if self._closed:
             return
         self._closed = True

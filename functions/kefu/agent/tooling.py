@@ -16,7 +16,7 @@ from kefu.errors import ToolFailed
 
 MAX_RUNS = 3
 """Maximum runs of an idempotent tool with the policy `retry`."""
-REPEATED, TOO_OFTEN = 3, 5
+REPEATED_CALLS, TOO_OFTEN = 3, 5
 """Identical calls in a row: from the third on the tool is not run; the fifth ends the turn."""
 
 
@@ -70,7 +70,7 @@ class Workbench:
         call = (action.tool, action.input)
         self._repeats = self._repeats + 1 if call == self._last else 1
         self._last = call
-        if self._repeats < REPEATED:
+        if self._repeats < REPEATED_CALLS:
             return None
         abort = self._repeats >= TOO_OFTEN
         decision = "abort" if abort else "skip"

@@ -1,10 +1,10 @@
 """Checks access to the operator's panel: by the operator's token, or by a text signed with it.
 
 A *ticket* is part of a link. Links can end up in a browser history, so a ticket can be used only
-once, within minutes. The panel exchanges it for a *pass*, which is valid for hours. Only the used
-tickets are stored. A command signs a short pass for each request, so that the server never gets the
-token: it may be another one than the operator thinks. `kefu chat` and `kefu test` sign a *check*,
-which is good for the bot check alone.
+once, within minutes. The panel exchanges the ticket for a *pass*, which is valid for hours. Only
+the used tickets are stored. A command signs a short pass for each request, so that the server never
+gets the token: it may be another one than the operator thinks. `kefu chat` and `kefu test` sign a
+*check*, which is good for the bot check alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kind = Literal["pass", "check"]
 
 class AdminTokens:
     def __init__(self, secret: str = "") -> None:
-        """`secret` is the operator's token. Without one (""), every token and pass is rejected."""
+        """`secret` is the operator's token. With "", every token and pass is rejected."""
         self._key = self._token_key = b""
         self._token_signature = ""
         if secret:

@@ -59,7 +59,7 @@ class Verifier(Protocol):
     """A provider of bot checks."""
 
     async def verify(self, token: str, address: str) -> TokenVerdict:
-        """Redeem a token; a second call rejects it. Raises VerifierUnavailable."""
+        """Redeem a token; rejected on a second call. Raises VerifierUnavailable."""
         ...
 
 

@@ -6,11 +6,11 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-_PURPOSE = b"kefu client key"
+_SIGNING_PURPOSE = b"kefu client key"
 
 
 class ClientKeys:
-    """The accepted keys. Without any, every client may use `/v1`."""
+    """The accepted keys. Without keys, every client may use `/v1`."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._digests = [_digest(key) for key in keys]
@@ -31,4 +31,4 @@ class ClientKeys:
 
 
 def _digest(key: str) -> bytes:
-    return hmac.digest(_PURPOSE, key.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return hmac.digest(_SIGNING_PURPOSE, key.encode("utf-8", "surrogatepass"), hashlib.sha256)

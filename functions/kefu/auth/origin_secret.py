@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from kefu.errors import DirectRequest, UpstreamUnavailable
 
-HEADER = "x-kefu-origin"
+ORIGIN_HEADER = "x-kefu-origin"
 """The header in which the CDN sends the secret."""
 
 
@@ -31,6 +31,6 @@ class OriginSecret:
             await self.ready()
         if not self._secrets:
             raise UpstreamUnavailable("The service cannot check requests yet.", retry_after=1)
-        sent = headers.get(HEADER, "").encode()
+        sent = headers.get(ORIGIN_HEADER, "").encode()
         if not any(hmac.compare_digest(sent, one.encode()) for one in self._secrets):
             raise DirectRequest("Please use the public address of this service.")

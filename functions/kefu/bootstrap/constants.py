@@ -37,7 +37,7 @@ class Constants(NamedTuple):
     overload_delay: float = 0.25
     """Seconds by which requests may be late before an overloaded process refuses chats."""
     store_max_mb: int | None = None
-    """Megabytes that the store may take, in a file or in memory; 0: no limit. None:
+    """Megabytes that the store may take, in a file or in memory; 0: no limit. With None,
     `kefu.bootstrap.stores.limit_of` chooses the limit."""
     raw_days: float = 7.0
     """Days for which the raw requests and responses of calls to the model are stored."""
@@ -51,7 +51,7 @@ class Constants(NamedTuple):
 
 CONSTANTS = Constants()
 
-SAMPLE = "sample.kefu"
+SAMPLE_FILE = "sample.kefu"
 """The name of the file with the pages of the sample site, which `make run` makes."""
 
 KNOWLEDGE_TOKENS = 2000

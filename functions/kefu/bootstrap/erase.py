@@ -21,7 +21,7 @@ class Erased(NamedTuple):
 
     id: str
     problem: str = ""
-    """Why it could not be deleted."""
+    """The reason why the data could not be deleted."""
 
 
 async def chats_of(
@@ -60,8 +60,8 @@ async def erase(
 ) -> AsyncIterator[Erased]:
     """Delete chats and requests one by one. `pauses`: seconds before each retry of a deletion."""
     async with open_chats(settings, SystemClock(), or_requests=True) as store:
-        # What names the rest is deleted last, so that an interrupted deletion is found again: the
-        # chat of a user names its requests, and the request of an address its chat.
+        # Data that names other data is deleted last, so that an interrupted deletion is found
+        # again: the chat of a user names its requests, and the request of an address its chat.
         steps = (store.delete_contacts, store.delete)
         for chat in chats:
             whole = partial(_in_order, steps[::-1] if requests else steps, chat)
@@ -78,7 +78,7 @@ async def _in_order(
 
 
 async def _erase(delete: Callable[[], Awaitable[None]], pauses: Sequence[float]) -> str:
-    """Returns "", or why it could not be deleted."""
+    """Returns "", or the reason of the failure."""
     problem = ""
     for pause in (0.0, *pauses):
         await asyncio.sleep(pause)

@@ -19,7 +19,7 @@ from kefu.settings import Settings
 MAX_CHATS = 2000
 """The newest chats are read, up to this number."""
 
-_PAGE, _MESSAGES = 200, 1000
+_SESSIONS_PER_PAGE, _MAX_MESSAGES = 200, 1000
 
 
 async def collected(settings: Settings) -> Gaps:
@@ -30,7 +30,7 @@ async def collected(settings: Settings) -> Gaps:
         async with open_chats(settings, clock) as store:
             async for session in _newest(store, clock.now()):
                 chats += 1
-                messages = await store.messages(session.id, limit=_MESSAGES, now=clock.now())
+                messages = await store.messages(session.id, limit=_MAX_MESSAGES, now=clock.now())
                 calls = await store.calls(session.id)
                 asked += _asked(session, messages, calls)
                 cited |= _cited(calls)
@@ -46,7 +46,7 @@ async def collected(settings: Settings) -> Gaps:
 async def _newest(store: Sessions, now: float) -> AsyncIterator[Session]:
     cursor, left = None, MAX_CHATS
     while left:
-        page = await store.newest(SessionFilter(), cursor, min(_PAGE, left), now)
+        page = await store.newest(SessionFilter(), cursor, min(_SESSIONS_PER_PAGE, left), now)
         for row in page.rows[:left]:
             left -= 1
             yield row.session

@@ -36,7 +36,7 @@ def learnt_pages(base: Base) -> ReloadingKnowledge | None:
 def build_grounder(
     base: Base, pages: ReloadingKnowledge | None, relay: Relay, admission: Admission
 ) -> Grounder | None:
-    """`relay` carries the calls to the model for search words. None without learnt pages."""
+    """`relay` carries the model calls for search words. Returns None without learnt pages."""
     if pages is None:
         return None
     from kefu.chat.grounding import Grounder, PassageBudget

@@ -30,7 +30,7 @@ from kefu.upstream.crawl.crawl import Crawler
 from kefu.upstream.crawl.fetch import Fetcher, Refused, checked
 from kefu.upstream.reader import PageReader
 
-AGENT = f"Kefu/{__version__}"
+ROBOTS_AGENT = f"Kefu/{__version__}"
 """The name to which rules in robots.txt may apply."""
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
@@ -87,7 +87,7 @@ def _written(report: LearningReport, size: Size) -> LearningReport:
 
 
 def meaning() -> Meaning:
-    """The model for `Options`. Raises ModuleNotFoundError if it is not installed."""
+    """The model for `Options`. Raises ModuleNotFoundError if the model is not installed."""
     from kefu.stores.sqlite.knowledge.meaning import MODEL, encoded, load
 
     load()
@@ -110,11 +110,11 @@ class Shown(NamedTuple):
     shared: Sequence[Block]
     """The page's lines that are kept once for the whole site."""
     others: int
-    """Pages of the last run that tell its frame from its text."""
+    """Pages of the last run by which frame and text are told apart."""
 
 
 def show(source: str, options: Options) -> Shown | str:
-    """Read one page, and part it from the frame of the last run's pages. Or return the reason."""
+    """Read one page without the frame of the last run's pages; or return the error."""
     if not source.startswith(("http://", "https://")):
         (outcome, *_) = _files(Path(source), options.base, lambda _: None)
     else:
@@ -133,18 +133,18 @@ async def _crawl(
     options: Options,
     note: Callable[[Outcome], None],
 ) -> tuple[list[Outcome], int]:
-    fetcher = Fetcher(AGENT, private=options.private_hosts)
+    fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
-        outcomes = await Crawler(start, fetcher, AGENT, known, note).run()
+        outcomes = await Crawler(start, fetcher, ROBOTS_AGENT, known, note).run()
     finally:
         await fetcher.aclose()
     return outcomes, fetcher.bodies
 
 
 async def _one(url: str, options: Options) -> Outcome:
-    fetcher = Fetcher(AGENT, private=options.private_hosts)
+    fetcher = Fetcher(ROBOTS_AGENT, private=options.private_hosts)
     try:
-        return await Crawler(url, fetcher, AGENT, {}, lambda _: None).one()
+        return await Crawler(url, fetcher, ROBOTS_AGENT, {}, lambda _: None).one()
     finally:
         await fetcher.aclose()
 
@@ -205,13 +205,13 @@ def _walk(root: Path) -> Iterable[Path]:
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
         is_read = path.suffix.lower() in READ and path.is_file()
-        # A link to a folder is not followed. It is reported if it may have files.
+        # A link to a folder is not followed. A link that may have files is reported.
         if not hidden and (is_read or (path.is_dir() and _leaves(path, root))):
             yield path
 
 
 def _leaves(path: Path, root: Path) -> bool:
-    """Whether it is a link to a place outside of the folder."""
+    """Whether the path is a link to a place outside of the folder."""
     return not path.resolve().is_relative_to(root.resolve())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kefu import __version__
 from kefu.bootstrap.base import Base
-from kefu.bootstrap.constants import SAMPLE
+from kefu.bootstrap.constants import SAMPLE_FILE
 from kefu.chat.limits import Rate
 from kefu.relay.key_pool import KeyPool
 from kefu.stores.guarded.store import Store
@@ -23,7 +23,7 @@ CACHE_SECONDS: Final = 5.0
 """Seconds for which a result is reused, because anybody may ask, and each check writes."""
 
 FIRST_ANSWER_SECONDS: Final = 10.0
-"""Seconds for the first answer of the store and of SSM. Importing boto3 is part of this time."""
+"""Seconds for the first answer of the store and of SSM. This time includes the import of boto3."""
 
 _PROBE_RATE: Final = Rate(requests=10_000, period=60)
 
@@ -60,12 +60,13 @@ class Readiness:
             "notice": "" if has_keys and model.kind == "remote" else model.notice,
         }
         if self._pages:
-            facts, sample = self._pages.facts, Path(self._base.settings.knowledge).name == SAMPLE
+            facts = self._pages.facts
+            sample = Path(self._base.settings.knowledge).name == SAMPLE_FILE
             health["knowledge"] = {"pages": facts.pages, "made": int(facts.made), "sample": sample}
         return health
 
     async def problems(self) -> Sequence[Problem]:
-        """The reasons why a chat cannot be answered; none if it can. Callers share one check."""
+        """The reasons why a chat cannot be answered; empty if it can. Callers share one check."""
         fresh = 0 <= self._base.clock.now() - self._checked < CACHE_SECONDS
         if self._checking is None or (self._checking.done() and not fresh):
             self._checking = asyncio.create_task(self._check())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kefu.sessions.store.ports import Sessions
 
 
-_MEGABYTE = 1_000_000
+_MEGABYTE_BYTES = 1_000_000
 
 
 def open_store(
@@ -102,15 +102,15 @@ def limit_of(store: str, megabytes: int | None = None) -> int:
     and a gigabyte in any case: anonymous visitors must not fill it.
     """
     if megabytes is not None:
-        return megabytes * _MEGABYTE
+        return megabytes * _MEGABYTE_BYTES
     kind, _, name = store.partition(":")
     if kind == "sqlite":
         import shutil  # here: only a store in a file needs it
 
         above = Path(name.removeprefix("///")).absolute().parents
         disk = shutil.disk_usage(next(folder for folder in above if folder.exists()))
-        return max(FILE_MEGABYTES * _MEGABYTE, disk.total // 10)
-    return MEMORY_MEGABYTES * _MEGABYTE if kind == "memory" else 0
+        return max(FILE_MEGABYTES * _MEGABYTE_BYTES, disk.total // 10)
+    return MEMORY_MEGABYTES * _MEGABYTE_BYTES if kind == "memory" else 0
 
 
 def sessions_of(store: Store, settings: Settings, constants: Constants) -> Sessions:

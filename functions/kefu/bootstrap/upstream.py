@@ -30,7 +30,7 @@ class ChosenModel(NamedTuple):
     notice: str
     """A notice for the user, such as that the model is a small one for trials."""
     host: str = "127.0.0.1"
-    """The name of its host; not the URL, which may contain a secret."""
+    """The name of the upstream's host, without the URL, which may contain a secret."""
 
     @property
     def name(self) -> str:

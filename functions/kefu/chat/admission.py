@@ -47,7 +47,7 @@ class Allowance(NamedTuple):
     site: Rate | None = None
     per_session: Rate | None = None
     per_client: Rate | None = None
-    """For each key of a client of `/v1`."""
+    """Limits for each client key of `/v1`."""
     daily_tokens: int = 0
     streams: int = 1000
     """Concurrent answers of this process."""
@@ -143,7 +143,7 @@ class Admission:
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.
 
-        Each of these requests writes a log line, so their number is limited, too.
+        Each refused request writes a log line, so their number is limited, too.
         """
         await self._take(f"note:{network_of(ip)}", self._allowance.per_ip)
 

@@ -71,7 +71,7 @@ async def make_answer(
             return
         async with conversation.answering(answer):
             question = await conversation.question()
-            # After the history: a follow-up is looked up together with the question before it.
+            # Called after the history is read: a follow-up is searched with the previous question.
             grounding = None
             if grounder:
                 note = conversation.note_summary

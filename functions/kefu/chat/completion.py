@@ -79,7 +79,7 @@ class Question(NamedTuple):
 
 
 class TooLong(NamedTuple):
-    """A request that exceeded the model's context window and was replaced by a shorter one."""
+    """A request that exceeded the model's context window and was replaced by a shorter request."""
 
     body: bytes
     prompt: Prompt
@@ -131,8 +131,8 @@ class Chat:
     ) -> None:
         """`summaries` writes summaries for policies with the strategy `summary`.
 
-        `summaries` also remembers where conversations were cut. Without it, such policies trim the
-        history without a summary.
+        `summaries` also remembers where conversations were cut. Without `summaries`, policies with
+        `summary` trim the history without a summary.
         """
         self._relay = relay
         self._policy = policy
@@ -203,7 +203,7 @@ class Chat:
                 dialogue.too_long.append(refused)
                 dialogue.answer = await self._relay.start(dialogue.call)
         if self._summaries and (due := dialogue.prompt.to_summarize):
-            # Not before the answer has started: no visitor waits for a summary.
+            # Summaries start after the answer has started: no visitor waits for a summary.
             self._summaries.refresh(due, on_summary, question.memory)
         return dialogue.answer
 

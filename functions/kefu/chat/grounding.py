@@ -30,16 +30,16 @@ from kefu.messages import Message
 
 NOT_ANSWERED = "The pages of this site do not answer that."
 NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
-"""For a model that says only that it cannot answer."""
+"""The rule for a model's answer that it cannot answer."""
 
 
 class PassageBudget(NamedTuple):
-    """How many tokens the passages of a request may take."""
+    """The limit of the tokens of the passages in a request."""
 
     passages: int
     """At most."""
     window: int
-    """Of the prompt, passages included."""
+    """Tokens of the prompt, passages included."""
 
 
 class Grounder:
@@ -114,7 +114,7 @@ class Grounding:
 
     @property
     def used(self) -> Sequence[int]:
-        """The numbers of the cited sources, in order. None of an answer that is none."""
+        """The numbers of the cited sources, in order. None without an answer."""
         return list(self._filter.used) if self._filter and self._filter.answered else []
 
     @property
@@ -171,7 +171,7 @@ class Grounding:
         return (made,)
 
     def ending(self) -> str:
-        """What follows a complete answer: the list of its sources, or a sentence after `[0]`."""
+        """The text after a complete answer: the list of its sources, or a sentence after `[0]`."""
         if self._filter and not self.answered and not self._filter.started:
             is_chinese = any("\u4e00" <= one <= "\u9fff" for one in self._question)
             return NOT_ANSWERED_ZH if is_chinese else NOT_ANSWERED

@@ -30,7 +30,7 @@ class Rate(NamedTuple):
 
 
 def far_from(rate: Rate, now: float) -> float:
-    """The latest valid arrival time. A later one comes from a wrong clock and is ignored."""
+    """The latest valid arrival time. A later arrival comes from a wrong clock and is ignored."""
     return now + rate.period + CLOCK_SLACK
 
 
@@ -48,17 +48,17 @@ def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
 
 
 class Granted(NamedTuple):
-    """A reservation that fits its budget. `bool()` of it is True, even if it took the rest."""
+    """A reservation that fits its budget. `bool()` of a Granted is True, even if `left` is 0."""
 
     left: int
-    """What is left of the budget after it."""
+    """The rest of the budget after this reservation."""
 
 
 class LimitStore(Protocol):
     """Counters that all processes of a site share."""
 
     async def take(self, bucket: str, rate: Rate) -> float:
-        """Count one request and return 0, or return the seconds to wait. Atomic; see `admit`."""
+        """Count one request and return 0, or return the seconds to wait, as `admit`. Atomic."""
         ...
 
     async def reserve(self, budget: str, amount: int, limit: int) -> Granted | None:
@@ -69,5 +69,5 @@ class LimitStore(Protocol):
         ...
 
     async def settle(self, budget: str, difference: int) -> None:
-        """Add `difference` to a budget after a reservation; a negative one gives tokens back."""
+        """Add `difference` to a budget after a reservation; below 0 it gives tokens back."""
         ...

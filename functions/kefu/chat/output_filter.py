@@ -60,9 +60,8 @@ class OutputFilter:
     async def next(self, batch: list[Chunk], *, waits: bool, pings: bool) -> list[Chunk] | None:
         """The chunks to send after this batch of the model; an empty list for a ping.
 
-        None when not even a ping is to be sent: if it `waits`, unless the batch has the first text
-        of the model; and without `pings`, while filters hold the text back. An empty batch is a
-        ping.
+        None when not even a ping is to be sent: if the filter `waits`, unless the batch has the
+        model's first text; and without `pings`, while text is held back. An empty batch is a ping.
         """
         for chunk in batch:
             self._waiting += await self.feed(chunk)

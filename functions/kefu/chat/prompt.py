@@ -63,7 +63,7 @@ class Memory(Protocol):
         ...
 
     def names(self, due: ToSummarize) -> Sequence[bytes]:
-        """Names of the conversation; the last one is its own.
+        """Names of the conversation; the last name is its own.
 
         No summary is started while one is being written under any of these names.
         """
@@ -119,8 +119,8 @@ def _conversation(
 ) -> tuple[tuple[Message, ...], bool]:
     """The conversation with at most one system message, at its start.
 
-    `messages` are an optional system message, then user and assistant messages; the last one is the
-    user's. The second value tells whether the client's system message was dropped.
+    `messages` are an optional system message, then user and assistant messages; the last message is
+    the user's. The second value tells whether the client's system message was dropped.
     """
     client_prompt = messages[0].content if messages[0].role == "system" else ""
     rest = messages[1:] if messages[0].role == "system" else messages

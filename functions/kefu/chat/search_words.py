@@ -25,10 +25,10 @@ WAIT = 1.5
 """Seconds that a visitor waits for the words at most."""
 
 TOKENS = 60
-"""Of the reply at most."""
+"""Maximum characters of the reply."""
 
 PAUSE = 60.0
-"""Seconds without such calls after a failed call, so that a slow model delays few answers."""
+"""Seconds without calls after a failed call, so that a slow model delays few answers."""
 
 LONGEST = 400
 """Characters of the reply that are used, and of an earlier question that is sent."""

@@ -68,7 +68,7 @@ class Answer:
     proof: Proof = NO_PROOF
     """The visitor's proof for the bot check."""
     client: str = ""
-    """The name of a key for `/v1`. Such a key has limits of its own, and no bot check."""
+    """The name of a key for `/v1`. A client's key has limits of its own, and no bot check."""
     client_message_id: str | None = None
     source_format: bool | Literal["text", "passages"] = False
     """How the pages are named that the answer cites: by events, with the passages that the model
@@ -92,12 +92,12 @@ class Answer:
     sources: list[SourcesFound | SourcesUsed] = field(default_factory=list)
     has_ended: bool = False
     error: KefuError | None = None
-    """Why the answer is not complete."""
+    """The reason why the answer is incomplete."""
     reason: Exception | None = None
-    """Why the answer was stopped: ClientGone, or the error to report."""
+    """The reason for a stop: ClientGone, or the error to report."""
 
     free: Callable[[], object] | None = None
-    """Called when the answer has paused while others follow it."""
+    """Called when an answer with followers has paused."""
     _task: asyncio.Task[object] | None = None
     _change: asyncio.Future[None] | None = None
 
@@ -122,13 +122,13 @@ class Answer:
             self._task = None
 
     def note(self) -> None:
-        """Wake the requests that follow the answer. Without any, this costs nothing."""
+        """Wake the requests that follow the answer. Without observers, this costs nothing."""
         if self._change:
             self._change.set_result(None)
             self._change = None
 
     def change(self) -> asyncio.Future[None]:
-        """A future that is done after the next change."""
+        """Returns a future that ends with the answer's next change."""
         self._change = self._change or asyncio.get_running_loop().create_future()
         return self._change
 
@@ -136,6 +136,6 @@ class Answer:
         """Note the end of the answer, once; later stops have no effect."""
         if not self.has_ended:
             self.has_ended, self.error = True, error
-            # Without these references the response is freed at once, not by the garbage collector.
+            # Without references, the response is freed at once, not by the garbage collector.
             self._task = self.free = None
             self.note()

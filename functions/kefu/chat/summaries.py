@@ -54,7 +54,7 @@ _LONGEST = 4_000
 
 class SummaryPolicy(NamedTuple):
     wait: float = 1.5
-    """Seconds that a hook waits for a summary; a later one is cached for the next request."""
+    """Seconds that a hook waits for a summary; a later summary is cached for the next request."""
     max_tokens: int = SUMMARY_TOKENS
     kept: int = 1000
     """Size of the cache of this process; the least recently used summary is evicted first."""
@@ -136,7 +136,7 @@ class Summaries:
         """Wait for a summary that is written in a task of its own. Raises NoSummary.
 
         Concurrent requests of one conversation share the task. A cancelled request does not cancel
-        it.
+        the summary.
         """
         keep = partial(self.memory.keep, prefix)
         task = self._writing.get(prefix)
@@ -159,7 +159,7 @@ class Summaries:
     ) -> asyncio.Task[str] | None:
         """A task that writes a summary and calls `keep` with it; None if none may be written now.
 
-        `name` identifies it in `_writing`.
+        `name` identifies the summary in `_writing`.
         """
         is_paused = self._clock.monotonic() < self._paused_until
         if is_paused or len(self._writing) >= self._policy.at_once:

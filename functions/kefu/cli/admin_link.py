@@ -10,7 +10,7 @@ import time
 from kefu.auth.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens
 from kefu.terminal.flags import read_settings
 
-UNSIGNED = (
+UNSIGNED_MESSAGE = (
     "kefu: ADMIN_TOKEN is not set, and it signs the link: set it to the service's ADMIN_TOKEN. "
     "For a service that has none, you can use this new one: {token}\n"
 )
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the link. Returns the exit code. Raises WrongUse."""
     token = read_settings().panel_token
     if not token:
-        sys.stderr.write(UNSIGNED.format(token=secrets.token_urlsafe(24)))
+        sys.stderr.write(UNSIGNED_MESSAGE.format(token=secrets.token_urlsafe(24)))
         return 2
     sys.stdout.write(f"{link(token, options.url)}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Defines the arguments of the terminal's commands. `docs/cli.md` is generated from it."""
+"""Defines the arguments of the terminal's commands. `docs/cli.md` is generated from this parser."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def _erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
 
     Raises WrongUse for an empty user and when no chats are stored, and StoreUnavailable.
     """
-    if not user:  # in a store, it is the user of all anonymous chats
+    if not user:  # in a store, "" is the user of all anonymous chats
         raise WrongUse("--user is empty")
     progress, shown = ProgressLine(), one_line(user, 256)
 
@@ -58,7 +58,7 @@ def _erase_user(settings: Settings, user: str, *, confirmed: bool) -> int:
 
 
 def _erase_email(settings: Settings, email: str, *, confirmed: bool) -> int:
-    """As `_erase_user`, for requests with an address, and the chats that they were sent from."""
+    """Delete the requests with an address, and the chats from which they were sent."""
     if not email.strip():  # the address of requests whose form has none
         raise WrongUse("--email is empty")
     with wrong_use(OSError):
@@ -94,7 +94,7 @@ def _finish(
 async def _erase(
     settings: Settings, chats: Sequence[SessionId], requests: Sequence[ContactRequest]
 ) -> int:
-    """Delete all of them, and print a line for each. Returns the number of remaining keys."""
+    """Delete all `keys`, and print a line for each. Returns the number of remaining keys."""
     failed = 0
     async for one in erase(settings, chats, requests):
         if one.problem:

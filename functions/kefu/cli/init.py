@@ -9,7 +9,7 @@ from contextlib import suppress
 from kefu.settings.example import example
 from kefu.settings.loading import config_path
 
-NEXT = """\
+NEXT_STEPS = """\
 Wrote {path}: every setting with a comment, none of them active yet.
 
 Next:
@@ -24,9 +24,9 @@ Next:
        kefu serve
 """
 
-QUESTIONS = "questions.yaml"
+QUESTIONS_FILE = "questions.yaml"
 
-EXAMPLE = """\
+EXAMPLE_QUESTIONS = """\
 # Questions and what their answers must be. To run them: kefu test questions.yaml
 # All expectations: docs/testing.md.
 
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         sys.stderr.write(f"kefu: {path} cannot be written: {error.strerror}\n")
         return 1
-    sys.stdout.write(NEXT.format(path=path))
-    questions = path.with_name(QUESTIONS)
+    sys.stdout.write(NEXT_STEPS.format(path=path))
+    questions = path.with_name(QUESTIONS_FILE)
     with suppress(OSError), questions.open("x", encoding="utf-8") as file:
-        file.write(EXAMPLE)
+        file.write(EXAMPLE_QUESTIONS)
         sys.stdout.write(f"\n{questions} has questions for `kefu test`.\n")
     return 0

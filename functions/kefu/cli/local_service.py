@@ -13,10 +13,10 @@ from typing import IO
 from kefu.settings import Settings
 from kefu.terminal.flags import WrongUse
 
-_READY = "Kefu is ready: "
+_READY_PREFIX = "Kefu is ready: "
 
-_SETTINGS = {
-    # The limits protect a public service. In a test they would only make the tests wait.
+_TEST_SETTINGS = {
+    # The limits protect a public service. In a test, limits would only make the tests wait.
     "KEFU_BOT_CHECK": "off",
     "KEFU_DAILY_TOKENS": "0",
     "KEFU_IP_REQUESTS_PER_MINUTE": "0",
@@ -34,8 +34,8 @@ _COOLDOWN_SECONDS = "2"
 
 @asynccontextmanager
 async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
-    """The address of the running service. Raises WrongUse if it does not start."""
-    environment = {**os.environ, **_SETTINGS}
+    """The address of the running service. Raises WrongUse if the service does not start."""
+    environment = {**os.environ, **_TEST_SETTINGS}
     if "cooldown" not in settings.model_fields_set:
         environment["KEFU_COOLDOWN"] = _COOLDOWN_SECONDS
     with tempfile.TemporaryFile() as log:
@@ -59,7 +59,7 @@ async def service_for_tests(settings: Settings) -> AsyncIterator[str]:
 async def _address(process: asyncio.subprocess.Process, log: IO[bytes]) -> str:
     assert process.stdout
     async for line in process.stdout:
-        if line.decode().startswith(_READY):
-            return line.decode().removeprefix(_READY).strip()
+        if line.decode().startswith(_READY_PREFIX):
+            return line.decode().removeprefix(_READY_PREFIX).strip()
     log.seek(0)
     raise WrongUse(f"the service does not start.\n{log.read().decode(errors='replace').rstrip()}")

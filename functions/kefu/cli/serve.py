@@ -84,7 +84,7 @@ def _url_host(host: str) -> str:
 
 
 class _Server(uvicorn.Server):
-    """Prints its address when it is ready. On a signal, it ends its streams and then stops."""
+    """A server that prints its address when it is ready. A signal ends its streams, then itself."""
 
     def __init__(self, config: uvicorn.Config, close: Callable[[], bool], greeting: str) -> None:
         super().__init__(config)
@@ -148,8 +148,8 @@ def memory_trimmer() -> Callable[[], object] | None:
     """A function that calls glibc's `malloc_trim`; None without glibc.
 
     glibc keeps freed memory for later use: some 10 MiB after a few hundred streams. On a small
-    machine, other processes may need it. A call takes milliseconds, so it should be made while the
-    process is idle.
+    machine, other processes may need the memory. A call takes milliseconds, so it should be made
+    while the process is idle.
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim

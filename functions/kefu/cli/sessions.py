@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     except BrokenPipeError:
         pass
-    except OSError as error:  # a full disk behind `>`
+    except OSError as error:  # standard output goes to a full disk
         sys.stderr.write(f"kefu: standard output: {error.strerror}\n")
         return 1
     finally:
@@ -93,7 +93,7 @@ def _export(logs: SessionLogs, options: argparse.Namespace) -> None:
 
 
 def _import(logs: SessionLogs, file: Path) -> None:
-    """Store a log. If its session id has another format than Kefu's, it gets a new id.
+    """Store a log. A log whose session id is not in Kefu's format gets a new id.
 
     A database of an earlier version may have several.
     """

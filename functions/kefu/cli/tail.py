@@ -18,7 +18,7 @@ from kefu.upstream.kefu_server import KefuServer, ServerVisitor
 _POLL_SECONDS = 2.0
 _OVERLAP_SECONDS = 30.0
 """Seconds of the past that each request covers again, because clocks differ."""
-_ENDED = ("ok", "failed", "partial", "interrupted")
+_ENDED_STATUSES = ("ok", "failed", "partial", "interrupted")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ class _Tail:
             rated = message.get("rating") == "down"
             if mark in self._printed or message["created_at"] < self._since - _OVERLAP_SECONDS:
                 continue
-            if message["status"] not in _ENDED or (self._options.rated_down and not rated):
+            if message["status"] not in _ENDED_STATUSES or (self._options.rated_down and not rated):
                 continue
             self._printed.add(mark)
             self._print(name, message)

@@ -56,7 +56,7 @@ class _Run:
     def run(self) -> int:
         for name in (self._options.junit, self._options.markdown):
             if name:
-                # Before the model is paid for answers whose report cannot be written.
+                # Opened first: no answers are paid for whose report cannot be written.
                 _written(name, "", "a")
         started, code = time.monotonic(), 0
         try:
@@ -81,7 +81,7 @@ class _Run:
 
     @asynccontextmanager
     async def _judge(self) -> AsyncIterator[Judge | None]:
-        """The judge, if a case needs it. Raises WrongUse if no model can judge."""
+        """The judge, if a case needs a judge. Raises WrongUse if no model can judge."""
         questions = [question for case in self._cases for question in case.questions]
         if not any(question.expected.judge for question in questions):
             yield None

@@ -17,8 +17,8 @@ def build_llm_messages(
     """Returns `[system, *history, current]`; drops the oldest messages if the budget is too small.
 
     Tokens are counted with `estimate_message_tokens`, without overhead per message. A total equal
-    to the budget fits. The system prompt and the user message are always kept. If both exceed the
-    budget, the history is dropped. The kept history is a contiguous run of the newest messages.
+    to the budget fits. The system prompt and the user message are always kept. If these two exceed
+    the budget, the history is dropped. The kept history is a contiguous run of the newest messages.
     """
     system = Message("system", system_prompt)
     current = Message("user", current_user_message)

@@ -18,12 +18,12 @@ from kefu.errors import TiktokenMissing
 from kefu.messages import Message
 
 _MANY_TEXTS = 16
-"""Texts of a message. If there are more, equal ones are counted once: names of tools repeat."""
+"""Texts of a message. Of more texts, equal ones are counted once: names of tools repeat."""
 _LONG_TEXT_CHARS = 1_000_000
 """Characters. A longer text is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
 """Characters: the longest token of OpenAI's encodings is a run of spaces."""
-_SAMPLES, _SAMPLE = 64, 1024
+_SAMPLE_COUNT, _SAMPLE_CHARS = 64, 1024
 
 
 class MessageCounter:
@@ -45,11 +45,11 @@ class MessageCounter:
     ) -> None:
         self.count = count
         self.per_message = per_message
-        """Tokens that the chat format adds to each message: `PER_MESSAGE` for OpenAI's, else 0."""
+        """Tokens that the chat format per message: `PER_MESSAGE` for OpenAI's, else 0."""
         self.priming = priming
         """Tokens that the chat format adds once per prompt: 3 for OpenAI's models, else 0.
 
-        Estimates use 0: their error is larger than this overhead."""
+        Estimates use 0: their error is larger than the format's tokens."""
         self.safety = safety
         """The room of a budget is divided by it, so that an estimate that is too low still fits."""
         self.samples = samples
@@ -77,9 +77,9 @@ class MessageCounter:
         """The tokens of one text."""
         if len(text) <= self.longest:
             return self.count(text)
-        starts = range(0, len(text) - _SAMPLE, len(text) // _SAMPLES)
-        counted = sum(self.count(text[at : at + _SAMPLE]) for at in starts)
-        return max(self.room + 1, counted * len(text) // (_SAMPLE * len(starts)))
+        starts = range(0, len(text) - _SAMPLE_CHARS, len(text) // _SAMPLE_COUNT)
+        counted = sum(self.count(text[at : at + _SAMPLE_CHARS]) for at in starts)
+        return max(self.room + 1, counted * len(text) // (_SAMPLE_CHARS * len(starts)))
 
     def __call__(self, message: Message) -> int:
         content, calls = message.content, message.tool_calls
@@ -110,11 +110,11 @@ from a text to its number of tokens."""
 PER_MESSAGE, PRIMING = 4, 3
 """Tokens that OpenAI's chat format adds to a message (three, and its role) and to a prompt.
 
-A name takes one more beside its own tokens. By OpenAI's cookbook, "How to count tokens"."""
+A name takes one token more than its text. Source: OpenAI's cookbook, "How to count tokens"."""
 
 SAFETY_FACTOR = 1.3
-"""The factor by which `counter_for` raises its estimates. Without it, texts in some languages would
-have up to a fifth more tokens than estimated."""
+"""The factor by which `counter_for` raises its estimates. Without this factor, texts in some
+languages would have up to a fifth more tokens than estimated."""
 
 
 def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None) -> MessageCounter:
@@ -122,8 +122,8 @@ def message_counter(counter_or_name: AnyCounter, *, overhead: bool | None = None
 
     Names: `bytes4`, `chars4`, `cjk_v1`, `calibrated`, `calibrated_cl100k`, `calibrated_claude`, and
     `tiktoken:` with an encoding or a model. With `overhead`, the chat format's tokens are
-    added: 4 per message, 1 per name, 3 per prompt. None: they are added to exact counters only.
-    Raises UnknownCounter or TiktokenMissing, and TypeError for anything else.
+    added: 4 per message, 1 per name, 3 per prompt. `overhead=None`: only exact counts get the
+    format's tokens. Raises UnknownCounter or TiktokenMissing, and TypeError for anything else.
 
     Example: `message_counter("tiktoken:gpt-4o")(Message("user", "Hello")) == 5`.
     """

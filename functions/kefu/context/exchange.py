@@ -60,7 +60,7 @@ class Conversation(Protocol):
         """The cost of a span. The span must start and end at the border of an exchange."""
 
     def costs(self, spans: Iterable[Span]) -> Sequence[int]:
-        """The cost of each of these spans."""
+        """The cost of each span."""
 
     def exchanges_back(self, floor: int, stop: int, room: int, paid: Paid = ()) -> tuple[int, int]:
         """Returns `(start, cost)` of the longest run of exchanges before `stop` that fits `room`.

@@ -23,7 +23,7 @@ class MessageContextManager:
     """A conversation with a token budget. Each message is counted once, when it is added.
 
     Only `compact`, `summarize` and `clear` remove messages. Not safe for use by several threads.
-    It holds `kefu.context.Message`; for messages of other APIs there is `trim_messages`.
+    The manager holds `kefu.context.Message`; for messages of other APIs there is `trim_messages`.
 
     Example::
 
@@ -143,7 +143,7 @@ class MessageContextManager:
         return Compaction(self._remove_left_out(self.window()))
 
     async def summarize(self, summarize: Summarize) -> Compaction:
-        """Replace the messages that do not fit with a summary. Does nothing while all of them fit.
+        """Replace the messages that do not fit with a summary. Does nothing while all messages fit.
 
         If `summarize` fails, nothing is removed and `window` trims like `fifo`; the next call tries
         again. Messages added during the call are kept. If `compact` or `clear` runs during the

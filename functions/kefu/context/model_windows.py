@@ -13,17 +13,17 @@ from typing import NamedTuple
 UNKNOWN_WINDOW = 8_192
 """Tokens. Nearly every current model has at least this context window."""
 
-_K = 1024
-_M = 1024 * 1024
+_KIBI = 1024
+_MEBI = 1024 * 1024
 
 # A name is also a prefix: "gpt-4o" matches "gpt-4o-mini", but not "gpt-4one". The longest match
 # applies.
-_WINDOWS = {
+_WINDOW_BY_MODEL = {
     # LongCat
-    "longcat-2.0": _M,
-    "longcat-flash": 128 * _K,
-    "longcat-flash-lite": 320 * _K,
-    "longcat-flash-thinking": 256 * _K,
+    "longcat-2.0": _MEBI,
+    "longcat-flash": 128 * _KIBI,
+    "longcat-flash-lite": 320 * _KIBI,
+    "longcat-flash-thinking": 256 * _KIBI,
     # OpenAI
     "chatgpt-4o": 128_000,
     "codex-mini": 200_000,
@@ -77,14 +77,14 @@ _WINDOWS = {
     "claude-sonnet-4-6": 1_000_000,
     "claude-sonnet-5": 1_000_000,
     # DeepSeek
-    "deepseek-chat": 128 * _K,
+    "deepseek-chat": 128 * _KIBI,
     "deepseek-coder": 128_000,
     "deepseek-flash": 1_000_000,
-    "deepseek-r1": 64 * _K,
-    "deepseek-reasoner": 128 * _K,
-    "deepseek-v3": 64 * _K,
-    "deepseek-v3.1": 128 * _K,
-    "deepseek-v3.2": 128 * _K,
+    "deepseek-r1": 64 * _KIBI,
+    "deepseek-reasoner": 128 * _KIBI,
+    "deepseek-v3": 64 * _KIBI,
+    "deepseek-v3.1": 128 * _KIBI,
+    "deepseek-v3.2": 128 * _KIBI,
     "deepseek-v4": 1_000_000,
     # Qwen
     "qwen-coder": 1_000_000,
@@ -120,34 +120,34 @@ _WINDOWS = {
     "glm-5.2": 1_000_000,
     "glm-5.3": 1_000_000,
     # Kimi
-    "kimi-k2": 128 * _K,
-    "kimi-k2.5": 256 * _K,
-    "kimi-k2.6": 256 * _K,
+    "kimi-k2": 128 * _KIBI,
+    "kimi-k2.5": 256 * _KIBI,
+    "kimi-k2.6": 256 * _KIBI,
     "kimi-k2.7": 229_376,
     "kimi-k2-thinking": 229_376,
-    "kimi-k3": _M,
+    "kimi-k3": _MEBI,
     "moonshot-v1": 8_192,
-    "moonshot-v1-128k": 128 * _K,
-    "moonshot-v1-32k": 32 * _K,
-    "moonshot-v1-auto": 128 * _K,
+    "moonshot-v1-128k": 128 * _KIBI,
+    "moonshot-v1-32k": 32 * _KIBI,
+    "moonshot-v1-auto": 128 * _KIBI,
     # Google
-    "gemini-1.5": _M,
-    "gemini-2.0": _M,
-    "gemini-2.5": _M,
+    "gemini-1.5": _MEBI,
+    "gemini-2.0": _MEBI,
+    "gemini-2.5": _MEBI,
     "gemini-2.5-computer-use": 128_000,
     "gemini-2.5-pro-preview-tts": 8_192,
-    "gemini-3": _M,
-    "gemini-3.1": _M,
-    "gemini-3.5": _M,
-    "gemini-3.6": _M,
-    "gemini-3.7": _M,
-    "gemini-3.8": _M,
-    "gemini-4": _M,
-    "gemini-flash": _M,
-    "gemini-pro-latest": _M,
-    "gemma-3": 128 * _K,
-    "gemma-3-1b": 32 * _K,
-    "gemma-4": 256 * _K,
+    "gemini-3": _MEBI,
+    "gemini-3.1": _MEBI,
+    "gemini-3.5": _MEBI,
+    "gemini-3.6": _MEBI,
+    "gemini-3.7": _MEBI,
+    "gemini-3.8": _MEBI,
+    "gemini-4": _MEBI,
+    "gemini-flash": _MEBI,
+    "gemini-pro-latest": _MEBI,
+    "gemma-3": 128 * _KIBI,
+    "gemma-3-1b": 32 * _KIBI,
+    "gemma-4": 256 * _KIBI,
     # Meta
     "llama-3": 8_192,
     "llama-3.1": 128_000,
@@ -164,7 +164,7 @@ _WINDOWS = {
     "mistral-large": 128_000,
     "mistral-large-2512": 262_144,
     "mistral-large-3": 262_144,
-    "mistral-large-4": _M,
+    "mistral-large-4": _MEBI,
     "mistral-large-latest": 262_144,
     "mistral-medium": 128_000,
     "mistral-medium-2604": 262_144,
@@ -230,7 +230,7 @@ def resolve_window(model: str, overrides: Mapping[str, Override] | None = None) 
         name.lower(): _tokens(name, value) for name, value in (overrides or {}).items()
     }
     lowered = model.lower()
-    for table in (lowered_overrides, _WINDOWS):
+    for table in (lowered_overrides, _WINDOW_BY_MODEL):
         for name in (lowered, lowered.rpartition("/")[2].removeprefix("ft:")):
             entry = _longest_prefix(name, table)
             if entry is not None:

@@ -17,7 +17,7 @@ class Removed(NamedTuple):
     """Its cost."""
     reason: Reason
     summary_id: int | None
-    """The id of the summary that replaces it; None without a summary."""
+    """The id of the summary that replaces the message; None without a summary."""
 
 
 class Compaction(NamedTuple):
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
     tokens: int
     """The cost of the message."""
     remaining: int
-    """Tokens left below the limit after adding it; never below 0."""
+    """Tokens left below the limit after adding the message; never below 0."""
 
 
 class State(NamedTuple):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_VERSION = 1
+_STATE_VERSION = 1
 
 
 class TrimState(NamedTuple):
-    """Remembers the last trimming of a conversation. Pass it to the next `trim_messages`.
+    """Remembers the last trimming of a conversation. Pass the state to the next `trim_messages`.
 
-    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. For
-    another conversation it is ignored: the first message, the one before `cut` or `covers`, and
-    those 2, 4, 8, … before it must be the same. A change of another message is not noticed.
+    A state is a few hundred bytes of JSON (`dump`, `load`), however long the conversation is. A
+    state of another conversation is ignored: the first message, the message before `cut` or
+    `covers`, and those 2, 4, 8, … before it must be equal. Changes of others are not noticed.
 
     Example: `state = TrimState.load(text).calibrated(response.usage.prompt_tokens)`.
     """
@@ -27,7 +27,7 @@ class TrimState(NamedTuple):
     covers: int = 0
     """The number of messages at the start that the summary covers.
 
-    If it is the number of system messages, the summary covers messages that are not in the list."""
+    If it is the number of system messages, the summary covers messages outside of the list."""
     covers_mark: str = ""
     """A checksum of some messages before `covers`."""
     counted: int = 0
@@ -68,7 +68,7 @@ class TrimState(NamedTuple):
         import json  # imported here because it slows the import of the library
 
         filled = {name: value for name, value in self._asdict().items() if value}
-        return json.dumps({"version": _VERSION, **filled}, ensure_ascii=False)
+        return json.dumps({"version": _STATE_VERSION, **filled}, ensure_ascii=False)
 
     @classmethod
     def load(cls, text: str | None) -> TrimState:
@@ -83,7 +83,7 @@ class TrimState(NamedTuple):
         value = json.loads(text)
         if not isinstance(value, dict):
             raise ValueError(f"A state is a JSON object as made by TrimState.dump: {text:.80}")
-        if value.pop("version", 0) != _VERSION:
+        if value.pop("version", 0) != _STATE_VERSION:
             return cls()
         try:
             state = cls(**value)
@@ -103,7 +103,7 @@ class ToSummarize(NamedTuple):
     previous: str
     """The last summary; empty the first time."""
     covered: Sequence[Any]
-    """All messages that the summary then covers: from the first one after the system prompt."""
+    """All messages that the summary then covers: from the first message after the system prompt."""
     covers: int
     """The number of messages at the start that the summary then covers."""
     covers_mark: str

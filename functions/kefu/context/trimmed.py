@@ -52,10 +52,10 @@ class Trimmed(list[M]):
     limit: int
     """The tokens that the prompt may have, in the counter's unit."""
     over_budget: bool
-    """`tokens` exceeds `limit`: the messages that are always kept do not fit. These are the system
-    prompt, the last user message and the tool calls at the end with their results."""
+    """`tokens` exceeds `limit`: the messages that are always kept do not fit. Always kept are the
+    system prompt, the last user message and the tool calls at the end with their results."""
     state: TrimState
-    """Pass it to the next call for this conversation."""
+    """Pass the state to the next call for this conversation."""
     to_summarize: ToSummarize | None
     """Set by `strategy="summary"` when it is time for a new summary."""
     tokens: int
@@ -85,16 +85,16 @@ def trim_messages(  # noqa: PLR0913 -- keyword arguments, of which most calls ne
     OpenAI's Responses API, or `kefu.context.Message`; oldest first, the current question included.
 
     The room for the prompt, in tokens: `max_tokens` (at most the window of `model`) minus `reserve`
-    for the answer, a fifth unless given. Or a `Budget` instead of these. `system` (Anthropic's
-    parameter, or Responses' `instructions`), `tools` and `response_format` are sent beside the
-    messages; their tokens are subtracted.
+    for the answer, a fifth unless given. `budget`: a `Budget` in place of `model` and `max_tokens`.
+    `system` (Anthropic's parameter, or Responses' `instructions`), `tools` and `response_format`
+    are sent beside the messages; their tokens are subtracted.
 
     `strategy`: a key of `PIPELINES` or a sequence of stages; default `fifo`, or `keep_important`
     with `keep`, which tells which messages to keep longer. `counter`: see `message_counter`; by
     default it follows the model: an estimate, and the exact count near the limit.
 
     `alternate`: join user messages in a row, which a summary and `keep` can leave, into a copy.
-    Amazon Bedrock and the chat templates of some models refuse them.
+    Amazon Bedrock and the chat templates of some models refuse system messages elsewhere.
 
     Never raises because the room is too small; see `Trimmed.over_budget`. Raises TypeError for an
     object that is not a message, and ValueError for an unknown name.
@@ -170,7 +170,7 @@ class _Job:
     def _run_pipeline(
         self, budget: Budget, counter: MessageCounter, fixed: int, limit: int
     ) -> Trimmed[Any]:
-        """All stages, on messages of any format. `fixed`: tokens that are sent beside them."""
+        """All stages, on messages of any format. `fixed`: tokens beside the messages."""
         # Imported here because messages of Kefu's own class do not need it.
         from kefu.context.wire.marks import mark
         from kefu.context.wire.pipeline import Pipeline

@@ -126,7 +126,7 @@ class Window(NamedTuple):
     over_budget: bool = False
     """`tokens` exceeds `limit`: the messages that are always kept do not fit.
 
-    These are the system prompt, the current user message and unfinished tool calls at the end."""
+    Kept are the system prompt, the current user message and unfinished tool calls at the end."""
     left_out: Sequence[LeftOut] = ()
     """The runs of dropped messages with their reasons, oldest first."""
     fallback: str = ""
@@ -198,7 +198,7 @@ def _runs(kept: Iterable[Span], end: int) -> tuple[list[Span], list[Span]]:
 def _runs_around(
     kept: Iterable[Span], holes: Iterable[Span], messages: Sequence[Message]
 ) -> tuple[list[Span], list[LeftOut]]:
-    """Like `_runs`; the holes are left out, too."""
+    """The runs as in `_runs`, without the holes."""
     shown: list[Span] = []
     out: list[LeftOut] = []
     ordered_holes = iter((*holes, (len(messages), len(messages))))

@@ -74,7 +74,7 @@ class ServiceChat:
                 is_final = error.should_retry is False and not error.retry_after
                 if is_final or attempt >= _MAX_ATTEMPTS or clock() + wait > end:
                     raise
-                # One refused question is enough: the others wait, instead of being refused as well.
+                # After one refusal all other questions wait, instead of being refused, too.
                 if error.retry_after:
                     self._gate.close(wait)
                 await asyncio.sleep(wait)

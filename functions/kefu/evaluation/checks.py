@@ -42,7 +42,7 @@ class ServiceAnswer(NamedTuple):
     pages: Sequence[CitedPage] | None = None
     """The cited pages; None: the service has no learnt pages."""
     answered: bool = True
-    """False: the model said that the pages do not answer the question."""
+    """False if the model reports that the pages do not answer the question."""
     question: str = ""
 
 

@@ -37,7 +37,7 @@ class ModelJudge:
         self._complete = complete
 
     async def __call__(self, rubric: str, question: str, answer: str) -> str:
-        """Why the answer fails; empty if it passes. Without a verdict: UpstreamUnavailable."""
+        """Why the answer fails; "" if it passes. Raises UpstreamUnavailable without a verdict."""
         texts = {"rubric": rubric, "question": question, "answer": answer}
         prompt = _TASK.format(**{name: _without_tags(text) for name, text in texts.items()})
         for _ in range(_MAX_ATTEMPTS):

@@ -60,7 +60,7 @@ def language_of(text: str) -> str:
     if counts["ja"]:
         counts["ja"] += counts["zh"]
     best = max(counts, key=lambda code: counts[code])
-    # Texts in such scripts often have Latin names and units, and a character is a syllable.
+    # Chinese, Japanese and Korean texts often have Latin names; a character is a syllable.
     if counts[best] * 3 > latin:
         return best
     known = {code: sum(word in frequent for word in words) for code, frequent in _WORDS.items()}

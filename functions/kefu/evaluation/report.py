@@ -11,7 +11,7 @@ from kefu.evaluation.run import AnsweredQuestion, Result
 _SHOWN_CHARS = 160
 """Characters of an answer that the report of a failure has."""
 _MARKS = {"passed": "PASS", "failed": "FAIL", "error": "ERROR"}
-_ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow."""
 
 
@@ -77,7 +77,7 @@ def _attribute(text: str) -> str:
 
 
 def _legal(text: str) -> str:
-    return _ILLEGAL.sub("\ufffd", text)
+    return _ILLEGAL_XML.sub("\ufffd", text)
 
 
 def markdown(results: Sequence[Result], seconds: float) -> str:

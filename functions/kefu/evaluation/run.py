@@ -12,7 +12,7 @@ from kefu.evaluation.checks import ServiceAnswer, failures
 from kefu.evaluation.questions import Case, CaseQuestion
 
 Judge = Callable[[str, str, str], Awaitable[str]]
-"""Takes a rubric, a question and its answer. Returns why the answer fails; empty if it does not.
+"""Takes a rubric, a question and its answer. Returns why the answer fails; empty for a good answer.
 
 Raises a KefuError if the model gives no verdict.
 """
@@ -30,7 +30,7 @@ class AnsweredQuestion(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of one case. After an error its later questions are not asked."""
+    """The result of one case. After an error the later questions of a case are not asked."""
 
     case: Case
     asked: Sequence[AnsweredQuestion]

@@ -1,6 +1,6 @@
 """Checks the citations and links of an answer, while it arrives in pieces of any length.
 
-Two kinds of references leave this filter: the number of a source, as `[2]`, and a link to a page of
+Two kinds of references pass this filter: the number of a source, as `[2]`, and a link to a page of
 the sources. Other links become their text, images their description, and addresses lose their
 scheme, so that no client makes a link of them. Code is not changed.
 
@@ -39,11 +39,11 @@ class CitationFilter:
     """Filters the text of one answer. `used` and `answered` are final after `close`."""
 
     def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
-        """`links`: addresses that may be linked, too, with all below them."""
+        """`links`: addresses that may be linked, too, with all pages below them."""
         self.used: dict[int, None] = {}
         """The numbers that were cited, in order."""
         self.answered = True
-        """False when the answer began with `[0]`."""
+        """Whether the pages answer the question: the answer does not begin with `[0]`."""
         self.started = False
         """Whether more than white space was sent."""
         self._numbers = {one.number for one in sources}
@@ -55,9 +55,9 @@ class CitationFilter:
         self._recent = ""
         """The last characters that were sent."""
         self._seam = False
-        """Whether something was removed behind them."""
+        """Whether something was removed behind these characters."""
         self._ends_address = False
-        """Whether an address ends with them."""
+        """Whether an address ends with these characters."""
         self._handlers: Mapping[str, Callable[[re.Match[str]], str | None]] = {
             "escape": lambda found: found[0],
             "link": self._link,
@@ -93,7 +93,7 @@ class CitationFilter:
     def _next(self, text: str, at: int, shown: list[str], *, waits: bool) -> int | None:
         """Handle the text up to the next special character, or the construct at that character.
 
-        Returns the position after it; None if more text is needed.
+        Returns the position after the link; None if more text is needed.
         """
         trigger = TRIGGER.search(text, at)
         if trigger is None or trigger.start() > at:

@@ -18,7 +18,7 @@ MAX_PASSAGES_PER_PAGE = 2
 
 ENOUGH_TERMS_SHARE = 0.6
 """If one of the best two passages has this share of a question's terms, the question's own words
-suffice. On the development set, four fifths of the questions that were not found have less.
+suffice. On the development set, 80 % of the unanswered questions score less.
 """
 
 SHORT_QUESTION_TERMS = 4
@@ -97,8 +97,8 @@ class Knowledge(Protocol):
 
 
 def asked(question: str, before: Sequence[str]) -> str:
-    """The text whose terms are looked up. A follow-up such as "and how much?" needs the question
-    before it.
+    """The text whose terms are looked up. A follow-up such as "and how much?" needs the previous
+    question.
     """
     return f"{before[-1]}\n{question}" if before else question
 
@@ -121,8 +121,8 @@ def fits_badly(
 def joined(*rankings: Sequence[int]) -> list[tuple[int, float]]:
     """Merge rankings of ids into one ranking, best first. Returns each id with its score.
 
-    Reciprocal rank fusion (Cormack and others, 2009): their own scores cannot be compared, ranks
-    can. The score is 1 for the first place in one ranking, and 2 for the first place in both.
+    Reciprocal rank fusion (Cormack and others, 2009): scores of two rankings cannot be compared,
+    ranks can. The score is 1 for the first place in one ranking, and 2 for the first place in both.
     """
     scores = dict[int, float]()
     for ranking in rankings:

@@ -52,7 +52,7 @@ class _Frame(NamedTuple):
 
 
 def parted(pages: Iterable[PageText]) -> Parted:
-    """The pages without the frames of their sites, and these frames.
+    """The pages without their sites' frames, and the frames.
 
     The result depends only on the pages as they were read. So a run that reads only the changed
     pages of a site gives the same as one that reads all.

@@ -11,7 +11,7 @@ OLD_SECONDS = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
 Reason = Literal["", "not answered", "rated down"]
-"""Why a question is a gap; empty if it is answered."""
+"""The reason why a question is a gap; empty for an answered question."""
 
 
 class VisitorQuestion(NamedTuple):
@@ -19,7 +19,7 @@ class VisitorQuestion(NamedTuple):
 
     question: str
     session: str
-    """The id of its chat."""
+    """The id of the question's chat."""
     at: float
     """Unix time in seconds."""
     reason: Reason
@@ -56,7 +56,7 @@ class Gaps(NamedTuple):
 def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str] = ()) -> list[Gap]:
     """The questions, grouped by equal terms: the most frequent first, then the newest.
 
-    `languages` has the learnt pages' languages. Without it, each question's language is guessed.
+    Without the learnt pages' `languages`, each question's language is guessed.
     """
     groups = dict[frozenset[str], list[VisitorQuestion]]()
     for one in asked:

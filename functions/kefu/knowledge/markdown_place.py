@@ -1,8 +1,8 @@
 """Where the end of a Markdown text stands: in code, in text, or where parsers may disagree.
 
 An answer is checked while it arrives, so its blocks are read a line at a time. Text counts as code
-only if every parser of CommonMark reads it as code. All else is text: where it is code for a
-parser, only the characters of links in it are changed.
+only if every parser of CommonMark reads it as code. All else is text: where a parser reads code,
+only the characters of links are changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Place:
         self.has_open_ticks = False
         """Whether ticks without an end stand in the current paragraph."""
         self.has_tags = False
-        """Whether a line of it begins with a tag. The line may be a block of HTML."""
+        """Whether a line of the block begins with a tag. The line may be a block of HTML."""
         self.is_lost = False
         """Whether a block may be open that not every parser sees."""
         self.line = ""
@@ -71,10 +71,10 @@ class Place:
         return True
 
     def in_block(self, line: str) -> bool | None:
-        """Whether a line, of its beginning on, belongs to the open block of code.
+        """Whether a line, known up to its beginning, belongs to the open block of code.
 
-        None if it closes the block. If parsers of Markdown may disagree, the block ends, and the
-        place is lost.
+        None for a line that closes the block. If parsers of Markdown may disagree, the block ends,
+        and the place is lost.
         """
         text = line.lstrip(" ").rstrip(" \t")
         indent = len(line) - len(line.lstrip(" "))

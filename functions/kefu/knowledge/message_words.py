@@ -1,6 +1,6 @@
 """Finds messages by their words. Messages and searches have the same terms as pages.
 
-A message is short and its language is a guess. So a searched word is looked up with its stem in
+A message is short, and its language is a guess. So a searched word is looked up with its stem in
 every language that can be guessed. A single Chinese, Japanese or Korean character is found, too.
 """
 

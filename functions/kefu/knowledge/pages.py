@@ -15,7 +15,7 @@ class Block(NamedTuple):
     anchor: str = ""
     """The id of a heading, for a link to it."""
     linked: bool = False
-    """Whether all of its words are links within the site, as in a menu."""
+    """Whether all words of the block are links within the site, as in a menu."""
     outside: bool = False
     """Whether the block is outside of the main part of its page, such as in a footer."""
 
@@ -35,8 +35,8 @@ class Passage(NamedTuple):
     """A part of a page that is short enough to be given to the model."""
 
     headings: Sequence[str]
-    """The headings above it, without the page's title."""
+    """The headings above the passage, without the page's title."""
     anchor: str
     text: str
     inside: Sequence[str] = ()
-    """The headings of smaller sections within its text."""
+    """The headings of smaller sections within the passage."""

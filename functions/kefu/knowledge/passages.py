@@ -14,7 +14,7 @@ SMALL_SECTION_BYTES = 160
 """Bytes. A smaller section is joined with its neighbour, up to `LARGE_PASSAGE_BYTES`."""
 
 MAX_BLOCK_BYTES = 1800
-"""Bytes of a block. A longer one is cut after a sentence, or after a word."""
+"""Bytes of a block. A longer block is cut after a sentence, or after a word."""
 
 _END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n")
 

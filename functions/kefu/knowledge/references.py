@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 
 MAX_LINK_CHARS = 2000
-"""Characters of a link or an address at most. A longer one is not waited for."""
+"""Characters of a link or an address at most. Longer text is not waited for."""
 
 LONGEST_NUMBER = 1
-"""Digits of a passage's number. A number with more of them, as in "RFC [2119]", is text."""
+"""Digits of a passage's number. A number with more digits, as in "RFC [2119]", is text."""
 
 TRIGGER = re.compile(r"[`!\[\]【<\\]| (?=[\[【 ]|$)|h(?=t|$)|w(?=w|$)|f(?=tp|t?$)", re.IGNORECASE)
 TICKS = re.compile("`+")
 _NAME = r"((?:[^\[\]`<\\|\n]|(?<!`)`[^`\[\]|\n]+`(?!`))*)"
-"""The text of a link. The backticks are pairs, so that they change nothing behind it."""
+"""The text of a link. The backticks are pairs, so that they change no text behind the link."""
 _PLAIN = r"[^()\s<>`\[\]\\]*"
 _TARGET = (
     rf"\(\s{{0,4}}(?:<([^<>`\[\]\\\n]*)>|({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*))"
@@ -59,7 +59,7 @@ AFTER = ".,;:!?)]*_'\"。，；：！？）】"
 RECENT_CHARS = 40
 """Characters that are looked at behind the place of a number."""
 INDEXED = re.compile(r"(?![\u2e80-\uffff])\w(?:\[[^\[\]]*\])*\Z")
-"""A word, or an item of a list in it. Chinese words have no spaces between them."""
+"""A word, or an item of a list in the word. Chinese words have no spaces between them."""
 FRAGMENT = re.compile(r"[\w%.:~-]{0,200}")
 _SPECIAL = dict.fromkeys(map(ord, "`\\<>"), " ")
 

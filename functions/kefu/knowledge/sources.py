@@ -56,7 +56,7 @@ def sources(found: Sequence[PassageHit]) -> list[Source]:
 def listed(cited: Sequence[Source]) -> str:
     """The cited sources as Markdown's link reference definitions, for the end of the answer.
 
-    Markdown viewers turn the numbers into links. In plain text they are a numbered list.
+    Markdown viewers turn the numbers into links. Plain text gets the sources as a numbered list.
     """
     lines = [f'[{one.number}]: {one.url or "#"} "{_title(one.title)}"' for one in cited]
     return "\n\n" + "\n".join(lines) if lines else ""
@@ -65,7 +65,7 @@ def listed(cited: Sequence[Source]) -> str:
 def joined(text: str, cited: Sequence[Source]) -> str:
     """An answer with the list of its sources, as it is stored.
 
-    If the answer's last line looks like a list of sources, a space is added, so that it is none.
+    If the answer's last line looks like a list of sources, a space is added to the line.
     """
     if cited:
         return text + listed(cited)
@@ -112,7 +112,7 @@ def size(found: PassageHit) -> int:
 
 
 def _line(number: int, one: PassageHit) -> str:
-    """One line of JSON, without characters and tokens that could end it."""
+    """One line of JSON, without characters and tokens that could end the line."""
     texts = {"title": one.title, "heading": one.heading, "text": one.text}
     safe = {name: _without_role_tokens(text) for name, text in texts.items()}
     text = json.dumps({"n": number, **safe}, ensure_ascii=False)

@@ -39,7 +39,7 @@ _SCRIPTS = (
     (re.compile("[\u0900-\u097f]"), "hindi"),
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
-"""For other scripts, the script alone chooses the algorithm."""
+"""In other scripts, the script alone decides on the algorithm."""
 
 
 @cache

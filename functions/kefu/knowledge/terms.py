@@ -18,7 +18,7 @@ VERSION = 1
 """The version of how terms are made. An index of another version is refused."""
 
 WHOLE = "¶"
-"""Begins each part of a term that stands for a whole heading. The index takes it for a letter."""
+"""Begins each part of a term for a whole heading. The index treats this sign as a letter."""
 
 _PAIRS = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -60,7 +60,7 @@ def question_terms(text: str, languages: Sequence[str]) -> list[str]:
     """The terms of a question, without stop words and without repetitions.
 
     A word is looked up by its stem in each of `languages`, those of the indexed pages: a question
-    is too short to tell its language. A question of stop words alone keeps them.
+    is too short to tell its language. A question of stop words alone is unchanged.
     """
     found = normal(text)
     cut = stop_words.HAN.sub(" ", found)
@@ -81,7 +81,7 @@ _NUMBERING = re.compile(r"\s*(?:\d+(?:\.\d+)*\.?|[A-Z]\.(?:\d+\.)*)\s+(?=\S)")
 def whole_term(text: str, language: str) -> str:
     """One term for a heading or title as a whole, without its number and in any order of its words.
 
-    A question has it too, so that a question in the words of a heading finds the text below it.
+    A question has this term, too, so that a heading's words find the text below it.
     """
     parts = question_terms(_NUMBERING.sub("", text[:_MAX_HEADING_CHARS], count=1), (language,))
     return "".join(f"{WHOLE}{one}" for one in sorted(parts))

@@ -30,7 +30,7 @@ _MAX_ERROR_BODY = 64 * 1024
 _ERROR_BODY_TIME = 1.0
 """Seconds for reading the body of an error, which only refines the error."""
 _MAX_HELD = 16
-"""Chunks before the first content that are kept for the client. Further ones say nothing either."""
+"""Chunks before the first content that are kept for the client; later chunks are dropped."""
 
 
 class Upstream(Protocol):
@@ -68,7 +68,7 @@ class UpstreamResponse(Protocol):
         ...
 
     def finish(self) -> None:
-        """End the exchange, but keep the connection for reuse if possible. Does not wait.
+        """End the exchange, but keep the connection for reuse if possible. `release` does not wait.
 
         Called when the answer is complete; bytes that may follow are discarded. Idempotent.
         """
@@ -96,14 +96,14 @@ class Stream:
         self.completion = completion
         self.over = False
         self.error: Exception | None = None
-        """To be raised in place of the next read."""
+        """The error to raise in place of the next read."""
         self.first: list[Chunk] = []
         """The chunks up to the first content."""
         self._parser = Parser()
         self._secret = secret
         self._detector = KeyLeakDetector(secret) if len(secret) >= SHORTEST else None
         self._held: list[Chunk] = []
-        """Chunks that may contain a part of the key. They are dropped if the answer ends early."""
+        """Chunks that may contain a part of the key. Held chunks are dropped after an early end."""
 
     @property
     def has_content(self) -> bool:
@@ -182,8 +182,8 @@ class RunningAttempt:
     ) -> Stream:
         """Send the request and read until the first content.
 
-        `until`: the monotonic time after which nothing is read. Before it the caller sets the
-        limits: it cancels, which closes the connection. Raises Failed.
+        `until`: the monotonic time after which nothing is read. The caller sets time limits before:
+        a cancelled attempt closes its connection. Raises Failed.
         """
         try:
             parameters = self.provider.parameters

@@ -50,7 +50,7 @@ class Call:
     started: float
     """Monotonic time at which the client's request arrived."""
     attempts: list[Attempt] = field(default_factory=list)
-    """In the order in which they ended; of an answer, its attempt is the last."""
+    """Attempts in the order of their ends; an answer's attempt is the last."""
     first_event_at: float | None = None
     """Monotonic time of the first content."""
     gate_open: bool = False
@@ -58,7 +58,7 @@ class Call:
     adapted: str = ""
     """Which parameter a model has refused, and what was sent instead; for the log."""
     prompts_sent: int = 0
-    """Attempts that the upstream may bill: it got the request and sent no error status."""
+    """Attempts that the upstream may bill: it was sent, and no error status came back."""
     all_keys_cooling: bool = False
     """Whether the request failed because every key is cooling down or invalid."""
 

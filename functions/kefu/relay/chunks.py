@@ -37,7 +37,7 @@ class Chunk(NamedTuple):
     has_choices: bool
     """False for a chunk that only reports usage."""
     body: Json
-    """The parsed JSON, which takes ten times the memory of `text`. Empty if nobody reads it."""
+    """The parsed JSON, which takes ten times the memory of `text`; empty if nothing needs it."""
 
 
 class Usage(NamedTuple):
@@ -77,8 +77,8 @@ class Completion:
     ) -> None:
         """`estimate` counts the tokens of a text, for answers whose upstream reports no usage.
 
-        `keep_bodies`: whether chunks carry their parsed JSON. Without it a chunk costs less memory
-        and less work for the garbage collector.
+        `keep_bodies`: whether chunks carry their parsed JSON. Without bodies a chunk costs less
+        memory and less work for the garbage collector.
         """
         self.id = ""
         self.model = model

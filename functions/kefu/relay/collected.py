@@ -13,14 +13,14 @@ class Collected:
 
     def __init__(self) -> None:
         self.chunks = 0
-        """How many were added."""
+        """The number of added chunks."""
         self.has_text = False
         """Whether a text, for example `content` or `reasoning`, is more than white space."""
         self._text: dict[str, list[str]] = {}
         self._tool_calls: dict[int, dict[str, object]] = {}
 
     def add(self, chunk: Chunk) -> str:
-        """Add a chunk; returns its `content`, or "" if it has none."""
+        """Add a chunk; returns its `content`, or ""."""
         self.chunks += 1
         if not chunk.has_choices:
             return ""

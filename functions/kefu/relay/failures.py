@@ -137,7 +137,7 @@ def operator_error(outcome: str, said: str = "") -> str:
 
 
 def silence(seconds: Sequence[float]) -> str:
-    """What to do about a request that ended because no key had answered.
+    """The decision for a request without an answer from any key.
 
     `seconds`: for how long each was waited for.
     """

@@ -29,7 +29,7 @@ class KeyLeakDetector:
         self._secret = secret
         self._first = secret[0]
         self._prefixes: dict[TextPath, str] = {}
-        """For each text that ends with a prefix of the key: that prefix."""
+        """The prefix of the key with which each text ends."""
         self.found = False
         """Whether one of the texts contains the complete key."""
         self.suspicious = False
@@ -64,7 +64,7 @@ class KeyLeakDetector:
                 self._walk(part, (*path, name))
         elif isinstance(value, list) and len(path) < _MAX_DEPTH:
             for part in value:
-                # Tool calls have an `index`. Content parts have none; they continue each other.
+                # Tool calls have an `index`. Content parts, without one, continue each other.
                 self._walk(part, (*path, _index(part)))
 
     def _feed_text(self, piece: str, path: TextPath) -> None:

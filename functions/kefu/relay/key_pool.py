@@ -66,7 +66,7 @@ def keys_in(text: str) -> tuple[str, ...]:
 
 
 class Reason(StrEnum):
-    """Why a key is cooling down."""
+    """The reason why a key is cooling down."""
 
     RATE_LIMITED = "rate_limited"
     FAILING = "failing"
@@ -90,7 +90,7 @@ class CooldownStore(Protocol):
         ...
 
     async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
-        """Store a cooldown for a key. Of two cooldowns the one with the later deadline is kept.
+        """Store a cooldown for a key. Of two cooldowns of a key, the later deadline is kept.
 
         Idempotent, and atomic against other writers. Returns all cooldowns after the write.
         """
@@ -102,11 +102,11 @@ class _Failing:
     """A key that has failed, and has not answered well since."""
 
     until: float
-    """Unix time from which it is tried again, beside another key."""
+    """Unix time from which the key is tried again, beside another key."""
     period: float = FAILING_FOR
     """Seconds of which `until` is the end."""
     cuts: bool = False
-    """Whether an answer broke off. Then only a whole answer shows that the key is good."""
+    """Whether an answer broke off. Only a whole answer then shows that the key is good."""
 
 
 class KeyState(NamedTuple):
@@ -166,7 +166,7 @@ class KeyPool:
     def to_try_again(self, cooldowns: Cooldowns, now: float) -> ApiKey | None:
         """A failing key whose time is over, to be asked beside a good key and never in its place.
 
-        None for a key whose answers broke off: it is asked when no other is left.
+        None for a key whose answers broke off: such a key is asked last.
         """
         for key in self.candidates(cooldowns, now):
             if self.rank(key, now) == 1 and not self.failing[key.fingerprint].cuts:
@@ -178,7 +178,7 @@ class KeyPool:
         self._last_used[key.fingerprint] = next(self._use_counter)
 
     def mark_failing(self, key: ApiKey, now: float, *, cuts: bool = False) -> None:
-        """List this key after all others. Each failure doubles the time until it is tried again.
+        """List this key after all others. Each failure doubles the time until its next try.
 
         `cuts`: the answer broke off after its first content.
         """
@@ -251,6 +251,6 @@ def _left(cooldowns: Cooldowns, key: ApiKey, now: float) -> float:
     """Seconds until the cooldown of a key ends; the key is active at 0 or less."""
     cooldown = cooldowns.get(key.fingerprint)
     left = cooldown.until - now if cooldown else 0.0
-    # Cooldowns are never longer than this. A later deadline comes from a clock that was wrong, and
+    # The maximum of a cooldown. A later deadline comes from a clock that was wrong, and
     # would disable the key for too long.
     return left if left <= MAX_COOLDOWN + CLOCK_SLACK else 0.0

@@ -32,7 +32,7 @@ NEVER = float("inf")
 
 
 class Parts(NamedTuple):
-    """What all requests of a relay share."""
+    """The parts that all requests of a relay share."""
 
     providers: Sequence[ModelProvider]
     """The first is asked; the second is the reserve."""
@@ -78,7 +78,7 @@ class KeySearch:
     async def step(self, until: float, *, or_answered: bool = False) -> None:
         """Search for the first content, which sets `opened`. Returns at `until`, monotonic time.
 
-        With `or_answered` it returns also when `answered` holds. Raises a KefuError when no key
+        With `or_answered` the wait ends also when `answered` holds. Raises a KefuError when no key
         gives an answer.
         """
         while not self.opened and not (or_answered and self.answered):
@@ -94,7 +94,7 @@ class KeySearch:
             await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             self._news = None
             done = [task for task in self._running if task.done()]
-            done.sort(key=lambda one: one.exception() is None)  # failed ones first
+            done.sort(key=lambda one: one.exception() is None)  # failed attempts first
             for task in done:
                 if await self._has_won(task):
                     self.opened = task.result()
@@ -120,7 +120,7 @@ class KeySearch:
         asked = [one for one in running if not one.tried_again] or running
         first, newest = asked[0], asked[-1]
         if len(asked) < AT_ONCE:
-            # A model that has answered with status 200 may be thinking, and both would be billed.
+            # A model may be thinking after its status 200, and two requests would be billed.
             pace = running[0].provider.pool.pace
             after = pace.hedge_after(limits, again=self._hedged)
             return newest.started + (limits.stall if newest.answered else after)
@@ -140,7 +140,7 @@ class KeySearch:
             enough = gave_up + len(thinking) >= THOUGHT
             return min(end, thinking[-1].started + limits.stall) if enough else end
         since = call.started
-        if call.gate_open:  # the client gets pings, so each key has the time of the first one
+        if call.gate_open:  # the client gets pings, so each key has the time of the first key
             since = running[-1].started if running else self._monotonic()
         return min(since + limits.first_byte, end)
 
@@ -177,7 +177,7 @@ class KeySearch:
         if asked.key.fingerprint in pool.failing:
             return
         if key := pool.to_try_again(await self._parts.cooldowns.cooldowns(), now):
-            # Before the outcome is known: one request at a time tries it.
+            # Called before the outcome is known: one request at a time tries a failing key.
             pool.mark_failing(key, now)
             self._ask(_Candidate(asked.provider, key), tried_again=True)
 
@@ -216,11 +216,11 @@ class KeySearch:
         if self._news and not self._news.done():
             self._news.set_result(None)
 
-    # The ends of attempts
+    # The queue of ended attempts
 
     async def _has_won(self, task: asyncio.Task[Stream]) -> bool:
-        """Whether an attempt that has ended has content. Reacts to its failure otherwise."""
-        # Not raised here: the traceback would refer to this frame, and so to the task itself.
+        """Whether an attempt that has ended has content. Reacts to a failure."""
+        # The error is not raised here: its traceback would refer to this frame, and so to the task.
         error = task.exception()
         if isinstance(error, Failed):
             await self._failed(task, error)
@@ -236,7 +236,7 @@ class KeySearch:
         self._winner = winner = self._running.pop(task)
         winner.provider.pool.mark_answering(winner.key)
         for other, attempt in list(self._running.items()):
-            # An earlier key was silent for too long; a later one has had no time to answer.
+            # An earlier key was silent for too long; a later key has had no time to answer.
             is_late = attempt.started < winner.started
             self._end(other, "silent" if is_late else "overtaken", failing=is_late)
         self._call.attempts.append(winner.record("ok", self._monotonic()))

@@ -46,7 +46,7 @@ class Secrets:
 
 
 def _spellings_of(secret: str) -> Iterator[str]:
-    """The secret itself and its JSON-escaped forms; for most secrets they are all equal."""
+    """The secret itself and its JSON-escaped forms; for most secrets all forms are equal."""
     for ascii_only in (False, True):
         text = secret
         yield text

@@ -1,7 +1,7 @@
 """Parses and encodes server-sent events incrementally, without I/O.
 
 Follows the parsing rules of the HTML Standard, section 9.2.6. Lines end in LF, CR or CRLF, and one
-leading BOM is skipped. An empty line ends an event; an event without one is dropped.
+leading BOM is skipped. An empty line ends an event; an event without an empty line is dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Parser:
     """An incremental parser: `feed` takes bytes and returns the events that they complete.
 
     The time is linear in the number of bytes, for every chunk size. An incomplete event takes at
-    most `max_event` bytes of memory; a longer one raises EventTooLarge.
+    most `max_event` bytes of memory; a longer event raises EventTooLarge.
     """
 
     def __init__(self, max_event: int = 1 << 20) -> None:

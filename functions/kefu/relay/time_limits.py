@@ -26,7 +26,7 @@ class TimeLimits(NamedTuple):
     client gets its headers while the model is thinking.
     """
     stall: float = 10.0
-    """Between two reads of a running answer. Also from asking a key to asking the next one beside
+    """Between two reads of a running answer. Also from asking a key to asking the next key beside
     it, if status 200 has arrived and no content, as from a model that thinks.
     """
     after_finish: float = 2.0
@@ -95,9 +95,9 @@ class Pace:
     def hedge_after(self, limits: TimeLimits, *, again: bool) -> float:
         """Seconds of silence after which the next key is asked beside.
 
-        Not before most answers of this upstream have begun: two requests are paid. When a tenth of
-        the requests was hedged, a hedge waits until there is just time for it. `again`: for a
-        request that is hedged already.
+        A hedge waits until most answers of this upstream would have begun: two requests are paid.
+        When a tenth of the requests was hedged, a hedge waits until there is just time for it.
+        `again`: for a request that is hedged already.
         """
         times = sorted(self._times)
         usual = MARGIN * times[ceil(0.95 * len(times)) - 1] if times else 0.0

@@ -141,7 +141,7 @@ class Settings(
 
     @property
     def session_keys(self) -> tuple[str, ...]:
-        """The secrets of session tokens; the first one signs."""
+        """The secrets of session tokens; the first secret signs."""
         return keys_in(self.session_secrets.get_secret_value())
 
     @property
@@ -160,7 +160,7 @@ class Settings(
 
     @property
     def origin_secrets(self) -> tuple[str, ...]:
-        """The secrets of which the CDN sends one in each request."""
+        """The accepted secrets, as the CDN sends a secret in each request."""
         return values_of(self.origin_secret)
 
     @property

@@ -10,17 +10,17 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from kefu.settings.all import SECTIONS
-from kefu.settings.fields import RARE
+from kefu.settings.fields import RARE_SETTING
 from kefu.settings.loading import key_of
 
-HEAD = """\
+FILE_HEAD = """\
 # Settings of Kefu. To use one, remove the # before it; its value is the default or an example.
 # The environment variable in brackets, if it is set, wins over this file.
 # Secrets, such as API keys, are refused here: set them in the environment.
 # A text "@prompt.md" is replaced by the text of that file in this folder.
 """
 
-TAIL = """
+FILE_TAIL = """
 # Named variants of the chat; a page chooses one by its name: docs/sessions.md.
 #[presets.short]
 #temperature = 0.2
@@ -35,8 +35,8 @@ TAIL = """
 
 
 def example() -> str:
-    """Return the text of the file. Every setting is in it, as a comment."""
-    return HEAD + "".join(map(_section, _tables())) + TAIL
+    """Return the text of the file. The file has every setting, as a comment."""
+    return FILE_HEAD + "".join(map(_section, _tables())) + FILE_TAIL
 
 
 def value_of(field: FieldInfo) -> object:
@@ -46,7 +46,7 @@ def value_of(field: FieldInfo) -> object:
 
 def is_rare(field: FieldInfo) -> bool:
     """Whether few sites change it."""
-    return field.json_schema_extra == RARE
+    return field.json_schema_extra == RARE_SETTING
 
 
 def _tables() -> Iterator[list[FieldInfo]]:

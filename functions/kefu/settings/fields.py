@@ -25,7 +25,7 @@ _PLACE = re.compile(r"ssm:[A-Za-z0-9_./:-]+|secretsmanager:[A-Za-z0-9/_+=.@!:-]+
 
 
 class Section(BaseModel):
-    """The settings of one table. `Settings` inherits from all of them.
+    """The settings of one table. `Settings` inherits from the classes of all tables.
 
     Only `Settings` is validated, so that validators of the sections are not built: 7 ms of a start.
     """
@@ -33,7 +33,7 @@ class Section(BaseModel):
     model_config = ConfigDict(defer_build=True)
 
 
-RARE: JsonDict = {"rare": True}
+RARE_SETTING: JsonDict = {"rare": True}
 """Marks a setting that few sites change."""
 
 
@@ -60,7 +60,7 @@ def setting(
         alias=variable,
         validation_alias=AliasChoices(variable, *also.split(), AliasPath(*key.split("."))),
         description=description,
-        json_schema_extra=RARE if rare else None,
+        json_schema_extra=RARE_SETTING if rare else None,
         **rules,
     )
 
@@ -141,7 +141,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 Url = Annotated[str, AfterValidator(url_of)]
 
 RotatedSecrets = Annotated[SecretStr, AfterValidator(_long_secrets)]
-"""One secret of 32 characters or more. While a new secret replaces it: both, comma separated."""
+"""One secret of 32 characters or more. During a rotation: both secrets, comma separated."""
 
 StoredSecrets = Annotated[SecretStr, secret_or_place(_long_secrets)]
-"""As `RotatedSecrets`, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""
+"""One or two secrets, or their place in AWS: `ssm:/NAME` or `secretsmanager:NAME-OR-ARN`."""

@@ -35,7 +35,7 @@ def find(named: str) -> ConfigFile | None:
     path = Path(named or FILE_NAME)
     if not named and not path.exists():
         return None
-    import tomllib  # here: it takes 2 ms, and not every service has the file
+    import tomllib  # imported here: it takes 2 ms, and not every service has the file
 
     try:
         text = read_text(path)

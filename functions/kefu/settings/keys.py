@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kefu.settings.file import ConfigFile, ConfigurationError, Keys, leaves, name_of
 
 _SECRET_NAME = re.compile(r"(^|_)((key|secret|password|credential)s?|token)$", re.IGNORECASE)
-# `max_tokens` is a number.
+# `max_tokens` is a number, so no secret.
 
 ELSEWHERE = {
     "api_base": "url",

@@ -1,4 +1,4 @@
-"""Reads the settings: kefu.toml and the environment, which wins. No other module reads these."""
+"""Reads the settings: kefu.toml and the environment, which wins. No other module reads them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from kefu.settings.model import OLD_KEYS
 from kefu.settings.sessions import Preset
 
 VARIABLES = {field.alias: field for field in Settings.model_fields.values() if field.alias}
-"""Variable -> its field. `hooks` and `presets` have none: they are tables of the file."""
+"""Variable -> its field. `hooks` and `presets` have no variable: they are tables of the file."""
 
 _OTHERS = {"KEFU_ARCH", "KEFU_NEW_VERSION"}
 """Variables of Kefu that are not settings: of `sam build` and of the pre-traffic hook."""
 
 
 def key_of(field: FieldInfo) -> Keys:
-    """The key of a setting in kefu.toml; () if it has none."""
+    """The key of a setting in kefu.toml; () without a key."""
     choices = field.validation_alias
     if isinstance(choices, AliasPath):
         return tuple(map(str, choices.path))
@@ -69,8 +69,8 @@ def unknown_variables() -> Iterator[tuple[str, str]]:
 def new_version() -> str:
     """The ARN of the function's version that the pre-traffic hook checks; the template sets it.
 
-    It is not a field of Settings, because the hook has no secrets, and `load` may refuse kefu.toml
-    without them.
+    The version is not a field of Settings, because the hook has no secrets, and `load` may refuse
+    kefu.toml without them.
     """
     return os.environ["KEFU_NEW_VERSION"]
 

@@ -245,5 +245,5 @@ class ModelSettings(Section):
 
     @property
     def fallback_keys_place(self) -> str:
-        """Where these keys are stored in AWS; "" if they are not."""
+        """The place of the keys in AWS; "" for keys that are not stored there."""
         return place_of(self.fallback_api_keys)

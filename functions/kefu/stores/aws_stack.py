@@ -12,7 +12,7 @@ class StackUnknown(Exception):
     def __init__(self, reason: str, fix: str = "") -> None:
         super().__init__(reason)
         self.fix = fix
-        """The command that mends it, where that is known."""
+        """The command that mends the error, if known."""
 
 
 class Stack(NamedTuple):
@@ -98,7 +98,7 @@ class StackReader:
         return int(limits["ConcurrentExecutions"])
 
     def reserved(self, function: str) -> int | None:
-        """The concurrent executions reserved for the function; None: it shares the account's."""
+        """The concurrent executions reserved for the function; None: no reservation."""
         found = self._lambda.get_function_concurrency(FunctionName=function)
         reserved: int | None = found.get("ReservedConcurrentExecutions")
         return reserved
@@ -107,5 +107,5 @@ class StackReader:
         """The subscribed addresses of a topic, and whether each has confirmed."""
         pages = self._sns.get_paginator("list_subscriptions_by_topic")
         found = [one for page in pages.paginate(TopicArn=topic) for one in page["Subscriptions"]]
-        # Until it is confirmed, a subscription has a word such as PendingConfirmation for its ARN.
+        # An unconfirmed subscription has a word such as PendingConfirmation for its ARN.
         return {one["Endpoint"]: one["SubscriptionArn"].startswith("arn:") for one in found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kefu.relay.key_pool import CLOCK_SLACK, MAX_COOLDOWN, Cooldown, Reason
 
 BUDGET_LIFE = 2 * 86400.0
-"""Seconds that a budget is stored. Budgets are daily, so older ones are not used any more."""
+"""Seconds that a budget is stored. Budgets are daily, so older budgets are not used any more."""
 
 
 def far_from(now: float) -> float:
@@ -17,7 +17,7 @@ def far_from(now: float) -> float:
 
 
 def later(stored: Cooldown | None, new: Cooldown, now: float) -> Cooldown:
-    """Return the cooldown with the later deadline; `stored` if both are equal.
+    """Return the cooldown with the later deadline; `stored` if the deadlines are equal.
 
     A `stored` deadline after `far_from(now)` is invalid and is replaced by `new`.
     """

@@ -31,7 +31,7 @@ STYLES = tuple(
 
 
 class Known(NamedTuple):
-    """What the records of a chat refer to."""
+    """The texts that the records of a chat refer to."""
 
     messages: Mapping[int, StoredMessage]
     texts: Mapping[str, str]

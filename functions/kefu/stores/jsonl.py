@@ -1,7 +1,7 @@
 """Stores a session's log in an append-only JSON Lines file, which one process at a time writes.
 
-After `kill -9` at most the last line is incomplete. Readers skip it, and the next writer starts a
-new line. If the disk is full, the incomplete line is truncated.
+After `kill -9` at most the last line is incomplete. Readers skip an incomplete line, and the next
+writer starts a new line. If the disk is full, the incomplete line is truncated.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class SessionLogs:
         return str(path)
 
     def remove(self, session_id: AgentSessionId) -> None:
-        """Delete a session's log and XML file. Raises HistoryBusy if a process has it open."""
+        """Delete a session's log and XML file. Raises HistoryBusy if a process has the log open."""
         path = log_path(self._folder, session_id)
         if not path.exists():
             raise HistoryUnavailable(f"there is no session {session_id}")
@@ -205,7 +205,7 @@ def xml_path(folder: Path, session_id: str) -> Path:
 
 
 def checked_id(session_id: str) -> str:
-    """Return the session id unchanged. Raises HistoryUnavailable if its format is invalid.
+    """Return the session id unchanged. Raises HistoryUnavailable for an invalid id.
 
     The check prevents path traversal, because file names are derived from the id.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStore:
-    """Stores them in dicts. Methods are atomic: none awaits between a read and a write."""
+    """Stores the limits in dicts. Methods are atomic: none awaits between a read and a write."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

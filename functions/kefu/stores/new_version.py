@@ -1,6 +1,6 @@
 """Asks a version of the Lambda function for `/ready`, and tells CodeDeploy the result.
 
-For the hook that CodeDeploy runs before a new version receives traffic. Both functions block.
+For the hook that CodeDeploy runs before a new version receives traffic. All functions block.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EVENT: Final = {
 
 
 def problems_of(version: str) -> list[str]:
-    """Why this version cannot answer a chat; empty if it can.
+    """The reasons why this version cannot answer a chat; empty if it can.
 
     `version`: the ARN of a function's version. Raises BotoCoreError and ClientError.
     """

@@ -36,11 +36,11 @@ DICTIONARY = (
 )
 """The preset dictionary of zlib: frequent strings of a record, the most frequent last.
 
-Never edit it, because stored records can only be decompressed with the same dictionary."""
+Never edit the dictionary, because stored records can only be decompressed with it."""
 
 
 class CallPlace(NamedTuple):
-    """Where a store has a record. The place is known even if the record is damaged."""
+    """The place of a record in its store. The place is known even if the record is damaged."""
 
     session_id: SessionId
     message_id: int

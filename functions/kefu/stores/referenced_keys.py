@@ -1,6 +1,6 @@
 """Loads API keys and other secrets from SSM or Secrets Manager, and refreshes them periodically.
 
-A refresh runs in the background. Only a request without any key waits for it, for `PATIENCE`
+A refresh runs in the background. Only a request without any key waits for a refresh, for `PATIENCE`
 seconds at most. After a failed refresh the previous keys stay in use.
 """
 
@@ -19,10 +19,10 @@ RETRY: Final = 10.0
 """Seconds between a failed refresh and the next refresh, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
-"""The same while no key is known, as a range: SSM throttles many instances that start at once."""
+"""Seconds between refreshes without a key, a range: SSM throttles instances that start together."""
 
 PATIENCE: Final = 3.0
-"""Seconds that a chat waits for the first keys. Importing boto3 is part of this time."""
+"""Seconds that a chat waits for the first keys. This time includes the import of boto3."""
 
 
 class ReferencedKeys:
@@ -48,7 +48,7 @@ class ReferencedKeys:
         self._on_degraded = on_degraded
         self.what = what
         self.trouble = "they are not read yet"
-        """Why the last refresh failed; without any of the text that was read."""
+        """The reason why the last refresh failed, without any part of the secrets."""
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="kefu-keys")
         self._reading: asyncio.Task[None] | None = None
         self._next = 0.0

@@ -38,7 +38,7 @@ class S3Object:
 
     def refresh(self) -> None:
         """Replace the copy if the object has another ETag. Raises OSError with the reason."""
-        # Not at the top: importing botocore takes long, and a start does not need it.
+        # Imported here: importing botocore takes long, and a start does not need it.
         from botocore.exceptions import BotoCoreError, ClientError
 
         unless = {"IfNoneMatch": self._etag} if self._etag else {}

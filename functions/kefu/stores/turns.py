@@ -45,7 +45,7 @@ class StoredTurn(NamedTuple):
     question_id: int
     question: str
     status: Status
-    """The stored status. `seen_at` derives the effective status from it, lease and answer."""
+    """The stored status. `seen_at` makes the effective status of it, lease and answer."""
     lease: float
     """Unix time until which a `pending` turn counts as running."""
     asked_at: float
@@ -56,13 +56,13 @@ class StoredTurn(NamedTuple):
     retries: int = 0
     """The number of retries: 0 for the first attempt."""
     operator: str = ""
-    """The operator who wrote the answer. Such a turn has no question."""
+    """The operator who wrote the answer. A turn with an operator has no question."""
     comment: str = ""
-    """What the visitor wrote about an answer that they rated down."""
+    """The visitor's comment on an answer that they rated down."""
     attempt: str = ""
     """`NewMessage.attempt` of the last retry."""
     unanswered: bool = False
-    """Whether the site's pages did not answer. SQLite stores it elsewhere."""
+    """Whether the site's pages did not answer. SQLite stores this field elsewhere."""
 
     @classmethod
     def line(
@@ -130,8 +130,8 @@ class StoredTurn(NamedTuple):
         )
 
     def seen_at(self, now: float) -> Status:
-        """Return the effective status. A complete answer stays `ok` while a new one is awaited,
-        and if that one fails.
+        """Return the effective status. A complete answer stays `ok` while a new answer is awaited,
+        and if that answer fails.
         """
         if self.answer and self.status in ("pending", "failed"):
             return "ok"
@@ -141,8 +141,8 @@ class StoredTurn(NamedTuple):
         """Return the result of a second `begin` for the same message.
 
         The result contains the stored answer, or the seconds that the first attempt may still run.
-        None: the first attempt has failed or expired, or `asked` wants a new answer, so the caller
-        may begin the turn again.
+        None if the first attempt has failed or expired, or `asked` wants a new answer, so the
+        caller may begin the turn again.
         """
         is_repeated = bool(asked.attempt) and asked.attempt == self.attempt
         if self.status == "ok" and (not asked.replaces or is_repeated):
@@ -152,19 +152,19 @@ class StoredTurn(NamedTuple):
         return None
 
     def is_ahead(self, now: float) -> bool:
-        """Whether the lease is longer than any lease of this clock. A store then cuts it."""
+        """Whether the lease is longer than any lease of this clock. A store then cuts the text."""
         return self.status == "pending" and self.lease > now + LEASE
 
     def retried(self, asked: NewMessage, now: float) -> dict[str, Any]:
         """The fields that a retry changes, besides `again`.
 
-        A complete answer stays; a part of one is removed.
+        A complete answer stays; a partial answer is removed.
         """
         begun = {"status": "pending", "lease": now + LEASE, "attempt": asked.attempt}
         return {**begun, "answer": ""} if self.status == "partial" else begun
 
     def begun_again(self, asked: NewMessage, now: float) -> StoredTurn:
-        """Return the turn as it is retried."""
+        """Return the turn for a retry."""
         return self._replace(retries=self.retries + 1, **self.retried(asked, now))
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
@@ -250,7 +250,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
 
 
 def bucket_of(user: str) -> int:
-    """The number by which the chats of a user are found. Its rule never changes: it is stored."""
+    """The number by which the chats of a user are found. It is stored: its rule never changes."""
     return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 

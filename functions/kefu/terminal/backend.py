@@ -68,7 +68,7 @@ class Backend:
         return "" if answers else self._chosen.notice
 
     async def warm(self) -> None:
-        """Wait until the model is ready. Raises WrongUse if it cannot start or has no key."""
+        """Wait until the model is ready. Raises WrongUse for a failed start or without a key."""
         await self._open_model.warm()
 
     async def aclose(self) -> None:
@@ -77,7 +77,7 @@ class Backend:
         await self._open_model.aclose()
 
     def leave_chat(self) -> None:
-        """After turns were removed: they are removed from the server's view, too."""
+        """To be called after turns were removed: the server forgets the turns, too."""
         if isinstance(server := self._chosen.upstream, KefuServer):
             server.forget()
 

@@ -1,7 +1,7 @@
 """Removes control sequences from text before it is written to a terminal.
 
-Output of models and tools is untrusted. An escape sequence in it could overwrite earlier text, show
-a false address for a link (OSC 8), write to the clipboard (OSC 52) or send input as if the user had
+Output of models and tools is untrusted. An escape sequence could overwrite earlier text, show a
+false address for a link (OSC 8), write to the clipboard (OSC 52) or send input as if the user had
 typed it. Bidirectional controls and invisible characters could deceive the reader.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _MAX_HELD_CHARS = 1024
-"""Maximum characters of an incomplete sequence. A longer one is shown as text, without its ESC."""
+"""Maximum characters of an incomplete sequence; a longer sequence is shown without its ESC."""
 
 # ECMA-48: strings (OSC, DCS, SOS, PM, APC) up to BEL or ST, control sequences, other escapes.
 _SEQUENCE = re.compile(
@@ -60,6 +60,6 @@ class Cleaner:
         return clean(text[:at])
 
     def end(self) -> str:
-        """The text that was held back, cleaned. Call it after the last piece."""
+        """The text that was held back, cleaned. To be called after the last piece."""
         held, self._held = self._held, ""
         return clean(held)

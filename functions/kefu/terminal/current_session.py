@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 _MAX_PAUSE_SECONDS = 120
-"""Maximum seconds that a script waits after an error. If the error asks for more, it sends the
-next message at once."""
+"""Maximum seconds that a script waits after an error. If an error asks for a longer wait, the next
+message is sent at once."""
 
 
 _MAX_DRIFT = 0.15
@@ -30,7 +30,7 @@ _MAX_DRIFT = 0.15
 
 
 def print_session(session_id: AgentSessionId, turns: int = 0) -> None:
-    """Print the id of a session on standard error. `turns`: its number of earlier turns."""
+    """Print the id of a session on standard error. `turns`: the number of earlier turns."""
     before = f", {turns} turn{'s' if turns > 1 else ''} so far" if turns else ""
     line = f"Session {session_id}{before}. /help lists commands, Ctrl-D ends."
     sys.stderr.write(f"{fitted(line, width_of(sys.stderr))}\n")
@@ -53,7 +53,7 @@ class CurrentSession:
         """`over` is called with the result of each turn, `leave` to end the chat.
 
         `patient`: after an error with `retry_after`, the next message waits that long. Scripts need
-        this wait, because they do not retry.
+        the wait, because they do not retry.
         """
         self.backend = backend
         self.screen = screen
@@ -116,7 +116,7 @@ class CurrentSession:
         return True
 
     def undo(self) -> str | None:
-        """Remove the last turn. Returns its message, or None if there is no turn."""
+        """Remove the last turn. Returns the turn's message, or None without a turn."""
         self._kept, self._message = True, ""
         return self._take_back()
 
@@ -130,7 +130,7 @@ class CurrentSession:
         return self.session.undo()
 
     async def resume(self, ending: str) -> None:
-        """End this session and resume another. `ending` is the end of its id."""
+        """End this session and resume another. `ending` is the end of the session's id."""
         from kefu.terminal.logs import session_ending_in
 
         before = self.session

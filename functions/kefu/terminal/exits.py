@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kefu.agent.react import TurnResult
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT = 130
 OUTPUT_CLOSED = 141
 """The code of a program that SIGPIPE ends."""
 
-ENDED_BY = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: INTERRUPTED}
+ENDED_BY = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: INTERRUPTED_EXIT}
 
-_ONCE = {"ok": 0, "error": 1, "max_steps": 3, "interrupted": INTERRUPTED}
+_EXIT_BY_STATUS = {"ok": 0, "error": 1, "max_steps": 3, "interrupted": INTERRUPTED_EXIT}
 
 
 def code_once(result: TurnResult) -> int:
     """The exit code of a chat with one turn."""
     if result.error and result.error.code == "budget_exceeded":
         return 4
-    return _ONCE[result.status]
+    return _EXIT_BY_STATUS[result.status]
 
 
 def code_of_many(code: int, result: TurnResult) -> int:

@@ -13,7 +13,7 @@ from kefu.terminal.clean import one_line
 if TYPE_CHECKING:
     from kefu.agent.react import TurnError
 
-_OUTCOMES: Mapping[str, str] = {
+_OUTCOME_TEXTS: Mapping[str, str] = {
     "http_401": "HTTP 401: it does not accept the key",
     "http_402": "HTTP 402: it requires payment",
     "http_403": "HTTP 403: it does not accept the key",
@@ -48,7 +48,7 @@ def error_line(error: TurnError) -> str:
         return f"{message} ({remedy})"
     outcome = error.attempts[-1].outcome if error.attempts else ""
     if outcome and outcome != "ok":
-        return f"{message} ({_OUTCOMES.get(outcome) or outcome.replace('http_', 'HTTP ')})"
+        return f"{message} ({_OUTCOME_TEXTS.get(outcome) or outcome.replace('http_', 'HTTP ')})"
     return f"{message} (in {_time(error.retry_after)})" if error.retry_after else message
 
 

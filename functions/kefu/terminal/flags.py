@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LOG_DIR = "history"
 
 _MOST_DIGITS = 9
-_EXAMPLE = "https://chat.example.com"
+_EXAMPLE_URL = "https://chat.example.com"
 
 
 class WrongUse(Exception):
@@ -22,7 +22,7 @@ class WrongUse(Exception):
 
 @contextmanager
 def wrong_use(*kinds: type[Exception], prefix: str = "") -> Iterator[None]:
-    """Turn an error of these kinds into a WrongUse with the same message, after `prefix`."""
+    """Turn an error of `kinds` into a WrongUse with the same message, after `prefix`."""
     try:
         yield
     except kinds as error:
@@ -37,7 +37,7 @@ def wrong_settings() -> AbstractContextManager[None]:
 
 
 def read_settings(overrides: Mapping[str, str] | None = None) -> Settings:
-    """The settings; `overrides` by environment variable. Raises WrongUse if they are invalid."""
+    """The settings; `overrides` by environment variable. Raises WrongUse for invalid arguments."""
     from kefu.settings import load
 
     with wrong_settings():
@@ -92,7 +92,7 @@ def problem_with_server(server: str | None, *of_server: str | None) -> str | Non
     """The error message for `--server` and the arguments that need it; None if there is none."""
     if not server:
         return "--origin and --user-token are for --server" if any(of_server) else None
-    return None if is_address(server) else f"{server!r} is not an address such as {_EXAMPLE}"
+    return None if is_address(server) else f"{server!r} is not an address such as {_EXAMPLE_URL}"
 
 
 def is_address(text: str) -> bool:

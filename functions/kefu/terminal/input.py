@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import NamedTuple, TextIO
 
-QUOTE = '"""'
+QUOTE_MARK = '"""'
 
 
 class Command(NamedTuple):
@@ -20,14 +20,14 @@ class Command(NamedTuple):
 def unfinished(text: str) -> bool:
     """Whether the text starts with three quotes and lacks the three quotes at the end."""
     text = text.strip()
-    return text.startswith(QUOTE) and (len(text) < 6 or not text.endswith(QUOTE))
+    return text.startswith(QUOTE_MARK) and (len(text) < 6 or not text.endswith(QUOTE_MARK))
 
 
 def parse_input(text: str) -> str | Command:
     """The command, or the message to send; an empty message is not sent. `//x` sends `/x`."""
     text = text.strip()
-    if text.startswith(QUOTE):
-        return text[3:].removesuffix(QUOTE).strip("\n")
+    if text.startswith(QUOTE_MARK):
+        return text[3:].removesuffix(QUOTE_MARK).strip("\n")
     if text.startswith("//"):
         return text[1:]
     if text.startswith("/"):

@@ -20,7 +20,7 @@ from rich.theme import Theme
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LONG_CODE = 60
-"""Maximum lines of an incomplete code block. At this length, its lines are printed as a block."""
+"""Maximum lines of an incomplete code block. At this length, an open block is printed as it is."""
 _REDRAW_SECONDS = 0.06
 """Seconds between two redraws of the incomplete block."""
 
@@ -54,7 +54,7 @@ class Blocks:
         return "\n".join([*self._lines, self._partial])
 
     def end(self) -> str:
-        """The incomplete last block. Resets the state."""
+        """The incomplete last block. The splitter is then empty."""
         rest, self._lines, self._partial, self._fence = self.open, [], "", ""
         return rest
 
@@ -95,7 +95,7 @@ class MarkdownStream:
         self._draw()
 
     def end(self) -> None:
-        """Print the incomplete block. Call it at the end, or before other output."""
+        """Print the incomplete block. To be called at the end, or before other output."""
         self._print(self._blocks.end())
 
     def _print(self, block: str) -> None:
@@ -159,7 +159,7 @@ class _Block:
 
 
 def _without_trailing_spaces(line: Sequence[Segment]) -> list[Segment]:
-    """The line without trailing spaces, because they would be copied along with the text."""
+    """The line without trailing spaces, because a copied text would contain them."""
     parts = [*line]
     while parts and not parts[-1].text.strip():
         parts.pop()

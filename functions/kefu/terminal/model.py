@@ -39,11 +39,11 @@ class KeysByReference:
         )
 
     def _note(self, trouble: str) -> None:
-        # Not printed: the user may be typing, and the keys that were read before still work.
+        # The error is not printed: the user may be typing, and the earlier keys still work.
         self.trouble = trouble
 
     async def ready(self) -> None:
-        """Start a read if one is due. Wait for it, for a limited time, if there are no keys."""
+        """Start a read if one is due. Wait for the first keys, for a limited time."""
         self._keys.prefetch()
         await self._keys.ready()
 

@@ -7,7 +7,7 @@ import sys
 
 
 def forget_broken_pipes() -> None:
-    """Redirect broken output streams to the null device. Call it at the end of a command.
+    """Redirect broken output streams to the null device. To be called at the end of a command.
 
     Without this call, Python reports an error when it flushes the streams at exit.
     """
@@ -19,7 +19,7 @@ def forget_broken_pipes() -> None:
 
 
 def open_missing_streams() -> None:
-    """Open missing standard streams on the null device. Call it first in a process.
+    """Open missing standard streams on the null device. To be called first in a process.
 
     Without this call, the next opened file would get the descriptor of standard output.
     """

@@ -18,5 +18,5 @@ class ProgressLine:
             sys.stderr.flush()
 
     def erase(self) -> None:
-        """Remove the line. Call it before other output."""
+        """Remove the line. To be called before other output."""
         self.show("")

@@ -16,7 +16,7 @@ from prompt_toolkit.output import create_output
 from kefu.terminal.input import unfinished
 from kefu.terminal.state import state_file
 
-HISTORY = "chat_history"
+HISTORY_FILE = "chat_history"
 
 
 class _Commands(Completer):
@@ -98,7 +98,7 @@ class InputPrompt:
 def _history() -> History:
     """The history in a file that only this user can read; in memory if it cannot be written."""
     try:
-        path = state_file(HISTORY)
+        path = state_file(HISTORY_FILE)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600))
     except OSError:
         return InMemoryHistory()

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kefu.terminal.current_session import CurrentSession, print_session
-from kefu.terminal.exits import ENDED_BY, INTERRUPTED, OUTPUT_CLOSED, code_of_many, code_once
+from kefu.terminal.exits import ENDED_BY, INTERRUPTED_EXIT, OUTPUT_CLOSED, code_of_many, code_once
 from kefu.terminal.flags import ChatFlags
 from kefu.terminal.ids import new_id
 from kefu.terminal.input import Command, Lines, parse_input
@@ -159,7 +159,7 @@ class Repl:
             try:
                 text = await questions.next()
             except KeyboardInterrupt:
-                self._leave("interrupt", INTERRUPTED)
+                self._leave("interrupt", INTERRUPTED_EXIT)
                 return
             if text is None:
                 if opening and opening.done():

@@ -17,7 +17,7 @@ _NAMES = frozenset(
         "LD_LIBRARY_PATH",
         "PATH",
         "PYTHONHOME",
-        "SYSTEMROOT",  # Windows cannot create sockets without it
+        "SYSTEMROOT",  # Windows cannot create sockets without SYSTEMROOT
         "TEMP",
         "TMP",
         "TMPDIR",

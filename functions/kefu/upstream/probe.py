@@ -34,7 +34,7 @@ class ProbeResponse(NamedTuple):
 
 @cache
 def _authorities() -> ssl.SSLContext:
-    """Made once, because reading all certificates takes 40 ms."""
+    """The context is made once, because reading all certificates takes 40 ms."""
     return httpx.create_ssl_context()
 
 

@@ -133,7 +133,7 @@ class PublicWeb:
 
         headers = {"Accept": "text/*, application/json", "Accept-Encoding": "identity"}
         try:
-            # Not `client.build_request`, which would add the header User-Agent.
+            # `client.build_request` is not used, because it would add the header User-Agent.
             request = httpx.Request("GET", url, headers=headers)
             async with (
                 asyncio.timeout(TIMEOUT),

@@ -1,7 +1,7 @@
 """Reads foreign bytes in a child process, with limits of processor time, time and memory.
 
 A page of a few kilobytes can keep a parser busy for hours, fill the memory or crash a library in C.
-In a child process it ends that process alone, and becomes one line of the report.
+A crash ends the child process alone, and becomes one line of the report.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kefu.knowledge.pages import Block, PageText
 from kefu.upstream.child_environment import child_environment
 
 CPU_SECONDS = 20
-"""Of the processor, for one page."""
+"""Maximum seconds of the processor for one page."""
 
 SECONDS = 60.0
-"""For one page, on a busy machine."""
+"""Maximum seconds for one page, on a busy machine."""
 
 MEMORY = 1 << 30
-"""Bytes of address space, Python and the parsers included. Only Linux enforces this limit."""
+"""Bytes of address space, Python and the parsers included. Only Linux enforces the limit."""
 
 LARGEST_REPLY = 64 << 20
 """Bytes of the text of one page, with its links."""
@@ -65,8 +65,8 @@ class PageReader:
             self._process = None
 
     def page(self, data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Html, str]:
-        """Read a page or a file. `end`: the end of its name, such as `.html`. `charset`: as the
-        HTTP header names it. The second part of the result is a remark for the report.
+        """Read a page or a file. `end`: the end of the file's name, such as `.html`. `charset`: the
+        character set in the HTTP header. The second part of the result is a remark for the report.
         """
         reply, remark = self._ask("page", data, end=end, url=url, charset=charset)
         read = Html(*reply)

@@ -45,7 +45,7 @@ def serve(cpu_seconds: int, memory: int) -> None:
 
 
 def _limit(cpu_seconds: int) -> None:
-    """Let the process use these seconds more. At their end the kernel sends SIGXCPU."""
+    """Let the process use these seconds more. After these seconds the kernel sends SIGXCPU."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     until = int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds
     resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))

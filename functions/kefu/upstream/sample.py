@@ -49,9 +49,9 @@ class Part(NamedTuple):
     """A heading of a passage, and the text below it."""
 
     number: int
-    """Of the passage, from 1."""
+    """The passage's number, from 1."""
     title: str
-    """Of the passage's page."""
+    """The title of the passage's page."""
     heading: str
     text: str
 
@@ -77,7 +77,7 @@ def best_part(parts: list[Part], question: str) -> Part | None:
 
 
 def _shared(part: Part, question: str) -> tuple[int, int]:
-    """How many terms of the question the part has, and the title of its page."""
+    """The number of the question's terms in the part, and the page's title."""
     text = f"{part.heading}\n{part.text}"
     language = page_language("", text)
     asked = set(question_terms(question, [language]))

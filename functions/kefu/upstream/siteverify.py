@@ -48,7 +48,7 @@ class SiteVerify:
         form = {"secret": self._secret, "response": token, "remoteip": address}
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
-            # Not `client.build_request`, which would add the header User-Agent.
+            # `client.build_request` is not used, because it would add the header User-Agent.
             request = httpx.Request("POST", self._url, data=form, headers=headers)
             async with asyncio.timeout(TIMEOUT):
                 response = await client.send(request, stream=True, follow_redirects=False)

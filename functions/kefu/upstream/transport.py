@@ -26,7 +26,7 @@ _IDLE = 15.0
 _DIRECT = ("", "localhost", "127.0.0.1", "::1")
 
 connection_reused: ContextVar[bool] = ContextVar("connection_reused", default=False)
-"""Whether the request that this task sent last went out on a connection that was open already."""
+"""Whether this task's last request used a connection that was open already."""
 
 
 class Failure(NamedTuple):
@@ -117,7 +117,7 @@ def _checked_sockets(check: Callable[[str], None]) -> Callable[..., socket.socke
 def _proxy(url: str) -> httpx.Proxy | None:
     """The HTTP proxy for `url` by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    None for this machine itself, which a proxy cannot reach; SOCKS proxies are not supported.
+    None for this machine, which a proxy cannot reach; SOCKS proxies are not supported.
     """
     from urllib.request import getproxies, proxy_bypass
 

@@ -16,7 +16,7 @@ TIMEOUT = 10.0
 
 
 class HttpWebhook:
-    """Implements `kefu.sessions.people.delivery.Webhook`. Loads httpx with its first use."""
+    """Implements `kefu.sessions.people.delivery.Webhook`. Loads httpx at its first use."""
 
     def __init__(self, url: str) -> None:
         self._url = url

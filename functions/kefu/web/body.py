@@ -41,7 +41,7 @@ class JsonBody(NamedTuple, Generic[Body]):
 class Query:
     """A query parameter of a route, for `Depends(Query(...).read)`.
 
-    The parameter is checked by the schema that describes it. FastAPI's own parameters are checked
+    The parameter is checked by its schema. FastAPI's own parameters are checked
     after all dependencies, and import pydantic.v1.
     """
 

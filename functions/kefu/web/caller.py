@@ -1,8 +1,8 @@
-"""Reads from a request who is asking: the client's address, its proof and its deadline.
+"""Reads the caller of a request: the client's address, the proof of a CDN, and the deadline.
 
 The address and the deadline come from Lambda or from a trusted proxy. Values that a client can
 forge are never used. Mangum puts the Lambda event and context into the ASGI scope. The Lambda Web
-Adapter sends them in two headers, and overwrites the client's headers. The Adapter's headers are
+Adapter sends both in two headers, and overwrites the client's headers. The Adapter's headers are
 read only when `behind_adapter` says that requests come from the adapter alone.
 """
 
@@ -35,7 +35,7 @@ LONGEST = 64
 
 class Gateway(NamedTuple):
     now: Callable[[], float]
-    """Returns Unix time."""
+    """The result is Unix time."""
     trusted_hops: int = 0
     """The number of trusted proxies."""
     behind_adapter: bool = False
@@ -46,10 +46,10 @@ class Gateway(NamedTuple):
     def address(self, request: Request) -> str:
         """Return the client's IP address, in its usual spelling.
 
-        Behind a CDN it is the address that the CDN saw. On Lambda it is the source IP of the
-        request context. Behind trusted proxies it is the
-        entry number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge
-        the entries further left. Without the header, the address is the address of the TCP peer.
+        Behind a CDN, the address is the client address that the CDN saw. On Lambda, the address is
+        the source IP of the request context. Behind trusted proxies, the address is the entry
+        number `trusted_hops` of X-Forwarded-For, counted from the right. A client can forge the
+        entries further left. Without the header, the address is the address of the TCP peer.
         """
         return address_in(self._address(request))
 
@@ -71,7 +71,7 @@ class Gateway(NamedTuple):
     def own_url(self, request: Request) -> str:
         """Return the public address of this service, without a slash at its end.
 
-        Only on AWS. Elsewhere it is "": a client could send another name in the Host header.
+        Known only on AWS, elsewhere "": a client could send another name in the Host header.
         """
         if "aws.event" in request.scope:
             context = request.scope["aws.event"].get("requestContext", {})
@@ -90,7 +90,7 @@ class Gateway(NamedTuple):
         return f"https://{domain}{stage}" if found else ""
 
     def seconds(self, request: Request) -> float | None:
-        """Return the seconds left for the answer. None: only the settings limit it."""
+        """Return the seconds left for the answer. None: only the settings limit the time."""
         left: float | None = None
         if "aws.event" in request.scope:
             if context := request.scope.get("aws.context"):

@@ -94,7 +94,7 @@ class ShownModel(TypedDict):
 
 
 class ShownModels(TypedDict):
-    """As OpenAI's list of models."""
+    """A list in the format of OpenAI's list of models."""
 
     object: Literal["list"]
     data: list[ShownModel]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kefu.auth.origin_secret import OriginSecret
 
 _GUARDED = ("/api/", "/v1/")
-"""Paths that only allowed origins may call, because they cost money. Other paths are public."""
+"""Paths that only allowed origins may call, because they cost money. All other paths are public."""
 
 _CANCEL = "/api/chat/cancel"
 
@@ -98,7 +98,7 @@ class Edge:
                 given = message["headers"]
                 message["headers"] = _with_ours(given, record, origin, guarded=guarded)
             elif not message.get("more_body"):
-                report()  # before the last chunk: Lambda may freeze the process after it
+                report()  # before the last chunk: afterwards Lambda may freeze the process
             await send(message)
 
         try:
@@ -182,7 +182,7 @@ def _own_origin(scope: Scope, headers: Headers) -> str | None:
     """Return the server's own origin if the Host header is a loopback address, else None.
 
     Any other Host header is not trusted, because DNS rebinding lets a foreign page send its own
-    name. Such names must be in the list of allowed origins.
+    name. Names of other hosts must be in the list of allowed origins.
     """
     host = headers.get("host", "")
     try:

@@ -46,7 +46,7 @@ class JsonLines(LambdaPowertoolsFormatter):
 
 
 def set_up(service: str, redact: Callable[[str], str]) -> logging.Formatter:
-    """Configure the logger named `service`. Returns its formatter, for other loggers to use."""
+    """Configure the logger named `service`. Returns its handler's formatter for other loggers."""
     lines = JsonLines(redact)
     # Powertools replaces the formatter of a handler unless it receives the formatter as well.
     handler = logging.StreamHandler(sys.stderr)

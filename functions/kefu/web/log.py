@@ -161,7 +161,7 @@ class RequestLog:
             self._log.handle(line)
 
     def _metrics_of(self, values: dict[str, float]) -> dict[str, object]:
-        """Return the fields for metrics with these values; none without metrics."""
+        """Return the fields for metrics with these values; empty without metrics."""
         if not self._metrics:
             return {}
         from kefu.web.metrics import embedded

@@ -35,7 +35,7 @@ def errors(*statuses: int) -> dict[int | str, Any]:
 
 
 def _answers(*refused: int, also_json: bool = False) -> dict[int | str, Any]:
-    # `itemSchema` is the keyword of OpenAPI 3.2 for the items of a stream. FastAPI uses it too.
+    # `itemSchema` is OpenAPI 3.2's keyword for the items of a stream, also in FastAPI.
     event = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
     content: Spec = {"text/event-stream": {"itemSchema": event}}
     if also_json:
@@ -96,7 +96,7 @@ def _add_declared(path: Spec, route: APIRoute) -> None:
 
 
 def _parameters(path: str) -> list[Spec]:
-    """What a route reads without FastAPI, so that an invalid id or token gives a 404, not a 422."""
+    """Parameters that a route reads itself, so that an invalid one gives a 404, not a 422."""
     if path.startswith("/api/sessions/{"):
         return [_required("session_id", "path"), _required("X-Session-Token", "header")]
     return [_required("X-User-Token", "header")] if path.startswith("/api/sessions") else []

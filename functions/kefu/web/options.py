@@ -23,7 +23,7 @@ class WebOptions(NamedTuple):
     openai_tools: bool = False
     """Whether `/v1` passes tools, tool calls and their results."""
     contact_link: str = ""
-    """Where visitors reach a person; "": there is no link."""
+    """The address at which visitors reach a person; "": no link."""
     demo: bool = True
     overload_delay: float = 0.25
     """Seconds by which requests may be late before an overloaded process refuses chats."""

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 
 WINDOW_SECONDS = 0.5
-"""Seconds for which the delay must be too long. A single pause, such as a garbage collection or of
-a frozen process, is not an overload.
+"""Seconds for which the delay must be too long. A single pause, such as a garbage collection or a
+frozen process, is not an overload.
 """
 SAMPLE_SECONDS = 0.1
 """Seconds between two samples of the event loop's delay."""
@@ -49,8 +49,8 @@ class Overload:
     def refuses(self, waited: float | None) -> bool:
         """Whether to refuse a request.
 
-        `waited`: the seconds from its arrival until its connection was accepted; None: not known,
-        as for all but the first request of a connection.
+        `waited`: the seconds until the connection was accepted; None: unknown, as for later
+        requests of a connection.
         """
         if waited is not None:
             self._connections.note(self._monotonic(), waited)

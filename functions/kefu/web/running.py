@@ -1,7 +1,7 @@
 """The answers in progress in this process: other requests can stop them, or follow them.
 
-The text of an answer exists once. A request that follows it holds a position in that text, so a
-slow reader receives longer pieces, and takes no memory of its own.
+The text of an answer exists once. A request that follows an answer holds a position in its text, so
+a slow reader receives longer pieces, and takes no memory of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Running:
             answer.stop(AnswerCancelled())
 
     def find(self, session_id: str, client_message_id: str) -> Answer | None:
-        """The answer to this message of a stored chat; None if this process does not make it."""
+        """The answer to this message of a stored chat; None if another process makes it."""
         wanted = session_id, client_message_id
         matching = (a for a in self.answers if (_session_of(a), a.client_message_id) == wanted)
         # A request that follows the answer has no text of its own.
@@ -73,7 +73,7 @@ class ChatRuntime:
     def close(self) -> bool:
         """Refuse new requests, and end the answers in progress with an error event.
 
-        Returns False if it was already closed.
+        Returns False for a closed stream.
         """
         if self.admission.closed:
             return False

@@ -30,7 +30,7 @@ UpstreamKind = Literal["local-model", "sample", "remote"]
 """The kind of upstream that generates the answers."""
 
 DegradedReason = Literal["", "no_api_key", "keys_refused", "store_full"]
-"""Why the service is degraded."""
+"""The reason why the service is degraded."""
 
 SessionName = Annotated[str, StringConstraints(max_length=64)]
 ProfileName = Annotated[str, StringConstraints(max_length=64)]
@@ -170,7 +170,7 @@ class ChatRequest(ConversationRequest, defer_build=False):
     """Whether this first message begins a chat that the server stores, if it stores chats."""
 
     def first_message(self) -> MessageRequest:
-        """Return the only message, as the first one of a stored chat. Raises InvalidRequest."""
+        """Return the only message, as the first message of a stored chat. Raises InvalidRequest."""
         if len(self.messages) > 1 or self.messages[0].role != "user":
             raise InvalidRequest("store: only for a single message of the user.", param="store")
         fields = {name: getattr(self, name) for name in PageRequest.model_fields}
@@ -186,7 +186,7 @@ class ResumeRequest(StrictBody):
 
     client_message_id: ClientMessageId
     again: ClientMessageId | None = None
-    """As in the request for the answer, if the answer replaces an earlier answer."""
+    """The `replaces` of the request for the answer, if any."""
     sources: StrictBool | Literal["text", "passages"] = False
 
 
@@ -198,7 +198,7 @@ class AnswerFeedback(StrictBody):
     client_message_id: ClientMessageId
     rating: Literal["up", "down", "none"]
     comment: Annotated[str, StringConstraints(max_length=300)] = ""
-    """With the rating `down`: the reason, in one line."""
+    """The reason for the rating `down`, in one line."""
 
     @model_validator(mode="after")
     def _only_down_has_a_comment(self) -> Self:
@@ -250,7 +250,7 @@ class StateBody(StrictBody):
     state: Literal["bot", "person", "closed"]
     operator: OperatorName
     taken_from: Annotated[str, StringConstraints(max_length=64)] = ""
-    """The operator who has the chat, and from whom another one takes it over."""
+    """The operator who has the chat, from whom another operator takes the chat over."""
 
 
 class DoneBody(StrictBody):
@@ -267,7 +267,7 @@ class LineBody(StrictBody):
     text: Annotated[str, StringConstraints(max_length=4000)]
 
 
-# Responses are TypedDicts and not models: they are not validated, only described in OpenAPI.
+# Responses are TypedDicts and not models: responses are not validated, only described in OpenAPI.
 
 
 class ShownSource(TypedDict):
@@ -339,7 +339,7 @@ class ShownForm(TypedDict):
     consent: str
     """The text that the visitor must accept; empty: none."""
     link: str
-    """Where visitors reach a person in place of the form; empty if there is no link."""
+    """The address at which visitors reach a person, in place of the form; empty without it."""
 
 
 class ErrorDetail(TypedDict):
@@ -361,11 +361,11 @@ class Problem(TypedDict):
 class Ready(TypedDict):
     ready: bool
     problems: list[Problem]
-    """Why no chat can be answered; empty if `ready`."""
+    """The reason why no chat can be answered; empty if `ready`."""
 
 
 class LearntPages(TypedDict):
-    """What answers come from, on a server with learnt pages."""
+    """The source of answers, on a server with learnt pages."""
 
     pages: int
     made: int

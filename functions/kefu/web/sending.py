@@ -62,7 +62,7 @@ class AnswerResponse:
     runtime: ChatRuntime
     answer: Answer
     events: Events
-    """The filters of this answer, or of an earlier answer. They are made at their first use."""
+    """The filters of this answer, or of an earlier answer. Filters are made at their first use."""
     stream: bool = True
     """True: server-sent events. False: one JSON object."""
     wants_usage: bool = False
@@ -96,7 +96,7 @@ class AnswerResponse:
                 await error_response(error)(scope, receive, send)
 
     def _other_answer(self, busy: SessionBusy) -> Events:
-        """The events of another request that answers this message. Without it, raises `busy`."""
+        """The events of another request that answers this message. Raises `busy` without events."""
         answer = self.answer
         session, message = answer.session, answer.client_message_id
         running = session and message and self.runtime.running.find(session.id, message)
@@ -109,7 +109,7 @@ class AnswerResponse:
     def _watched(self, receive: Receive, client: _Client) -> Iterator[None]:
         """Inside the context, a disconnect, the deadline and `Running` can stop the answer.
 
-        Other requests can follow it until the context ends.
+        Other requests can follow the answer until the context ends.
         """
         answer, timer = self.answer, None
         leaving = asyncio.create_task(_stop_when_gone(receive, answer))
@@ -222,7 +222,7 @@ class _Client:
         try:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
         except OSError:
-            # Some servers raise it when the client has disconnected.
+            # Some servers raise OSError when the client has disconnected.
             if not self._answer.goes_on:
                 raise
         except asyncio.CancelledError:
@@ -235,7 +235,7 @@ class _Client:
     def drop(self) -> None:
         """Stop sending to a client that reads nothing, because others wait for the answer.
 
-        The silent connection may be a broken one of the same page.
+        The silent connection may be a broken connection of the same page.
         """
         if self._is_writing and self._task and not self._answer.reason:
             self._dropped.set()

@@ -46,7 +46,7 @@ class KeptChats:
     async def resume(self, request: Request, name: str, body: ResumeRequest) -> AnswerResponse:
         """The answer to an earlier message of a session: from its start, and new text.
 
-        Raises as `polled` does.
+        Raises the errors of `polled`.
         """
         session = await self.polled(request, name)
         answer = answer_of(request, body, self.runtime.gateway)
@@ -65,7 +65,7 @@ class KeptChats:
     async def listed(
         self, request: Request, config_id: str, cursor: str | None, limit: int
     ) -> tuple[Sequence[tuple[Session, str]], str | None]:
-        """As `SessionService.listed`, for the user of the request.
+        """`SessionService.listed` for the user of the request.
 
         Raises IdentityRejected for an anonymous visitor, and RateLimited.
         """
@@ -111,7 +111,7 @@ class KeptChats:
     async def delete(self, request: Request, name: str) -> None:
         """Delete the visitor's session of this id, and stop an answer that is being sent.
 
-        Succeeds for a session that was deleted before. Raises as `session` does.
+        Succeeds for a session that was deleted before. Raises the errors of `session`.
         """
         visitor = await self._visitor(request)
         id = await self.sessions.owned_id(name, _token(request), visitor.name)

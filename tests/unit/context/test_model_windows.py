@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kefu.context import model_windows
-from kefu.context.model_windows import _WINDOWS, ModelWindow, resolve_window
+from kefu.context.model_windows import _WINDOW_BY_MODEL, ModelWindow, resolve_window
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_any_name_has_some_window(name: str) -> None:
 def test_the_table_is_small_and_its_names_can_be_found() -> None:
     """X8: under 10 KB."""
     assert Path(model_windows.__file__).stat().st_size < 10_000
-    for name, tokens in _WINDOWS.items():
+    for name, tokens in _WINDOW_BY_MODEL.items():
         assert resolve_window(name) == ModelWindow(tokens, resolved=True)

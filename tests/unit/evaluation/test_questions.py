@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kefu.cli.init import EXAMPLE
+from kefu.cli.init import EXAMPLE_QUESTIONS
 from kefu.evaluation.questions import WrongFile, read
 
 
@@ -38,8 +38,8 @@ def test_json_lines_are_cases(tmp_path: Path) -> None:
 
 
 def test_the_example_of_kefu_init_is_valid(tmp_path: Path) -> None:
-    assert len(read(written(tmp_path, EXAMPLE))) == 3
-    everything = EXAMPLE.replace("# cites", "cites").replace("# judge", "judge")
+    assert len(read(written(tmp_path, EXAMPLE_QUESTIONS))) == 3
+    everything = EXAMPLE_QUESTIONS.replace("# cites", "cites").replace("# judge", "judge")
     assert read(written(tmp_path, everything))[2].questions[0].expected.judge
 
 

@@ -20,8 +20,8 @@ const TOKENS = new RegExp(
     /(?<! )( *\\?\n)/, // 5 end of a line
     /(`+)/, // 6 code
     /(\*+|_+|~+)/, // 7 emphasis
-    /(!?\[)/, // 8 opens a link
-    /(\])/, // 9 closes it
+    /(!?\[)/, // 8: the start of a link
+    /(\])/, // 9: the end of a link
     /<(https?:\/\/[^\s<>]+)>/, // 10 address in angle brackets
     /(<br ?\/?>)/, // 11 the only tag that models often use
     /<[a-z/!?][^<>]*>/, // other tags, kept whole

@@ -5,7 +5,7 @@ export type Kind =
   | "text"
   /** A mark that may open or close emphasis; the parser's result contains none. */
   | "mark"
-  /** A part of a block's text. `inline.ts` parses it into the nodes below. */
+  /** A part of a block's text. `inline.ts` parses the text into the nodes below. */
   | "span"
   // Blocks. The root is a div. Every heading is an h3; its level is in `size`.
   | "div"

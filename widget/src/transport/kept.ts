@@ -2,7 +2,7 @@
 /**
  * The transport to the service: a question is sent alone, with the session of its chat and the token
  * of the current user. The first question asks for a stored chat, whose session comes with the answer.
- * If none comes, the service stores no chats, and later questions carry the whole conversation.
+ * Without it, the service stores no chats, and later questions carry the whole conversation.
  */
 
 import { own } from "../own.ts";
@@ -27,7 +27,7 @@ export interface Dependencies {
   lost(): void;
   /**
    * Runs the site's bot check. Returns the function that sends requests with its result, and with
-   * the other fields that the site adds. Undefined: there are none.
+   * the other fields that the site adds. Undefined without messages.
    */
   guard?(): Promise<Ask | undefined> | undefined;
 }
@@ -37,7 +37,7 @@ export class KeptTransport implements Transport, KeptChat {
   readonly #stateless: Transport;
   #ask = plainAsk;
   #session: Session | undefined;
-  /** The service cannot store this chat now: its next questions are sent as `messages`. */
+  /** The service cannot store this chat now: later questions are sent as `messages`. */
   #isFull = false;
 
   constructor(around: Dependencies) {

@@ -12,7 +12,7 @@ const ENDINGS = new Map<unknown, Turn["ending"]>([
   ["pending", "open"],
 ]);
 
-/** The service's messages as turns. They have no `client_message_id`: their ids are empty. */
+/** The service's messages as turns. Stored messages have empty `client_message_id`s. */
 export function turnsOf(value: unknown): readonly Turn[] {
   const turns: Turn[] = [];
   const messages = own(value, "messages");
@@ -38,7 +38,7 @@ export function turnsOf(value: unknown): readonly Turn[] {
 }
 
 /**
- * Merges both into one conversation. The service's texts take precedence. Only the browser has ids,
+ * Merges stored and local turns. The service's texts take precedence. Only the browser has ids,
  * ratings, the reason for an early end, older turns, and questions that never reached the service.
  */
 export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly Turn[] {

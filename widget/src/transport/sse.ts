@@ -1,5 +1,5 @@
 /**
- * Parses the bytes of an OpenAI-style event stream into events. Incremental, without I/O.
+ * Parses the bytes of an OpenAI-style event stream into events, incrementally, without I/O.
  */
 
 import { own } from "../own.ts";
@@ -12,7 +12,7 @@ export type Arrival =
   | { readonly kind: "finish"; readonly reason: string }
   /** The pages that the answer may cite. The list comes before the text. */
   | { readonly kind: "sources"; readonly sources: Sources }
-  /** The pages that it cites, and whether they answer the question. */
+  /** The pages that the answer cites, and whether these answer the question. */
   | { readonly kind: "cited"; readonly cited: unknown; readonly isAnswered: boolean }
   | { readonly kind: "done" }
   | { readonly kind: "error"; readonly code: Trouble };

@@ -5,7 +5,7 @@ import type { Arrival } from "./sse.ts";
 
 export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
 
-/** There is no connection, or it broke or was aborted. */
+/** No connection, or a broken or aborted connection. */
 export class ConnectionLost extends Error {}
 
 export type Reply =
@@ -18,14 +18,14 @@ export type Reply =
     };
 
 export interface Transport {
-  /** Resolves when a message may be sent, for example after a bot check. Undefined: at once. */
+  /** Resolves when a message may be sent, for example after a bot check. Undefined for at once. */
   ready?(): Promise<void> | undefined;
   /**
    * Sends the last of `turns`, with a second request if the service has lost the chat. Throws
    * ConnectionLost if there is no reply, also while its batches are read.
    */
   send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply>;
-  /** The chat that the service stores. Its answers go on when the connection ends. */
+  /** The chat that the service stores. Answers go on when the connection ends. */
   readonly chat?: KeptChat | undefined;
   /** Cancels an answer at the service. The request outlives the page; its result is ignored. */
   cancel(messageId: string): void;

@@ -1,6 +1,6 @@
-/** How far the conversation is from its end. The first answer does without: transcript.ts has its own. */
+/** The distance of the log from its end. The first answer uses the code in transcript.ts. */
 
-/** Nearer, in pixels, it scrolls with the growing text. As in transcript.ts. */
+/** Pixels from the end within which the log scrolls with its text, as in transcript.ts. */
 export const AT_END_PX = 48;
 
 /** The distance from the end in pixels. */

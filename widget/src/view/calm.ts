@@ -1,6 +1,6 @@
 /** Stops the waiting dots while text arrives: their animation would add to the work of each frame. */
 
-/** After this time without text, an answer pauses. */
+/** After this time without text, an answer counts as paused. */
 const PAUSE_MS = 400;
 
 /** Watches the answers of `log`, below which the `dots` are shown. */

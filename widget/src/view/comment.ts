@@ -5,7 +5,7 @@ import type { ExtraTexts } from "../extra-texts.ts";
 import type { Texts } from "../texts.ts";
 import { element } from "./dom.ts";
 
-/** As many characters as the service accepts. */
+/** The maximum of characters that the service accepts. */
 const LONGEST = 300;
 
 /** `send` sends the comment, and returns whether it was stored. */

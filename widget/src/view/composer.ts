@@ -84,7 +84,7 @@ export class Composer {
     if (send(this.#input.value)) this.clear();
   }
 
-  /** Fits the height to the text. Call it only while the field is visible: hidden, it has no height. */
+  /** Fits the height to the text. Not for a hidden field, which has no height. */
   #resize(): void {
     this.#input.style.height = "auto";
     this.#input.style.height = `${this.#input.scrollHeight}px`;

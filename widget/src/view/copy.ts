@@ -33,7 +33,7 @@ export function copyButton(
   return node;
 }
 
-/** Copies the text. Returns whether it worked. Pages on http have only `execCommand`. */
+/** Copies the text. Returns false for a refused copy. Pages on http have only `execCommand`. */
 async function copy(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -18,7 +18,7 @@ export function countDown(
     const left = due - performance.now();
     const seconds = Math.max(1, Math.ceil(left / 1_000));
     line.textContent = texts.tryingAgain.replace("{seconds}", `${seconds}`);
-    // Until the number changes. A sleeping device may be late.
+    // Milliseconds until the number changes. A sleeping device may be late.
     if (line.isConnected && left > 0) setTimeout(show, left % 1_000 || 1_000);
   };
   const reason = note.textContent;

@@ -4,7 +4,7 @@ import { element } from "./dom.ts";
 
 /**
  * The image that `setting` names: one of the page's own origin or a data URL, so that no other site
- * learns of the visitor. Undefined for anything else.
+ * learns of the visitor. Undefined for any other address.
  */
 export function logoOf(setting: string, page: Location, base: string): string | undefined {
   const url = URL.canParse(setting, base) ? new URL(setting, base) : undefined;

@@ -20,7 +20,7 @@ interface Place {
 interface Shown extends Place {
   parsed: Parsed;
   readonly kids: Shown[];
-  /** For a run: its rendered text, and whether the run was still open. */
+  /** The rendered text of a run, and whether the run was still open. */
   source: string;
 }
 
@@ -35,7 +35,7 @@ export class Prose {
   readonly #shown: Shown;
   readonly #pages: Element[] = [];
 
-  /** `mayLink`: whether an address becomes a link; others are shown as text. */
+  /** `mayLink`: whether an address becomes a link; other addresses are shown as text. */
   constructor(
     into: Element,
     texts: ProseTexts,

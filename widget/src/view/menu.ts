@@ -134,7 +134,7 @@ function popupOf(name: string, items: HTMLElement, failure: HTMLElement, closed:
   });
   const isChosen = ({ target }: Event): boolean =>
     (target as Element).matches("[role=menuitem]:not(.erase:not(.sure))");
-  // Before the item's own action, which may move the focus elsewhere.
+  // Runs before the item's own action, which may move the focus elsewhere.
   const chosen = (event: Event): void => {
     if (isChosen(event)) more.focus();
   };

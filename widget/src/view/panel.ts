@@ -42,7 +42,7 @@ export class Panel {
     this.node = element(
       "section",
       { className: "panel", part: "panel", role: "dialog", ariaLabel: title, hidden: true },
-      // Not <header>, which would be a second banner of the page.
+      // No <header>, because it would be a second banner of the page.
       element(
         "div",
         { className: "head", part: "header" },

@@ -1,6 +1,6 @@
 /** On small screens the open panel covers the page: keeps the focus inside, and the keyboard clear. */
 
-/** The same condition as in widget.css. */
+/** The condition for small screens, as in widget.css. */
 export const COVERS_PAGE = "(max-width: 480px), (max-height: 480px)";
 
 const FOCUSABLE = "button, a[href], textarea, [tabindex='0']";

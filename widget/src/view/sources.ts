@@ -6,7 +6,7 @@
 import type { Sources } from "../turn.ts";
 import { element } from "./dom.ts";
 
-/** A source as it is shown: only http(s) addresses become links. */
+/** A source for display: only http(s) addresses become links. */
 export interface Shown {
   readonly number: number;
   readonly url: URL | undefined;
@@ -80,7 +80,7 @@ function linked(text: string, sources: readonly Shown[]): (string | Node)[] {
   });
 }
 
-/** Where a page lies, for people: `shop.example › help › delivery`. */
+/** The place of a page, for people: `shop.example › help › delivery`. */
 function placeOf(url: URL | undefined): string {
   const parts = url ? [url.host, ...url.pathname.split("/")] : [];
   return parts.filter(Boolean).map(decoded).join(" › ");

@@ -13,7 +13,7 @@ import { Prose } from "./markdown.ts";
 
 /** Maximum distance from the end, in pixels, at which the list scrolls with the growing text. */
 const AT_END_PX = 48;
-/** Milliseconds from arriving text to its rendering: soon enough for a reader, and it saves a phone's battery. */
+/** Milliseconds from arriving text to its rendering: short for a reader, and saving battery. */
 const FLUSH_MS = 50;
 
 export interface TranscriptActs extends ActionActs {

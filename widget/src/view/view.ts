@@ -19,7 +19,7 @@ import stylesheet from "./widget.css";
 
 /** The visitor's actions on the conversation. */
 export interface Asking {
-  /** Sends a message. Returns false if it was not accepted. */
+  /** Sends a message. Returns false for a refused message. */
   send(text: string): boolean;
   stop(): void;
   retry(): void;
@@ -36,7 +36,7 @@ export interface ViewActs {
 export interface Surface {
   readonly page: Window;
   readonly host: HTMLElement;
-  /** The element that the loader drew. A chat inside the page is always open, and has it nowhere. */
+  /** The element that the loader drew. Not in the page for an inline chat. */
   readonly launcher: HTMLButtonElement;
   readonly texts: Texts;
   readonly options: Options;
@@ -145,7 +145,7 @@ export class View {
     this.composer.node.before(this.#consent.node);
   }
 
-  /** Adds the tools of the header; their file is fetched with the first answer. */
+  /** Adds the tools of the header; the file of the tools is fetched with the first answer. */
   addMenu(acts: MenuActs, isKept: boolean): void {
     this.#surface.useExtras(({ menu, keep }) => {
       this.panel.addMenu(() => menu(acts));

@@ -34,7 +34,7 @@ from kefu.agent.ids import AgentSessionId, new_session_id
 class HistorySink(Protocol):
     """A store of events. Its methods raise HistoryUnavailable if an event cannot be stored.
 
-    The chat continues after such an error.
+    The chat continues after a HistoryUnavailable.
     """
 
     def append(self, event: SessionEvent) -> None:

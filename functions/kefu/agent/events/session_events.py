@@ -40,7 +40,7 @@ class SessionResume:
 
     type: ClassVar[str] = "session_resume"
     mode: Mode = "interactive"
-    """As in `session_start`."""
+    """The field of this name in `session_start`."""
     model: str = ""
     """Name of the requested model; it may differ from before."""
     tokenizer: str = ""
@@ -51,7 +51,7 @@ class SessionResume:
 class Rewind:
     """The user removed the last turn or all turns from the conversation.
 
-    The log keeps removed turns, but later prompts do not contain them."""
+    The log keeps removed turns, but later prompts do not."""
 
     type: ClassVar[str] = "rewind"
     action: str = "undo"
@@ -64,7 +64,7 @@ class Rewind:
 class SessionEnd:
     """The session ended. The log has no such line if the process was killed.
 
-    Lines may follow if the session was resumed later."""
+    Events of a later process may follow."""
 
     type: ClassVar[str] = "session_end"
     turn_count: int = 0

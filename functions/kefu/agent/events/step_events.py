@@ -91,8 +91,8 @@ class Observation:
 
     type: ClassVar[str] = "observation"
     content: str = ""
-    """Text of the observation. The model receives it between `<observation>` tags; end tags inside
-    the text are escaped there."""
+    """Text of the observation. The model receives the text between `<observation>` tags; end tags
+    inside the text are escaped there."""
     role: str = "user"
     """Always `user`."""
     tool: str | None = None

@@ -17,9 +17,9 @@ from kefu.agent.events.envelope import EventBody, SessionEvent
 from kefu.agent.events.fields import from_json, integer, to_json
 from kefu.agent.ids import AgentSessionId
 
-VERSION = 1
+LOG_VERSION = 1
 
-BODIES: dict[str, type[EventBody]] = {body.type: body for body in get_args(EventBody)}
+EVENT_TYPES: dict[str, type[EventBody]] = {body.type: body for body in get_args(EventBody)}
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
@@ -35,7 +35,7 @@ def event_line(event: SessionEvent) -> bytes:
     Line breaks and control characters in texts are escaped.
     """
     line: dict[str, object] = {
-        "v": VERSION,
+        "v": LOG_VERSION,
         "ts": _iso(event.ts),
         "session_id": event.session_id,
         "seq": event.seq,
@@ -88,8 +88,8 @@ def read_lines(lines: Iterable[bytes]) -> Log:
         seq = last_seq + 1 if seq is None else seq
         notices["are missing"] += max(0, seq - last_seq - 1)
         last_seq = max(last_seq, seq)
-        notices["were written by a newer version"] += (integer(fields.get("v")) or 0) > VERSION
-        if kind := BODIES.get(str(fields.get("type"))):
+        notices["were written by a newer version"] += (integer(fields.get("v")) or 0) > LOG_VERSION
+        if kind := EVENT_TYPES.get(str(fields.get("type"))):
             events.append(_event(fields, kind, seq))
         else:
             notices[f"have the unknown type {str(fields.get('type'))[:40]!r}"] += 1

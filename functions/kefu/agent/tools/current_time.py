@@ -21,6 +21,6 @@ def _zone(name: str) -> tzinfo:
 
     try:
         return ZoneInfo(name.strip())
-    # Besides unknown names: the name of a directory, a path with `..`, a name that is too long.
+    # Raised for unknown names, directories, paths with `..` and names that are too long.
     except (KeyError, ValueError, OSError) as error:
         raise ToolFailed(f"no time zone is called {name[:80]!r}; one is Asia/Shanghai") from error

@@ -72,7 +72,7 @@ def _call(
 
 
 def _importable(function: ToolFunction) -> str:
-    """`module:name` of the function. Raises ValueError if it cannot be imported by that name."""
+    """`module:name` of the function. Raises ValueError if the function cannot be imported."""
     module, name = function.__module__, function.__qualname__
     if module == "__main__" or getattr(sys.modules.get(module), name, None) is not function:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Opens files in one directory tree, and none outside of it.
 
-Each component of a path is opened relative to the one before, and symbolic links are refused
-(openat and O_NOFOLLOW). So the opened file is the checked file, even if the tree changes meanwhile.
+Each component of a path is opened relative to its parent, and symbolic links are refused (openat
+and O_NOFOLLOW). So the opened file is the checked file, even if the tree changes meanwhile.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class ToolProcesses:
             stderr=asyncio.subprocess.DEVNULL,
             env=child_environment(),
             limit=_MAX_REPLY_BYTES,
-            # A separate process group does not receive Ctrl-C. The chat handles it instead.
+            # A separate process group does not receive Ctrl-C. The chat handles the signal instead.
             start_new_session=True,
         )
         self._all.append(process)

@@ -26,6 +26,6 @@ class Tool:
     Raises ToolFailed with a message for the model. The call may be cancelled at any time. The loop
     limits the time and the length of the result."""
     parameters: Parameters | None = None
-    """Schema of a JSON input. If it is set, an input that starts with `{` must be valid JSON."""
+    """Schema of a JSON input. With parameters, an input that starts with `{` must be valid JSON."""
     idempotent: bool = False
     """Whether the tool may be run again after a failure."""

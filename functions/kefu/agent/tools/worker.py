@@ -2,8 +2,8 @@
 
 Each line on standard input is a call, and each line on standard output a result, both in JSON. Each
 call runs in a forked child, so a crash or a change of state does not affect the next call. The
-worker itself only waits. When its parent ends, standard input closes, and the worker kills the call
-and exits.
+worker itself only waits. When the worker's parent ends, standard input closes, and the worker kills
+the call and exits.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _forked(
 
 
 def _read(reading: int) -> bytes:
-    """Reads the child's reply. Kills this process group if standard input closes meanwhile."""
+    """Reads the child's reply. Kills this process group if standard input closes before."""
     reply = bytearray()
     while True:
         ready, _, _ = select.select([_STDIN, reading], [], [])

@@ -23,4 +23,4 @@ class Workplace:
     hosts: frozenset[str] = field(default_factory=frozenset)
     """The allowed hosts: `example.com`, or `example.com:8443` for a non-standard port."""
     processes: ToolProcesses = field(default_factory=ToolProcesses)
-    """The worker processes. The owner closes them after the last tool call."""
+    """The worker processes. The owner closes the processes after the last tool call."""

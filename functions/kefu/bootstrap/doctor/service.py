@@ -12,7 +12,7 @@ from kefu.bootstrap.doctor.finding import Finding
 from kefu.settings import ConfigurationError, load
 from kefu.upstream.probe import NoResponse, ProbeResponse, ask
 
-FOREIGN: Final = "https://kefu-doctor.invalid"
+FOREIGN_ORIGIN: Final = "https://kefu-doctor.invalid"
 """An origin that no service has in its list."""
 
 _QUESTION: Final = "Count from 1 to 30, with a new line after each number. Write nothing else."
@@ -42,7 +42,7 @@ def _expected_origins() -> Sequence[str]:
     try:
         return load().allowed_origins
     except ConfigurationError:
-        return ()  # the local checks report this error
+        return ()  # the local checks report it
 
 
 def _health(base: str) -> Iterator[Finding]:
@@ -81,11 +81,11 @@ def _ready(base: str) -> Iterator[Finding]:
     for problem in problems:
         yield Finding(
             f"The service cannot answer chats. {problem.get('message', '')}",
-            _FIXES.get(problem.get("code", ""), f"curl -i {base}/ready"),
+            _FIX_BY_CODE.get(problem.get("code", ""), f"curl -i {base}/ready"),
         )
 
 
-_FIXES: Mapping[str, str] = {
+_FIX_BY_CODE: Mapping[str, str] = {
     "no_api_key": "export KEFU_API_KEYS=...  # and start the service again",
     "secret_not_read": 'aws ssm put-parameter --name NAME --type SecureString --value "key-one"',
     "pages_not_read": "aws s3 cp site.kefu s3://BUCKET/site.kefu",
@@ -123,7 +123,7 @@ def _origins(base: str, allowed: Sequence[str]) -> Iterator[Finding]:
                 f'In kefu.toml:\n[chat]\norigins = ["{origin}"]\n'
                 "Then start or deploy the service again.",
             )
-    if "*" not in allowed and _accepts(base, FOREIGN):
+    if "*" not in allowed and _accepts(base, FOREIGN_ORIGIN):
         yield Finding(
             "The service accepts every page on the Web: anybody can spend your tokens.",
             'In kefu.toml:\n[chat]\norigins = ["https://www.example.com"]  # instead of "*"',

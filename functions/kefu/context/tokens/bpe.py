@@ -8,8 +8,8 @@ and are added to the count.
 
 The result is exact; docs/decisions/0010-* has the proof. A list of tokens is the encoding of its
 own text if every pair of adjacent tokens is also adjacent in the encoding of some text. Take two
-equal tokens of a repetition, a whole number of units apart. The tokens between them form a cycle.
-Repeating the cycle creates no new pair of adjacent tokens, so the longer list is an encoding too.
+equal tokens of a repetition, a whole number of units apart. The tokens between both form a cycle.
+Repeating it creates no new pair of adjacent tokens, so the longer list is an encoding too.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _SURROGATES = re.compile(f"((?:{_HIGH}++{_LOW}++)++)|{_HIGH}+|{_LOW}+")
 # The encodings treat a gap of spaces before a word as one word; the last space belongs to the next
 # word. So wide gaps of spaces can be counted separately, once per width. A gap of fewer than 80
 # spaces is one token and needs no such treatment.
-_WIDE = " " * 80
-_GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE} *+)(?=\S)|{_WIDE} *+")
+_WIDE_GAP = " " * 80
+_GAP = re.compile(rf"(?<![^\S\r\n])({_WIDE_GAP} *+)(?=\S)|{_WIDE_GAP} *+")
 
-# Characters of a repetition that are kept in addition to whole cycles. The text around it affects
-# fewer characters than this.
+# Characters of a repetition that are kept in addition to whole cycles. The text around a repetition
+# affects fewer characters than this.
 _MARGIN_CHARS = 256
 
 
@@ -60,7 +60,8 @@ class Tokenizer(Protocol):
     """An encoder of text to token ids; `tiktoken.Encoding` is one."""
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The token ids. Special tokens are encoded as text: `<|endoftext|>` is seven tokens."""
+        """The text's tokens. Special tokens are encoded as text: `<|endoftext|>` is seven
+        tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,13 @@ class ExactCounter:
     name: str
     """The name of the encoding, such as `o200k_base`."""
     approximate: bool
-    """True if the model uses another encoding or an unknown one, so that its counts may differ."""
+    """True if the model's encoding is another or unknown, so that its counts may differ."""
 
     def count(self, text: str) -> int:
         """The number of tokens of `encode_ordinary`. A lone surrogate counts as one U+FFFD."""
         text = _uncached(text)
         widths: list[int] = []
-        if _WIDE in text:
+        if _WIDE_GAP in text:
             text, widths = _collapse_gaps(text)
         spaces = sum(_count_spaces(self.name, width) for width in widths)
         return _count(loaded_encoding(self.name), text) + spaces
@@ -122,7 +123,7 @@ def loaded_encoding(name: str) -> LoadedEncoding:
     tokens = load(name)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     tokenizer = Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
-    ranks.clear()  # tiktoken has copied it: this frees 25 MB
+    ranks.clear()  # tiktoken has copied the table: this frees 25 MB
     return LoadedEncoding(name, tokenizer, bytes(map(len, tokens)))
 
 
@@ -174,7 +175,7 @@ class _Cycle(NamedTuple):
     """The sequence of tokens that recurs in the encoding of a repetition."""
 
     size: int
-    """Length in bytes: a multiple of the unit's."""
+    """Length in bytes: a multiple of the unit's length."""
     tokens: int
     """The number of tokens."""
 

@@ -48,7 +48,7 @@ _CHANGES = (
     (b" .", 1405),  # a punctuation mark after a space
 )
 
-PARTS = (*_ASCII, *_CHANGES, *_LEADS)
+WEIGHTS = (*_ASCII, *_CHANGES, *_LEADS)
 """Each class with its weight, in the order of `parts_of`."""
 
 
@@ -62,7 +62,7 @@ _CLAUDE = (
     *(95, 1, 324, 919, 891, 797, 132, 744, 18, 1394),
     *(945, 1500, 976, 1320, 530, 1103, 1525, 1361, 2309, 4000),
 )
-_O200K = tuple(weight for _, weight in PARTS)
+_O200K = tuple(weight for _, weight in WEIGHTS)
 
 
 def estimate_calibrated(text: str) -> int:
@@ -91,7 +91,7 @@ def _estimate(text: str, weights: tuple[int, ...]) -> int:
 
 
 def parts_of(text: str) -> list[int]:
-    """The number of characters of each class in `PARTS`; only ASCII classes for ASCII text."""
+    """The number of characters of each class in `WEIGHTS`; only ASCII classes for ASCII text."""
     data = text.encode("utf-8", "surrogatepass")
     letters = data if text.isascii() else data.translate(None, _NOT_ASCII)
     words = (b" " + letters).translate(_BEFORE_WORDS)

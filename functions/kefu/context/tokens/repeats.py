@@ -1,7 +1,7 @@
 """Finds long repetitions in a text, because a tokenizer is slow at them; see `bpe.py`.
 
-A repetition repeats one character or a short group of characters. A tokenizer treats it as a single
-long word; one of its tokens may have 128 characters.
+A repetition repeats one character or a short group of characters. A tokenizer treats a repetition
+as a single long word; one of its tokens may have 128 characters.
 """
 
 from __future__ import annotations

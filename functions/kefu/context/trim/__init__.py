@@ -40,8 +40,8 @@ def window_for(
     """Trims a conversation of own messages, with the current user message in it, to the budget.
 
     `strategy` is a key of `STRATEGIES`; KeyError for any other. `fifo` and `sliding_window` count
-    only the messages that are kept. The others read every message. `kept_from` is the start of this
-    conversation's previous window.
+    only the messages that are kept. Other strategies read every message. `kept_from` is the start
+    of this conversation's previous window.
 
     Example: `window_for(messages, Budget.for_model("gpt-4o")).messages`.
     """
@@ -55,8 +55,8 @@ def _whole(
 ) -> Window | None:
     """The window of a conversation that fits, as every strategy gives it.
 
-    None also for a conversation with tools, which may have holes, and for one that needs to be read
-    for `max_messages`. Notes the counted tokens in `costs`.
+    None also for a conversation with tools, which may have holes, and for a conversation that must
+    be read for `max_messages`. Notes the counted tokens in `costs`.
     """
     tokens, room = counter.priming, budget.room
     if budget.max_messages or len(messages) > room:  # nearly every message has a token

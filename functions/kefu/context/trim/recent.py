@@ -115,9 +115,9 @@ def stable_start(
     """The start of the kept turns that successive requests have in common.
 
     `least` is the start if as few turns as possible are dropped. The start of the previous prompt
-    is used again while it is not before `least`. Otherwise at most `trim_step` more is dropped. If
-    the previous prompt is unknown, the chosen turn is the one whose position is divisible by the
-    largest power of two: most requests of a growing conversation then choose the same turn.
+    is used again while it is not before `least`. Without such a start, at most `trim_step` more is
+    dropped. If the previous prompt is unknown, the turn is chosen whose position is divisible by
+    the largest power of two: most requests of a growing conversation then choose the same.
     """
     previous = conversation.kept_from
     is_start = previous == stop or bool(conversation.turns(previous, previous + 1))

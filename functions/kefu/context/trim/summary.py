@@ -20,8 +20,8 @@ class Summarize(Protocol):
     async def __call__(self, messages: Sequence[Message], previous: str) -> str:
         """Returns one summary of the `previous` summary and of `messages`, oldest first.
 
-        `previous` is empty the first time. If it raises or returns an empty text, no summary is
-        made; the next trimming calls it again.
+        `previous` is empty the first time. If `summarize` fails or returns "", no summary is made;
+        the next trimming tries again.
         """
 
 
@@ -35,15 +35,15 @@ async def summary(
 ) -> Window:
     """Like `fifo`, but a summary replaces the dropped messages and the previous summary.
 
-    The summary has at most a quarter of the room; a longer one is cut. `trim_step` is the fraction
-    of the room that is left free, so that not every request needs a new summary.
+    The summary has at most a quarter of the room; a longer summary is cut. `trim_step` is the
+    fraction of the room that is left free, so that not every request needs a new summary.
 
     `repeated`: the caller does not store the summary, and trims the growing conversation again for
     each request. The messages to summarize then stay the same for several requests.
 
-    If no summary is made, the window is that of `fifo`, and its `fallback` is the reason: `no
-    room`, `empty`, or `failed:` and the name of the exception. Raises TypeError if
-    `summarize` is no async function or returns no text.
+    If no summary is made, `fifo` makes the window, whose `fallback` is the reason: `no room`,
+    `empty`, or `failed:` and the name of the exception. Raises TypeError if `summarize` is no async
+    function or returns no text.
     """
     plain = keep_recent(conversation, budget)
     if "budget" not in plain.reasons:

@@ -13,7 +13,7 @@ def mark(messages: Sequence[Any], stop: int) -> str:
     """A checksum of messages before a position; empty if there is none.
 
     The checksum covers the last message, those 2, 4, 8, ... before it, and the first after the
-    system prompt. It shows whether a state belongs to a conversation, but not a forgery.
+    system prompt. The checksum shows whether a state belongs to a conversation, but not a forgery.
     """
     if not 0 < stop <= len(messages):
         return ""

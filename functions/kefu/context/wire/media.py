@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-MEDIA = frozenset(
+MEDIA_TYPES = frozenset(
     {"image", "image_url", "input_image", "computer_screenshot"}
     | {"audio", "input_audio", "file", "input_file", "document"}
 )
 """The types of content parts that this module counts."""
 
-_IMAGES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
+_IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
 _AUDIO_TOKENS_PER_SECOND = 10
 _AUDIO_BYTES_PER_SECOND = {"wav": 32_000, "mp3": 4_000}
 """The lowest usual rates: 16 kHz and 16 bits; 32 kbit/s. A higher rate means fewer seconds."""
@@ -57,7 +57,7 @@ _DEFAULT_PRICE = _Tiles(85, 170)  # gpt-4o, gpt-4.1, gpt-4.5
 def media_tokens(part: Any, model: str, texts: list[str]) -> int:
     """The tokens of an image, of audio or of a file; a file's plain text is appended to `texts`."""
     kind = _get(part, "type")
-    if kind in _IMAGES:
+    if kind in _IMAGE_TYPES:
         image = _get(part, "image_url")
         detail = _get(part, "detail") or _get(image, "detail") or "auto"
         return image_tokens(_image_size(part), model, low=detail == "low")

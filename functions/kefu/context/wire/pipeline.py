@@ -148,7 +148,7 @@ class Pipeline:
 
 
 class _Spliced(NamedTuple):
-    """Messages, and where they come from."""
+    """Messages, and their positions in the caller's list."""
 
     values: Sequence[Any]
     spans: Sequence[Span]
@@ -233,7 +233,7 @@ def _pin_questions(reading: Reading, counter: MessageCounter) -> None:
 
 
 def _from_question(window: Window, walk: ReadingWalk) -> Window:
-    """The window without answers before its first question: the question did not fit.
+    """The window without answers at its start, because their question did not fit.
 
     Only `left_out` and `tokens` change.
     """

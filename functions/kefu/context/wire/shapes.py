@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kefu.context.wire.media import MEDIA, media_tokens
+from kefu.context.wire.media import MEDIA_TYPES, media_tokens
 from kefu.messages import Message, Role
 
 
@@ -188,7 +188,7 @@ def _block(
     elif kind == "tool_result":
         text, tokens = text_of(field(block, "content"), model)
         results.append(ResultText(field(block, "tool_use_id") or "", text, tokens))
-    elif kind in MEDIA:
+    elif kind in MEDIA_TYPES:
         return media_tokens(block, model, texts)
     else:
         return _read(block, texts)
@@ -206,7 +206,7 @@ def text_of(content: Any, model: str) -> tuple[str, int]:
     if isinstance(content, Mapping) or not isinstance(content, Sequence):
         content = [content]
     for block in content:
-        if field(block, "type") in MEDIA:
+        if field(block, "type") in MEDIA_TYPES:
             tokens += media_tokens(block, model, texts)
         else:
             tokens += _read(block, texts)
@@ -239,7 +239,7 @@ _CALLS = frozenset(
 
 
 def _read(value: Any, texts: list[str]) -> int:
-    """Append all texts of a value. Returns the estimated tokens of its encrypted parts."""
+    """Append all texts of a value. Returns the estimated tokens of an item's encrypted parts."""
     if isinstance(value, str):
         texts.append(value)
         return 0

@@ -46,7 +46,7 @@ _MARKS = (
 )
 
 _CERTAIN_CHARS = 4
-"""Characters of several bytes. Such a number of valid sequences of UTF-8 is no accident."""
+"""Characters of several bytes. So many valid sequences of UTF-8 are no accident."""
 
 _SOUND_CHARS = 10
 """Characters beyond ASCII for each damaged character, in a text whose encoding is believed."""
@@ -59,7 +59,7 @@ class Decoded(NamedTuple):
 
 
 def decoded(data: bytes, charset: str = "", *, is_html: bool = False) -> Decoded | None:
-    """Decode a text. `charset`: the name in the HTTP header. None if it is no text."""
+    """Decode a text. `charset`: the name in the HTTP header. None for bytes that are no text."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
             return _replaced(data[len(mark) :], codec)

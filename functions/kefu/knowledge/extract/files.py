@@ -12,7 +12,7 @@ from kefu.knowledge.extract.markdown import read_markdown
 from kefu.knowledge.pages import Block, PageText
 
 MAX_FILE_BYTES = 5 << 20
-"""Bytes of a page or a file. Larger ones are skipped, and named in the report."""
+"""Bytes of a page or a file. Larger files are skipped, and named in the report."""
 
 LARGEST_TEXT = 50_000_000
 """Characters that a compressed file may unpack to."""
@@ -114,8 +114,8 @@ READ = _HTML | _OF_BYTES.keys() | _OF_TEXT.keys()
 def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Html, str]:
     """Read a page or a file by the end of its name. The second part is a remark for the report.
 
-    Raises Unreadable. Call it in the reader's process alone: damaged bytes may raise anything, or
-    crash the process. `charset`: as the HTTP header names it.
+    Raises Unreadable. For the reader's process alone: damaged bytes may raise anything, or crash
+    the process. `charset`: the character set in the HTTP header.
     """
     if end in _OF_BYTES:
         return _file(_OF_BYTES[end](data, url)), ""

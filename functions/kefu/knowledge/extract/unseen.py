@@ -25,7 +25,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary"})
 _NO_BANNER = _HEADINGS | {"html", "body", "main", "article", "section", "li"}
 _ARTICLE = re.compile(r"product|categor|item|recipe|post|tag")
 _LONGEST_BANNER = 600
-"""Characters of a banner that only its button tells."""
+"""Maximum characters of a banner that is recognized only by its button."""
 
 _CONTROLS = "[aria-controls][aria-expanded], [aria-controls][role=tab]" + "".join(
     f", [data-{prefix}toggle={kind}]"
@@ -36,7 +36,7 @@ _TARGETS = ("aria-controls", "data-bs-target", "data-target", "href")
 
 
 def remove_unseen(tree: LexborHTMLParser) -> None:
-    """A part that a click shows, such as an answer below its question, stays."""
+    """A part that becomes visible on a click, such as an answer below its question, stays."""
     controls = tree.css(_CONTROLS)
     questions = {node.mem_id for node in controls}
     shown = {name for node in controls for name in _targets(node)}
@@ -54,7 +54,7 @@ def remove_unseen(tree: LexborHTMLParser) -> None:
 
 
 def _inner_first(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
-    """In this order no node is used after it was removed with the one around it."""
+    """In this order no node is used after it was removed with the node around it."""
     return tree.css(selector)[::-1]
 
 

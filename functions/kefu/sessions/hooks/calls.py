@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, cast
 
 THREADS = 32
-"""Threads that may run at once. With more, calls of plain functions fail."""
+"""Threads that may run at once. With more such calls, calls of plain functions fail."""
 
 Function = Callable[..., object]
 
@@ -39,7 +39,7 @@ class Calls:
     def __init__(self) -> None:
         self._threads = 0
         self._abandoned: set[asyncio.Future[_Outcome]] = set()
-        """Calls that were cancelled. The event loop itself has no strong reference to them."""
+        """Calls that were cancelled. The event loop itself has no strong reference to tasks."""
         self._site_loop: asyncio.AbstractEventLoop | None = None
 
     async def call(
@@ -53,7 +53,7 @@ class Calls:
             raise HookFailed("was not called: the hooks before it took all of the time")
         running = self._begin(function, args, is_ours)
         try:
-            # Not `asyncio.timeout`: it waits for a hook that catches CancelledError.
+            # `asyncio.timeout` would wait for a hook that catches CancelledError.
             await asyncio.wait({running}, timeout=seconds)
             if not running.done():
                 raise TimedOut(f"did not end within {seconds:.1f} seconds")

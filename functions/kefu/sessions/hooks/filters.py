@@ -15,7 +15,7 @@ not used any more for this answer.
 class GuardedFilter:
     """The filter of one hook for one text of an answer.
 
-    If it fails, the rest of the model's text is sent unchanged. The rest begins after as many
+    If a filter fails, the rest of the model's text is sent unchanged. The rest begins after as many
     characters as were sent, which is exact for a filter that has not changed the length.
     """
 

@@ -1,8 +1,8 @@
 """Defines the steps of a stored chat that a site can change or follow with hooks.
 
 A hook is a module with functions, or a class with methods, of the names in `STEPS`. Hooks run in
-the order of their tables in kefu.toml. `Hooks` runs them, so that a failing or slow one changes
-nothing.
+the order of their tables in kefu.toml. `Hooks` runs the hooks, so that a failing or slow one
+changes nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HookContext(NamedTuple):
     user: str = ""
     """The user of the site, from a checked user token; empty for an anonymous visitor."""
     history: Sequence[Message] = ()
-    """The older messages of the chat, oldest first. Only `context` and `history` have them."""
+    """The older messages of the chat, oldest first; only for `context` and `history`."""
     summarize: Summarize | None = None
     """Summarizes messages with the model; the tokens count for the daily budget. `summarize` is set
     only in `history`, for functions that are asynchronous.
@@ -43,14 +43,14 @@ class HookContext(NamedTuple):
 
 
 class EndedTurn(NamedTuple):
-    """A question and its answer, when it has ended or was rated."""
+    """A question and its answer, after the end of the answer or its rating."""
 
     session: Session
     message_id: int
     """The id of the question in its chat."""
     question: str
     answer: str
-    """As it was shown to the visitor; empty if there is none."""
+    """The answer as the visitor saw it; empty without an answer."""
     status: Status
     """`ok`, `failed`, or `partial` for an answer that was cut off."""
     now: float
@@ -61,7 +61,7 @@ class EndedTurn(NamedTuple):
     """Whether the learnt pages answered the question; None without them."""
     rating: Rating | None = None
     comment: str = ""
-    """What the visitor wrote about an answer that they rated down."""
+    """The visitor's comment on an answer that they rated down."""
 
 
 class Reply(str):
@@ -130,7 +130,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 
 class BadOptions(ValueError):
-    """An option of a hook is invalid; the message names it."""
+    """An option of a hook is invalid; the message names the option."""
 
 
 def whole_number(options: Mapping[str, object], name: str, default: int) -> int:

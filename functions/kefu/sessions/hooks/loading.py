@@ -10,7 +10,7 @@ from kefu.sessions.hooks.calls import Function, is_async
 from kefu.sessions.hooks.hook import STEPS, Hook
 
 _OLD_NAMES = {"system": "context(question, visit)", "answer": "output(visit)"}
-"""Steps of 0.1.0, with their new names."""
+"""The names of steps in Kefu 0.1.0, with their new names."""
 
 
 class BadHook(ValueError):
@@ -21,11 +21,11 @@ class LoadedHook(NamedTuple):
     """A hook that can be called."""
 
     name: str
-    """As in kefu.toml."""
+    """The hook's name in kefu.toml."""
     steps: Mapping[str, Function]
     """The functions of the steps that the hook has."""
     is_ours: bool
-    """Whether it is one of Kefu's own hooks, whose filters never block."""
+    """Whether the hook is one of Kefu's own, whose filters never block."""
 
 
 def loaded(name: str, hook: object) -> LoadedHook:
@@ -47,7 +47,7 @@ def loaded(name: str, hook: object) -> LoadedHook:
 
 
 def _function(hook: object, step: str) -> Function | None:
-    """The function of a step. None if the hook does not override it."""
+    """The function of a step. None if the hook does not override the step."""
     found = getattr(hook, step, None)
     if not callable(found) or getattr(found, "__func__", None) is vars(Hook)[step]:
         return None

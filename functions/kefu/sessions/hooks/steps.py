@@ -38,7 +38,7 @@ LONGEST = 20_000
 """Characters that one hook may add to a message or to the system prompt."""
 
 TIMEOUTS, PAUSE = 3, 60.0
-"""After so many time-outs in a row, a function is not called for so many seconds."""
+"""A function with this many time-outs in a row is not called for this many seconds."""
 
 _FAILED = object()
 
@@ -103,7 +103,7 @@ class Hooks:
 
     @property
     def repeats_messages(self) -> bool:
-        """Whether `user_message` returns the same text each time. A site's own hooks may not."""
+        """Whether `user_message` returns the same text each time. A site's hooks may vary it."""
         return all(step.hook.is_ours for step in self._steps.get("user_message", ()))
 
     async def user_message(
@@ -165,7 +165,7 @@ class Hooks:
     def begin(self, step: str, subject: Subject) -> asyncio.Task[None] | None:
         """Call the functions of a step in the background.
 
-        Returns None if no hook has the step. The task never raises.
+        Returns None if no hook has the step. The task of a hook never raises.
         """
         if not self.has(step):
             return None
@@ -229,12 +229,12 @@ def _now() -> float:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether it can be encoded: a lone surrogate can not."""
+    """Whether a text can be encoded: a lone surrogate cannot."""
     return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _is_history(value: object) -> bool:
-    """Whether these are messages of the visitor and the assistant: there is one system message."""
+    """Whether all roles are `user` or `assistant`: there is one system message already."""
     return isinstance(value, list | tuple) and all(
         isinstance(one, Message)
         and one.role in ("user", "assistant")

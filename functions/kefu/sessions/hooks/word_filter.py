@@ -38,7 +38,7 @@ class WordStream(Filter):
         self._words = words
         self._longest = longest
         self._before = ""
-        """The character before the held text. A word boundary depends on it."""
+        """The character before the held text. It decides on word boundaries."""
         self._held = ""
 
     def feed(self, text: str) -> str:
@@ -51,7 +51,7 @@ class WordStream(Filter):
     def _release(self, count: int) -> str:
         """The first `count` characters of the held text with words masked.
 
-        A word that starts in these characters is masked completely, even if it ends after them.
+        A word that starts in these characters is masked completely, even if it ends later.
         """
         if count <= 0:
             return ""

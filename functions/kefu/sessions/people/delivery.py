@@ -37,20 +37,20 @@ class LimitReached(NamedTuple):
 
 class Webhook(Protocol):
     async def post(self, body: bytes, headers: Mapping[str, str]) -> str:
-        """Send a request. Returns "" if it was accepted, else the reason, for the log."""
+        """Send a request. Returns "", or the reason of a failure, for the log."""
         ...
 
 
 class Topic(Protocol):
     async def publish(self, subject: str, text: str) -> str:
-        """Send a text to all subscribers. Returns "" if it was accepted, else the reason."""
+        """Send a text to all subscribers. Returns "", or the reason of a failure."""
         ...
 
 
 class Recipient(Protocol):
     @property
     def name(self) -> str:
-        """What the log calls it."""
+        """The outlet's name in the log."""
         ...
 
     @property
@@ -59,11 +59,11 @@ class Recipient(Protocol):
         ...
 
     async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
-        """Deliver a request. Returns "" if it was accepted, else the reason, for the log."""
+        """Deliver a request. Returns "", or the reason of a failure, for the log."""
         ...
 
     async def warn(self, limit: LimitReached, now: float, key: str) -> str:
-        """Deliver a notice. Returns as `deliver` does."""
+        """Deliver a notice. The result is like the result of `deliver`."""
         ...
 
 
@@ -96,7 +96,7 @@ class ByMail(NamedTuple):
     signed: bool = False
 
     async def deliver(self, delivery: Delivery, now: float, key: str) -> str:
-        # SNS accepts printable ASCII of less than 100 characters as a subject. An id has 64.
+        # SNS accepts printable ASCII of less than 100 characters as a subject. An id is 64 long.
         subject = f"A visitor asks for a person: {delivery.request.id}"
         return await self.topic.publish(subject, as_text(delivery))
 

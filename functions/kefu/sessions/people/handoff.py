@@ -29,7 +29,7 @@ LEASE = 30.0
 """Seconds after which a delivery without a result counts as failed."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
-"""Seconds before a failed delivery is repeated. Each pause is twice the one before."""
+"""Seconds before a failed delivery is repeated. Each pause is twice the previous pause."""
 
 A_DAY = 200
 """Deliveries of one day (UTC) that a recipient accepts. Further requests wait for the next day."""
@@ -49,13 +49,13 @@ class ContactForm(NamedTuple):
     """The form that visitors fill in."""
 
     fields: tuple[str, ...]
-    """Of `name`, `email` and `message`. All of them are required."""
+    """Some of `name`, `email` and `message`. All fields in the list are required."""
     consent: str = ""
     """The text that a visitor must accept; empty: none."""
 
 
 class Outlet(NamedTuple):
-    """Where requests are delivered."""
+    """The outlet to which requests are delivered."""
 
     recipient: Recipient
     limits: LimitStore

@@ -11,7 +11,7 @@ from kefu.sessions.store.ports import Sessions
 async def change_state(
     store: Sessions, session_id: str, wanted: Attendance, taken_from: str = ""
 ) -> Attendance:
-    """Change who answers a chat. A change that is repeated has no effect.
+    """Change the attendance of a chat: the model or a person. A repetition has no effect.
 
     `taken_from`: the operator from whom the chat is taken over, if one has it.
 

@@ -26,13 +26,13 @@ class Attendance(NamedTuple):
 
     state: State = "bot"
     operator: str = ""
-    """The name of the operator who caused the state; empty if none did."""
+    """The name of the operator who caused the state; empty without an operator."""
     since: float = 0.0
     """When the state began, in Unix time; 0.0 for a chat that never changed its state."""
 
 
 def holder_before(change: Attendance, taken_from: str) -> str:
-    """The operator who must have a chat that a person has, so that it may change; "": none."""
+    """The operator who must have the chat for the change; "": any."""
     if change.state == "person":
         return taken_from
     return change.operator if "person" in BEFORE[change.state] else ""

@@ -1,7 +1,7 @@
 """Limits the size of the store of chats, because anonymous visitors write to it.
 
 When the store fills up, the bodies of model calls are no longer stored, because they are the
-largest. Then no new chats are stored, and at the limit no messages at all.
+largest. At the next level no new chats are stored, and at the limit no messages at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RETRY_AFTER = 60
 
 class Room(NamedTuple):
     used: int | None
-    """Bytes in use; None if the store does not count them."""
+    """Bytes in use; None if the store has no count."""
     limit: int
     """Maximum bytes; 0: unlimited."""
     level: Level
@@ -77,7 +77,7 @@ class Capacity:
             raise StoreFull("New chats cannot be kept: the store is full.", retry_after=RETRY_AFTER)
 
     def prefetch(self) -> None:
-        """Start reading the size, unless it was read less than `EVERY` ago. Returns at once."""
+        """Start reading the size, unless a read is younger than `EVERY`. Returns at once."""
         under_way = self._reading is not None and not self._reading.done()
         if self._limit and not under_way and self._clock() - self._read_at >= EVERY:
             self._reading = asyncio.create_task(self._read())

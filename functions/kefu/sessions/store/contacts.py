@@ -1,6 +1,6 @@
 """Defines a visitor's request for a person, and the port of its store.
 
-A request is stored before it is delivered. It is no part of its chat: a visitor's "Delete chat"
+A request is stored before its delivery. It is no part of its chat: a visitor's "Delete chat"
 deletes the transcript, and the request itself expires like a chat. An operator deletes both.
 """
 
@@ -33,10 +33,10 @@ class ContactRequest(NamedTuple):
     attempts: int = 0
     """Number of deliveries that were begun."""
     due_at: float = 0.0
-    """When the next delivery may begin. While one is running: when it counts as failed."""
+    """When the next delivery may begin. During a delivery: when it counts as failed."""
     delivered_at: float | None = None
     done_at: float | None = None
-    """When an operator marked it as done; a request that is done is delivered no more."""
+    """The time at which an operator marked the request as done: it is delivered no more."""
     consent: str = ""
     """The text that the visitor accepted with the form, at `created_at`; empty: none."""
 
@@ -64,7 +64,7 @@ class ContactStore(Protocol):
     """Stores requests for a person. Every method raises StoreUnavailable on failure."""
 
     async def add_contact(self, request: ContactRequest) -> None:
-        """Save a request. Does nothing if one with this id is stored."""
+        """Save a request. Does nothing if the id is stored already."""
         ...
 
     async def claim_contact(self, now: float, until: float) -> ContactRequest | None:
@@ -91,12 +91,12 @@ class ContactStore(Protocol):
     async def contacts_from(self, email: str) -> Sequence[ContactRequest]:
         """All requests with this address, in any case of its letters.
 
-        Requests are among them that have expired, and are not deleted yet.
+        Includes expired requests that are not deleted yet.
         """
         ...
 
     async def mark_contact(self, id: str, done_at: float | None) -> bool:
-        """Save when a request was done; None: it is not. False if there is no such request."""
+        """Save when a request was done, None if it is open. False if there is no such request."""
         ...
 
     async def delete_contact(self, id: str) -> None:

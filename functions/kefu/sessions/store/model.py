@@ -27,8 +27,8 @@ Rating = Literal["up", "down"]
 LEASE = 15.0
 """Seconds for which a turn counts as running after its `begin` or its last `renew`.
 
-A lease that ends later is from a clock that was ahead. The next `begin` of its message cuts it to
-this length. A process whose clock is ahead of the owner's by half of it may take a running turn.
+A lease that ends later is from a clock that was ahead. The next `begin` of the message shortens it
+to this length. A process whose clock is ahead of the owner's by half of it may take a running turn.
 """
 
 
@@ -50,10 +50,10 @@ class Session(NamedTuple):
     updated_at: float
     """Time of the visitor's last message."""
     attendance: Attendance = Attendance()
-    """Who answers the chat."""
+    """The answering side: the model or a person."""
     trim_state: str = ""
-    """The state of trimming, as saved by `save_trim_state`. Only `SessionStore.session` reads it;
-    elsewhere it is empty."""
+    """The state of trimming, as saved by `save_trim_state`. Only `SessionStore.session` reads the
+    state; elsewhere it is empty."""
     user: str = ""
     """The site's id of the visitor, from a checked user token; empty for an anonymous visitor."""
 
@@ -67,7 +67,7 @@ class StoredMessage(NamedTuple):
     status: Status
     created_at: float
     reply_to: int | None = None
-    """For an answer: the id of its question."""
+    """The id of the question; only for an answer."""
     client_message_id: str | None = None
     """For a visitor's message: the client's id, by which a retry is recognized."""
     rating: Rating | None = None
@@ -83,9 +83,9 @@ class NewMessage(NamedTuple):
     content: str
     client_message_id: str | None = None
     replaces: bool = False
-    """Whether a message that has a complete answer gets a new one."""
+    """Whether a message with a complete answer gets a new answer."""
     attempt: str = ""
-    """With `replaces`: the client's id of this request, by which its retry is recognized."""
+    """The client's id of a request with `replaces`, by which a retry is recognized."""
 
 
 class BeginResult(NamedTuple):
@@ -134,7 +134,7 @@ class CallRecord(NamedTuple):
     """Number of keys that were tried. If the request was answered, the last key was successful."""
     created_at: float
     request: bytes | None
-    """The body that was sent, with secrets replaced. None if it was not captured or was deleted."""
+    """The body that was sent, with secrets replaced. None without capture or after its deletion."""
     response: str | None
     """A JSON object `{id, model, choices, usage}`, merged from the chunks."""
     meta: str

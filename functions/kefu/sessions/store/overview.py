@@ -59,7 +59,7 @@ class Page(NamedTuple):
     """The sessions that were read for this page, if no index fits the filter.
     A page without rows but with a cursor may have added them to an index."""
     waiting: int = 0
-    """Of a search with an index: the turns to be indexed before it can be searched. The page has no
+    """The number of turns to be indexed before a search; 0 without an index. The page has no
     rows then, and its cursor repeats the search."""
 
 
@@ -85,24 +85,24 @@ class Day(NamedTuple):
     first_words: int = 0
     """Answers with a first word."""
     first_word_ms: int = 0
-    """The sum of their times to the first word, in milliseconds."""
+    """The sum of the answers' times to the first word, in milliseconds."""
 
 
 class AskedQuestion(NamedTuple):
     """A visitor's question whose turn has ended, with all that have the same terms."""
 
     text: str
-    """As it was asked last."""
+    """The question as it was asked last."""
     session_id: SessionId
-    """The chat in which it was asked last."""
+    """The chat in which the question was asked last."""
     at: float
     times: int
     unanswered: int
-    """The number of times that the site's pages did not answer it."""
+    """The number of times that the site's pages did not answer the question."""
     downs: int
     """The number of answers that were rated down."""
     comments: Sequence[str] = ()
-    """The newest comments on these answers, newest first."""
+    """The newest comments on the group's answers, newest first."""
 
 
 class AskedQuestions(NamedTuple):
@@ -112,8 +112,8 @@ class AskedQuestions(NamedTuple):
     read: int
     """The number of questions that were grouped."""
     is_whole: bool
-    """Whether these are all questions of the period. If not, only the newest questions are here, or
-    the index does not have all of them yet."""
+    """Whether the list has all questions of the period. If not, only the newest questions are here,
+    or the index is incomplete."""
 
 
 class UserSessions(NamedTuple):

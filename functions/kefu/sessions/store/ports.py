@@ -38,8 +38,8 @@ class SessionStore(Protocol):
         get `busy_for`. A turn that is failed, partial or interrupted starts again with the same
         message; with `asked.replaces` a complete turn does, too, but once for each `asked.attempt`.
         The replaced answer stays, with the status `ok`, until `finish` has the text of the new one.
-        The session may be created only if `session.created_at == now`. Otherwise an absent session
-        was deleted, and the call raises KeyError.
+        The session may be created only if `session.created_at == now`. Else an absent session was
+        deleted, and the call raises KeyError.
         """
         ...
 
@@ -90,7 +90,7 @@ class SessionStore(Protocol):
         ...
 
     async def save_trim_state(self, session_id: SessionId, state: str) -> None:
-        """Save `Session.trim_state`, a small JSON text. The last one saved is kept.
+        """Save `Session.trim_state`, a small JSON text. The last saved state is kept.
 
         Does nothing for a session that is absent, deleted or expired.
         """
@@ -157,7 +157,7 @@ class Sessions(SessionStore, CallStore, SessionIndex, ContactStore, AttendanceSt
     """All five ports; each database engine implements them together."""
 
     async def used(self) -> int | None:
-        """The bytes that the store takes, its log included; None where they are not counted.
+        """The bytes that the store takes, its log included; None for a store without a count.
 
         Cheap enough to be called several times a second. Raises StoreUnavailable.
         """

@@ -20,7 +20,7 @@
 - `history`: `{read, told}`: number of older messages read from the store, and number of those left
   after the hooks
 - `knowledge`: `{passages, used, answered}`; a passage is `{n, url, title, heading, score, terms}`;
-  only of a service with learnt pages. `words`: the search words that the model wrote, if it did
+  only of a service with learnt pages. `words`: the search words that the model wrote, if any
 - `timings`: `{started, first_event_ms, chunk_count}`; `started` is the Unix time at which the
   visitor's request arrived
 - `redacted`: true if a secret was replaced in the stored request
@@ -71,7 +71,7 @@ class TurnRecord(NamedTuple):
     meta: Mapping[str, object]
     """Fields for the `meta` of each call."""
     purpose: Literal["summary", "search"] = "summary"
-    """Of a call that is no answer."""
+    """The number of a call that is no answer."""
 
 
 class _Sent(NamedTuple):
@@ -79,7 +79,7 @@ class _Sent(NamedTuple):
 
     number: int
     question: Question | None
-    """None for a summary call."""
+    """None for the call of a summary."""
     body: bytes
     prompt: Prompt | None
     """None for a summary call."""
@@ -95,7 +95,7 @@ class Recording(NamedTuple):
     redact: Callable[[str], str]
     """Replaces secrets in a text."""
     host: str
-    """Host of the upstream. Not its URL, which could contain secrets."""
+    """Host of the upstream. The URL is not recorded, because it could contain secrets."""
     windows: Mapping[str, int] = MappingProxyType({})
     """The context windows of the presets' models, in tokens, as far as they are known."""
     has_room: Callable[[], bool] = lambda: True

@@ -1,7 +1,7 @@
 """Remembers the cut and the summary of one stored chat, in the chat's session.
 
-So every process finds both. They are stored as a `TrimState` with ids of messages in place of
-positions: each prompt starts at another message of the chat.
+So every process finds cut and summary. Both are stored as a `TrimState` with ids of messages in
+place of positions: each prompt starts at another message of the chat.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ChatMemory:
         ids: Sequence[int | None],
         save: Callable[[str], object],
     ) -> None:
-        """`stored`: `Session.trim_state`. `save` is called with its new value, if it changes.
+        """`stored`: `Session.trim_state`. `save` is called with each new state.
 
         `ids`: the ids of the conversation's messages behind the system message, ascending; None for
         messages that a hook has made.
@@ -34,14 +34,14 @@ class ChatMemory:
         self._stored = stored
         self._ids = ids
         self._first = 0
-        """The position of the first of them: 1 behind a system message."""
+        """The position of the first message: 1 behind a system message."""
         self._save = save
 
     @cached_property
     def _state(self) -> TrimState:
         try:
             return TrimState.load(self._stored)
-        except ValueError:  # of a newer version; it is replaced
+        except ValueError:  # a newer version's state is replaced
             return TrimState()
 
     def state(self, messages: Sequence[Message]) -> TrimState:
@@ -74,7 +74,7 @@ class ChatMemory:
     def _position(self, id: int) -> int:
         """The position after the newest message whose id is not greater.
 
-        Without such a message, it is the position of the first message.
+        Without such a message, the first position.
         """
         for at in range(len(self._ids), 0, -1):
             known = self._ids[at - 1]

@@ -49,7 +49,7 @@ async def rated_turn(
 ) -> EndedTurn:
     """The turn of the message with this id, for hooks. Raises StoreUnavailable.
 
-    Raises LookupError if it is not among the newest messages.
+    Raises LookupError if the message is not among the newest.
     """
     found = list[StoredMessage]()
     before: int | None = None
@@ -99,7 +99,7 @@ def exchanges(messages: Iterable[StoredMessage], current: int) -> list[Exchange]
     for role, run in groupby(said, lambda message: message.role):
         if role == "user":
             found.append(list(run))
-        elif found:  # else the messages before these were not read
+        elif found:  # else older messages were not read
             found[-1] += run
     return [*found]
 

@@ -40,8 +40,8 @@ for its first operation, and the widget waits five seconds for the first byte.
 
 
 HEADERS_WAIT = 1.0
-"""Seconds after the request. In this time nothing is sent until the model has sent text, so that an
-error can still become an HTTP status.
+"""Maximum seconds after the request. Before them, nothing is sent until the model has sent text, so
+that an error can still become an HTTP status.
 """
 
 
@@ -122,7 +122,7 @@ class KeptConversation:
         return done
 
     async def _begun(self, text: str) -> BeginResult:
-        """Save the message, or find it and its answer (P6).
+        """Save the message, or find the saved message and its answer (P6).
 
         Raises SessionBusy, MessageChanged, SessionNotFound, ChatUnsaved.
         """
@@ -233,7 +233,7 @@ class KeptConversation:
         }
         told = alternating(stored)
         history: Sequence[Message] = [one for one, _ in told]
-        # By object: a hook may leave out some messages, and put others in their place.
+        # Messages are found by object: a hook may drop some, and add others.
         self._loaded = tuple(history)
         self._ids = {id(one): last for one, last in told}
         summarize = partial(self._deps.summaries.write, on_call=recorder.auxiliary_call)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from kefu.sessions.store.model import StoredMessage
 
 DEFAULT_SYSTEM_PROMPT = "你是一个有帮助的AI助手。"
-"""For questions with Chinese characters: it makes a model answer other ones in Chinese, too."""
+"""Only for questions with Chinese characters: otherwise a model answers in Chinese, too."""
 
 _LINE_END = re.compile(r"\r\n?")
 # Possessive quantifiers after a line end avoid backtracking, so the time is linear.

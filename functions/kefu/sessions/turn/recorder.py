@@ -69,7 +69,7 @@ class TurnRecorder:
         def begin() -> None:
             renewing.append(asyncio.create_task(self._renew(lost)))
 
-        # Most answers end before their first renewal, so they need no task for it.
+        # Most answers end before their first renewal, so they need no task for a renewal.
         timer = asyncio.get_running_loop().call_later(RENEW_AFTER, begin)
         try:
             yield

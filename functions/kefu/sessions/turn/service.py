@@ -58,7 +58,7 @@ class IncomingMessage(NamedTuple):
     replaces: bool = False
     """Whether the message with this id gets a new answer."""
     attempt: str = ""
-    """With `replaces`: the id of this request, by which a retry is recognized."""
+    """The id of a request with `replaces`, by which a retry is recognized."""
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
@@ -153,7 +153,7 @@ class SessionService:
     async def rate(
         self, session: Session, client_message_id: str, rating: Rating | None, comment: str = ""
     ) -> None:
-        """Save a rating and a comment on it, which becomes one line.
+        """Save a rating and its comment, whose line ends become spaces.
 
         Raises SessionNotFound when the session has no such answer.
         """
@@ -206,7 +206,7 @@ class SessionService:
         return next(answers, KnownAnswer("", asked.created_at))
 
     async def forget(self, id: SessionId) -> None:
-        """Delete the session with all its data. Does nothing if it was deleted before.
+        """Delete the session with all its data. Does nothing for a deleted session.
 
         If the store fails, the deletion is retried in the background, and UpstreamUnavailable is
         raised because it has not happened yet.

@@ -30,7 +30,7 @@ class DynamoAttendance(DynamoTurns):
             return known
         # First, because a chat that waits must be found also if this process is killed now.
         await self._requeue(session, of_state(change.state))
-        # A chat that never changed its state has no attribute for it.
+        # A chat that never changed its state has no attribute for the state.
         before = [state for state in BEFORE[change.state] if state != "person"]
         allowed = [f"#state = :from_{state}" for state in before]
         allowed.append("#state = :person AND #operator = :holder")

@@ -202,7 +202,7 @@ def turn_change(
     /,
     **values: float | str,
 ) -> Change:
-    """An update of a turn's fields, or of other attributes. The update removes empty ones.
+    """An update of a turn's fields, or of other attributes. The update removes empty attributes.
 
     `add`: the ADD clause. `values` are the values of the condition and of this clause.
     """

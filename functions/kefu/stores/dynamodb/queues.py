@@ -7,7 +7,7 @@
 
 A filter reads the items of one queue, then their sessions, and shows the sessions that match.
 An item of a queue may be outdated. An item must not be missing: it is written before a chat begins
-to wait, and in new ten minutes before the former one is deleted.
+to wait, and under new ten minutes before the item of the former ten minutes is deleted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def entries(session: Item, queues: Collection[str]) -> list[tuple[Row, Values]]:
 def read_converted(table: Table, now: float) -> float:
     """The time until which the chats of an older version may have no items; 0.0: all have.
 
-    At first it is `now`, or 0.0 in a table without chats.
+    The first value is `now`, or 0.0 in a table without chats.
     """
     item = table.read(CONVERTED)
     if item:

@@ -121,7 +121,7 @@ class DynamoSessions(DynamoCalls):
         limit: int,
         now: float,
     ) -> Page:
-        """A page of the rows that match. `read` is their number where no queue has them alone."""
+        """A page of the rows that match. `read`: the number of rows read, if no queue fits."""
         rows: list[Overview] = []
         queue, scanned, read = queue_for(wanted), 0, 0
         is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
@@ -169,7 +169,7 @@ class DynamoSessions(DynamoCalls):
         return await asyncio.to_thread(asked_most, asked, limit, is_whole=is_whole)
 
     def _newest(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
-        """The newest sessions, and whether there are no others."""
+        """The newest sessions, and whether there are no other sessions."""
         page = self._page(SessionFilter(since=since), (FAR, ""), NEWEST, now)
         return page.rows, page.cursor is None
 
@@ -272,7 +272,7 @@ class DynamoSessions(DynamoCalls):
         return await self._table.run(lambda: days_between(self._table, since, until))
 
     async def used(self) -> None:
-        """Returns None: a table has no maximum size. Rate limits and TTL bound its growth."""
+        """Returns None: a table has no maximum size. Rate limits and TTL bound the growth."""
 
 
 def _is_current(session: Item, rows: Mapping[str, Row]) -> bool:

@@ -58,7 +58,7 @@ class Change(NamedTuple):
 
 
 class Table:
-    """A DynamoDB table. `run` calls it in a worker thread."""
+    """A DynamoDB table. `run` makes a call in a worker thread."""
 
     def __init__(self, name: str, endpoint: str | None) -> None:
         self.name = name
@@ -211,7 +211,7 @@ class Table:
 
     @property
     def client(self) -> DynamoDBClient:
-        """For a worker thread, because connecting takes long."""
+        """To be called in a worker thread, because connecting takes long."""
         with self._connecting:
             if self._client is None:
                 self._client = aws.client(

@@ -15,8 +15,8 @@ Searched = Sequence[Collection[str]]
 
 
 def searched_words(text: str) -> Searched:
-    """The words of a search; empty if it has none."""
-    # Not at the top: the stemmer is loaded for a search, not when the service starts.
+    """The words of a search; empty for a search without words."""
+    # Imported here: the stemmer is loaded for a search, not when the service starts.
     from kefu.knowledge import message_words
 
     return message_words.searched_words(text)
@@ -48,7 +48,7 @@ def page_of_matches(
 
 def asked_most(turns: Iterable[StoredTurn], limit: int, *, is_whole: bool) -> AskedQuestions:
     """The questions of these turns that were asked most. `is_whole`: there are no other turns."""
-    # Not at the top: the stemmer is loaded when an operator looks, not when the service starts.
+    # Imported here: the stemmer is loaded when an operator looks, not when the service starts.
     from kefu.knowledge.gaps import same_terms
 
     groups = dict[frozenset[str], list[StoredTurn]]()

@@ -80,8 +80,8 @@ class DynamoTurns(DynamoContacts):
     async def _use(self, session: Session, now: float) -> Item:
         """Reserve two message ids in the session's item, and return the item before the update.
 
-        Creates the session if its creation time is `now`. If not created, the session is looked up:
-        raises KeyError if it is missing or has expired.
+        Creates the session if its creation time is `now`. Otherwise, raises KeyError for a missing
+        or expired session.
         """
         may_create = session.created_at == now
         oldest = now - self._retention.session

@@ -163,7 +163,7 @@ class DynamoUpkeep:
     async def _list(self, session: Session, old: Item, now: float) -> None:
         """Move a session to the current ten minutes of the list and of its queues.
 
-        `old`: its item as it was. Errors do not fail the chat.
+        `old`: the session's item before. Errors do not fail the chat.
         """
         before, after = items.text_in(old, "active"), items.active_at(now)
         if before == after:

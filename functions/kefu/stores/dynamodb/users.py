@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def sessions_of(table: Table, user: str, cursor: str | None) -> UserSessions:
-    """The sessions in the next megabyte of the table. The cursor is the key of its last item."""
+    """The sessions in the next megabyte of the table. The cursor is the last item's key."""
     scan: ScanInputTypeDef = {
         "TableName": table.name,
         "FilterExpression": "sk = :session AND #user = :user",

@@ -1,7 +1,7 @@
 """A circuit breaker for a store: it suspends calls while the store is down or slow.
 
 Without the circuit breaker every chat would wait until its call times out. With the circuit breaker
-only the first calls of an outage wait. A single slow call does not open it.
+only the first calls of an outage wait. A single slow call does not open the circuit.
 """
 
 from __future__ import annotations

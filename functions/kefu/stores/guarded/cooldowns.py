@@ -48,7 +48,7 @@ class GuardedCooldowns:
 
         Returns the task, which all callers share. None: the cache is fresh, or the circuit open.
         """
-        # A negative age means that the clock was set back. The cache then counts as expired.
+        # A negative age means that the clock was set back. A cache with such an age has expired.
         if 0 <= self._clock() - self._read_at < self._cache_for or self.circuit.open:
             return None
         if self._reading is None or self._reading.done():

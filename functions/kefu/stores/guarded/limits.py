@@ -22,8 +22,8 @@ class GuardedLimits:
     """Wraps a LimitStore. While the store fails, the rate limits of this process apply.
 
     Reservations are granted within the last known rest of the budget: the rest in the store's last
-    answer, less this process's use since then. While it is not known, they raise StoreUnavailable.
-    Changes that the store has missed are settled when it recovers.
+    answer, less this process's use since then. While the rest is not known, reservations raise
+    StoreUnavailable. Changes that the store has missed are settled when it recovers.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class GuardedLimits:
                 continue
             settling = self._store.settle(budget, difference)
             if not await self.circuit.succeeds("settling a budget", settling):
-                # The store may have applied the change. Applying it twice is safe if it adds to
-                # the budget's use. A refund applied twice could exceed the budget: drop it.
+                # The store may have applied the change. Applying a change twice is safe if it adds
+                # to the budget's use. A refund applied twice could exceed the budget: drop it.
                 self._unsettled[budget] += max(0, difference)
                 return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 class Store(CooldownStore, LimitStore, Protocol):
     def sessions(self, retention: Retention) -> Sessions:
-        """Return a session store in the same database. `aclose` of this store closes it too."""
+        """Return a session store in the same database; `aclose` of this store closes both."""
         ...
 
     async def aclose(self) -> None: ...
@@ -36,13 +36,13 @@ class GuardedStore(NamedTuple):
     """The circuits of the guards, which `aclose` closes before the store."""
 
     def warm(self) -> None:
-        """Start connecting to the store, if it needs a connection."""
+        """Start connecting to the store, if necessary."""
         warm = getattr(self.store, "warm", None)
         if warm:
             warm()
 
     async def disconnect(self) -> None:
-        """Close the store's connections, if it has any."""
+        """Close the store's connections, if any."""
         disconnect = getattr(self.store, "disconnect", None)
         if disconnect:
             await disconnect()

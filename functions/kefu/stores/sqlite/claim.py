@@ -1,8 +1,8 @@
 """Tells whether a server that starts is the only one on its SQLite file.
 
 Each server holds a shared lock on a file beside the database for as long as it runs. The kernel
-releases it when the process ends, however it ends. A server that gets the lock alone knows that no
-other process answers chats. Turns that still count as running then belong to an ended process.
+releases the lock at any end of the process. A server that gets the lock alone knows that no other
+process answers chats. Turns that still count as running then belong to an ended process.
 
 The lock is not on the database itself: closing a second handle of that file would release SQLite's
 own locks.
@@ -51,7 +51,7 @@ class Claim:
             self._lock = os.open(self._path, flags, 0o600)
             self._lock_alone_or_shared(db)
         except OSError:
-            self.release()  # leases then end after their time
+            self.release()  # leases then end by themselves
 
     def release(self) -> None:
         if self._lock >= 0:

@@ -13,7 +13,7 @@ from kefu.stores.sqlite.migrations import PAGE_SIZE
 
 PAUSES = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.025, 0.025, 0.05, 0.05, 0.1)
 """Seconds between the attempts of a call on the event loop while a lock is held, as in SQLite's
-busy handler. After them the call goes to the worker thread.
+busy handler. After these attempts the call goes to the worker thread.
 
 Calls must not go there at once. A thread beside a busy loop is slow, and holds the write lock
 meanwhile, so that further calls find it held: under overload all calls would end in the thread.

@@ -8,7 +8,7 @@ A call that finds a lock held is tried again on the event loop, for about 0.3 s.
 
 Calls that may block run in one worker thread with its own connection: opening the file, waiting
 longer for another process's lock, and checkpoints. Long work is split into short transactions, so
-that other writers can run between them. Queries of operators run beside it: see `reader`.
+that other writers can run between them. Queries of operators have a connection in `reader`.
 
 After a power failure the last changes may be lost, but the file is not corrupted. Deleted data is
 overwritten (`secure_delete`).
@@ -53,7 +53,7 @@ LOOK_EVERY = 16
 TRY_AFTER = 2.0
 """Seconds between two checkpoint attempts while a reader, such as a backup, uses the log."""
 READER_WAIT = 50
-"""Milliseconds that a checkpoint waits for readers. It holds the write lock meanwhile."""
+"""Milliseconds that a checkpoint waits for readers. A checkpoint holds the write lock."""
 
 
 class SqliteFile:
@@ -78,9 +78,9 @@ class SqliteFile:
         self._turn = Turn()
         self._reader = Reader(self.path, busy_timeout)
         self._db: sqlite3.Connection | None = None
-        """The connection of the worker thread; it waits for locks."""
+        """The connection of the worker thread, which waits for locks."""
         self._quick: sqlite3.Connection | None = None
-        """The connection of the event loop; it never waits for a lock."""
+        """The connection of the event loop, which never waits for a lock."""
         self._log = Path(f"{path}-wal")
         self._calls = 0
         self._tidied_at = clock()
@@ -90,7 +90,7 @@ class SqliteFile:
         """Whether a checkpoint needs the write lock: calls on the event loop would fail."""
         self._claim = Claim(self.path, clock)
         self._serves = False
-        """Whether this process answers chats. Commands for operators only read them."""
+        """Whether this process answers chats. Commands for operators only read chats."""
         self._closing = False
         self._upkeep: Future[None] | None = None
         self._emptying: Future[None] | None = None
@@ -112,7 +112,7 @@ class SqliteFile:
         try:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         except RuntimeError:
-            return  # it is already closed
+            return  # the connection is already closed
         self._close_quick()
         self._claim.release()
         self._thread.shutdown(wait=False)
@@ -165,7 +165,7 @@ class SqliteFile:
     async def wipe(self) -> None:
         """Remove deleted data from the write-ahead log too, and wait for the checkpoint.
 
-        Concurrent calls share one checkpoint. If a reader blocks it, it is retried later.
+        Concurrent calls share one checkpoint. A checkpoint that a reader blocks is retried later.
         """
         if self._emptying is None or self._emptying.done():
             self._turn.ask()
@@ -180,7 +180,7 @@ class SqliteFile:
             raise StoreUnavailable("SQLite: the store is closed") from error
 
     def _look_after(self) -> None:
-        """Start a clean-up or a checkpoint that is due. Its errors do not reach the caller."""
+        """Start a clean-up or a checkpoint that is due. Errors do not reach the caller."""
         self._calls += 1
         now = self._clock()
         if self._calls % TIDY_EVERY == 0:
@@ -232,7 +232,7 @@ class SqliteFile:
         """Checkpoint the write-ahead log into the file and truncate it.
 
         The passive checkpoints do not block writers. The truncating checkpoint holds the write
-        lock, but has few pages left to write. A reader of the log makes it fail.
+        lock, but has few pages left to write. A checkpoint fails beside a reader.
         """
         for _ in range(2):  # the second checkpoint writes pages added during the first
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

@@ -45,13 +45,13 @@ def listed(
     limit: int,
     now: float,
 ) -> list[Overview]:
-    """The first rows that match. `bounds`: the position before them, and the times after which."""
+    """The first rows that match. `bounds`: the position of the cursor, and the earliest times."""
     conditions = list(_conditions(wanted, now))
     if any("" in one.values for one in conditions):  # a search without words
         return []
     index = next((one.by for one in conditions if one.by), "")
     sql = _OVERVIEW.format(
-        # A search is faster by the ids that it finds.
+        # A search is faster by the ids of the found turns.
         index=f"INDEXED BY {index}" if index and not wanted.text else "",
         filters="".join(f" AND {one.sql}" for one in conditions),
     )

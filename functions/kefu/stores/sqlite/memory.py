@@ -17,7 +17,7 @@ from kefu.stores.sqlite.rows import purge_part
 T = TypeVar("T")
 
 MOST_CHATS = 10_000
-"""The chats that are kept. The least recently used ones are deleted."""
+"""The chats that are kept. The least recently used entries are deleted."""
 
 OVERHEAD = 1.4
 """The memory that SQLite takes for a page, as a multiple of its size."""
@@ -29,7 +29,7 @@ class SqliteMemory(SqliteFile):
     def __init__(self, clock: Callable[[], float], most: int = MOST_CHATS) -> None:
         super().__init__(":memory:", clock, busy_timeout=0)
         self.tidying.append(partial(_forget_least_used, most=most))
-        # The event loop may run in another thread than the one that builds the service.
+        # The event loop may run in another thread than the builder of the service.
         memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._memory = memory
         self._memory.execute(f"PRAGMA page_size = {PAGE_SIZE}")
@@ -37,7 +37,7 @@ class SqliteMemory(SqliteFile):
         migrate(self._memory)
 
     def warm(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Do nothing: it is open."""
+        """Do nothing: the connection is open."""
 
     async def aclose(self) -> None:
         self._closing = True

@@ -186,7 +186,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 10: comments on answers that were rated down, which are on overflow pages as all columns after
     # `fill`; the last request for a new answer; and the questions that have the same terms. Turns
-    # get their `topic` with their words, so all are indexed again.
+    # get their `topic` with their words, so all turns are indexed again.
     """
     ALTER TABLE turns ADD COLUMN comment TEXT NOT NULL DEFAULT '';
     ALTER TABLE turns ADD COLUMN attempt TEXT NOT NULL DEFAULT '';
@@ -229,7 +229,7 @@ def most_in_tree(page_size: int) -> int:
 
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Apply the missing migrations in one transaction. Several processes may call it at once.
+    """Apply the missing migrations in one transaction; several processes may do so at once.
 
     Raises StoreUnavailable if a newer version of Kefu has migrated the file.
     """

@@ -58,7 +58,7 @@ class Reader:
         try:
             with closing(sqlite3.connect(self._uri, self._busy_timeout, uri=True)) as db:
                 db.execute("PRAGMA query_only = ON")
-                # Not `interrupt()`: it has no effect between two statements.
+                # `interrupt()` is not used: it has no effect between two statements.
                 db.set_progress_handler(ended.is_set, STEPS)
                 return work(db)
         except sqlite3.DatabaseError as error:

@@ -37,7 +37,7 @@ _ELSEWHERE = ("session_id", "unanswered")
 
 
 def columns(fields: Sequence[str]) -> Sequence[str]:
-    """The columns of these fields."""
+    """The columns of the fields."""
     return [_NAMES.get(one, one) for one in fields]
 
 
@@ -75,14 +75,14 @@ OWNED = {
 }
 """The tables whose rows belong to a session, with the key columns besides `session`.
 
-`titles` is not among them: its rows have the user, by whom an interrupted deletion is found.
+`titles` is missing here: its rows have the user, by whom an interrupted deletion is found.
 """
 
 AT_ONCE = 20
-"""Rows of each table that one transaction deletes. Few, because it holds the write lock."""
+"""Rows of each table that one transaction deletes. Few, because a deletion holds the write lock."""
 
 DELETED = 0.0
-"""The value of `updated` that marks a session as being deleted. Readers treat it as expired."""
+"""The value of `updated` that marks a session as being deleted. It counts as expired."""
 
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
@@ -158,7 +158,7 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
         return False
-    if remove_some(db, session_id):  # first, because it reads the texts
+    if remove_some(db, session_id):  # first, because this deletion reads the texts
         return True
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:

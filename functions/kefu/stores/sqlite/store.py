@@ -41,7 +41,7 @@ class SqliteStore:
         self._clock = clock
 
     def sessions(self, retention: Retention) -> SqliteSessions:
-        """Return a session store in the same file. `aclose` of this store closes it too."""
+        """Return a session store in the same file. `aclose` of this store closes the file too."""
         from kefu.stores.sqlite.sessions import SqliteSessions
 
         return SqliteSessions(self._file, self._clock, retention)

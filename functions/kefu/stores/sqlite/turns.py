@@ -95,7 +95,7 @@ _Call = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
 
 def quick(method: _Work[S, P, T]) -> _Call[S, P, T]:
-    """Make a method run by `SqliteFile.run`, which gives it the connection."""
+    """Make a method run by `SqliteFile.run`, which passes the connection."""
 
     @wraps(method)
     async def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:

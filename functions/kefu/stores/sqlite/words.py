@@ -6,8 +6,8 @@ The index is an FTS5 table without content. The index holds a number for each wo
 itself: FTS5 keeps entries of deleted rows until it merges them, and b-tree pages may keep copies
 for longer. The reason is in docs/decisions/0056-a-search-index-without-words.md.
 
-Turns are added in the worker thread while the file is hardly used, and before a search. A kept chat
-does not wait for it.
+Turns are added in the worker thread while the file is hardly used, and before a search. Saving a
+chat does not wait for the index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zlib import crc32
 from kefu.stores.sqlite.connection import writing
 
 AT_ONCE = 20
-"""Turns that one transaction adds or removes. Few, because it holds the write lock."""
+"""Turns that one transaction adds or removes. Few turns, because indexing holds the write lock."""
 
 _NEW = (
     "SELECT asked.id, operator, question, answer FROM asked JOIN turns USING (session, question_id)"
@@ -106,7 +106,7 @@ def match(query: str) -> str:
 
 def _topic(question: str) -> int:
     """The number of a question's terms. Two questions with the same terms have the same number."""
-    # Not at the top, as in `_numbers`.
+    # Imported here, as in `_numbers`.
     from kefu.knowledge.gaps import same_terms
 
     terms = "\n".join(sorted(same_terms(question))).encode("utf-8", "replace")
@@ -114,7 +114,7 @@ def _topic(question: str) -> int:
 
 
 def _numbers(texts: Iterable[str]) -> str:
-    # Not at the top: the stemmer is loaded when a chat is indexed, not when the service starts.
+    # Imported here: the stemmer is loaded when a chat is indexed, not when the service starts.
     from kefu.knowledge.message_words import message_words
 
     return " ".join(sorted({_number(term) for term in message_words(texts)}))

@@ -17,10 +17,10 @@ from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import PageReader
 
 PAGES = 2000
-"""Of a site at most."""
+"""Maximum pages of a site."""
 
 SECONDS = 1800.0
-"""For a whole site."""
+"""Maximum seconds for a whole site."""
 
 PAUSE = 1.0
 """Seconds between two requests to a host, unless robots.txt asks for more."""
@@ -115,7 +115,7 @@ class Crawler:
             self._enqueue(url)
 
     def _has_more(self) -> bool:
-        """After all that the site leads to, the pages to which a part that failed may have led."""
+        """Read last: pages that may be linked from a page that failed."""
         if not self._queue and self._is_partial:
             self._enqueue_known()
         return bool(self._queue)
@@ -126,7 +126,7 @@ class Crawler:
 
     async def _get(self, url: str) -> Fetched:
         try:
-            # Rules and sitemaps are needed also when they did not change.
+            # Rules and sitemaps are needed even without a change.
             known = self._known if url == self._start else {}
             found = await self._fetcher.get(url, known, lambda _: "")
         except Refused as error:

@@ -55,7 +55,7 @@ def is_passing(error: Refused) -> bool:
 
 
 def noted(page: PageText, found: Fetched, links: Sequence[str]) -> State:
-    """What the next run needs: it follows the links of a page that it does not read again."""
+    """Data for the next run, which follows the links of unchanged pages without reading these."""
     text = json.dumps([page.title, page.language, [list(block) for block in page.blocks]])
     digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
     root = urljoin(found.url, "/")

@@ -35,8 +35,8 @@ class Robots:
 
 
 async def read_robots(start: str, agent: str, get: Get, reader: PageReader) -> Robots:
-    """Read the rules of a host. Raises Refused if they cannot be read, because nothing is allowed
-    then.
+    """Read the rules of a host. Raises Refused if the rules cannot be read, because nothing is
+    allowed then.
     """
     try:
         body = (await get(urljoin(start, "/robots.txt"))).body
@@ -53,8 +53,8 @@ async def read_robots(start: str, agent: str, get: Get, reader: PageReader) -> R
 async def read_sitemaps(
     start: str, robots: Robots, get: Get, reader: PageReader
 ) -> tuple[list[str], list[Outcome]]:
-    """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing one
-    is none of these.
+    """The addresses in the sitemaps, in order, and the sitemaps that cannot be read. A missing
+    robots.txt is no error.
     """
     waiting = list(robots.sitemaps) or [urljoin(start, "/sitemap.xml")]
     seen, found, failed = set[str](), dict[str, None](), list[Outcome]()

@@ -1,4 +1,4 @@
-"""Parses robots.txt (RFC 9309) and sitemaps (sitemaps.org). Only the reader's process calls it."""
+"""Parses robots.txt (RFC 9309) and sitemaps (sitemaps.org). Used only in the reader's process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def allows(data: bytes, agent: str, url: str) -> bool:
 
 
 def read_sitemap(data: bytes) -> tuple[bool, list[str]]:
-    """Whether it lists other sitemaps, and its addresses."""
+    """Whether the sitemap lists other sitemaps, and its addresses."""
     if data[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             data = file.read(LARGEST_SITEMAP)

@@ -75,7 +75,7 @@ def _facts(call: CallRecord, meta: dict[str, Any]) -> Iterator[str]:
     if meta.get("purpose") == "search":
         yield "for words to search the site's pages with"
     yield "whole" if call.stream_complete else "not whole"
-    if _WORD.fullmatch(call.finish_reason or ""):  # the upstream sends it, so it is not trusted
+    if _WORD.fullmatch(call.finish_reason or ""):  # the upstream's value is not trusted
         yield f"finished: {call.finish_reason}"
     if call.prompt_tokens is not None:
         yield f"{call.prompt_tokens} tokens asked, {call.completion_tokens} answered"

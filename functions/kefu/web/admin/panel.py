@@ -83,11 +83,11 @@ class Panel:
     clock: Clock
     nonce: Callable[[], str]
     room: Callable[[], Awaitable[Room]] | None = None
-    """How full the store of chats is."""
+    """The fill level of the store of chats."""
     contact: HandOff | None = None
     """None without a contact form."""
     pages: PanelPages | None = None
-    """None without learnt pages."""
+    """The learnt pages' state; None without pages."""
 
     async def check(self, request: Request, *, of_bot_check: bool = False) -> None:
         """Check the bearer token of a request, or of a command about the bot check.

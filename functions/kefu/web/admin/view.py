@@ -38,7 +38,7 @@ def session_facts(session: Session) -> Json:
 
 
 def page_of_session(whole: ChatExport, before: int | None) -> Iterator[str]:
-    """Yield the JSON of a session for the panel. `before` leads to its older messages."""
+    """Yield the JSON of a session for the panel. `before` leads to older messages."""
     yield f'{{"session":{compact(session_facts(whole.session))},"messages":['
     for place, one in enumerate(whole.messages):
         yield "," * (place > 0) + compact(message(one))

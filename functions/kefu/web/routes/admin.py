@@ -134,13 +134,13 @@ def _add_sessions(router: APIRouter, panel: Panel) -> None:
         name = SessionId(request.path_params["session_id"])
         panel.runtime.running.cancel_session(name)
         store = panel.stored_chats()
-        await store.delete_contacts(name)  # first: only the chat says whose they are
+        await store.delete_contacts(name)  # first: only the chat has the user of the requests
         await store.delete(name)
         panel.audit(request, "delete", name)
 
 
 async def _room(panel: Panel) -> dict[str, object] | None:
-    """The space of the store. None where it has no limit, or cannot be read now."""
+    """The space of the store. None without a limit, or if the size cannot be read."""
     try:
         room = await panel.room() if panel.room else None
     except StoreUnavailable:
@@ -216,7 +216,7 @@ def _period(request: Request, now: float) -> tuple[str, str]:
 def _date(request: Request, name: str, default: datetime) -> str:
     text = request.query_params.get(name) or f"{default:%Y-%m-%d}"
     try:
-        # In this form alone: the dates of sums are compared as texts.
+        # Only this form is accepted: dates are compared as texts.
         return f"{date.fromisoformat(text if _DATE_FORM.fullmatch(text) else '')}"
     except ValueError:
         text = f"{name}: must be a date such as 2026-01-31."

@@ -28,7 +28,7 @@ def talk_routes(panel: Panel) -> APIRouter:
 
     @router.get("/talk")
     async def talk(request: Request, after: int | None = AFTER) -> Json:
-        """Who answers, and the messages after `after`: the panel asks every few seconds."""
+        """The attendance, and the messages after `after`: the panel asks every few seconds."""
         store, name = panel.stored_chats(), SessionId(request.path_params["session_id"])
         session = await store.session(name)
         if session is None:

@@ -165,7 +165,7 @@ def _add_feedback(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         try:
             told = body.client_message_id, body.stored_rating, body.comment
             await kept.sessions.rate(session, *told)
-        except SessionNotFound as error:  # the chat exists: 404 would mean that it does not
+        except SessionNotFound as error:  # no 404, because the chat exists
             raise InvalidRequest(str(error), param="client_message_id") from error
 
 

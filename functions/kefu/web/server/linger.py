@@ -42,7 +42,7 @@ def lingering(app: App) -> App:
         async def write(message: Message) -> None:
             nonlocal unread
             if message["type"] == "http.response.start" and _closes(message):
-                unread = False  # the body came too late; stop waiting for its rest
+                unread = False  # the body came too late; stop waiting for the rest
             if unread and message["type"] == "http.response.body" and not message.get("more_body"):
                 await send({**message, "more_body": True})
                 with contextlib.suppress(TimeoutError):

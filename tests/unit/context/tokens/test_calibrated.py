@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.tokens import MESSAGE, off, samples, scatter
 from kefu.context.tokens import counter, estimate_calibrated
-from kefu.context.tokens.calibrated import PARTS, parts_of
+from kefu.context.tokens.calibrated import WEIGHTS, parts_of
 
 KINDS = ("english", "chinese", "mixed", "code", "markdown")
 
@@ -50,7 +50,7 @@ def test_calibrated_tells_the_parts_of_a_text_apart(text: str, parts: dict[str, 
     names = ["lower", "space", "upper", "digit", "white", "stop", "mark", "word", "case", "alone"]
     names += ["han", "wide", "kana", "hangul", "cyrillic", "arabic", "thai", "symbol", "accent"]
     names += ["emoji"]
-    assert len(names) == len(PARTS)
+    assert len(names) == len(WEIGHTS)
     found = dict(zip(names, parts_of(text), strict=False))
     assert {name: count for name, count in found.items() if count} == parts
 

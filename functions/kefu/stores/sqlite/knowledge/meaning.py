@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MODEL: Final = "use-multilingual-3"
-"""Stands in the file. Numbers of another model are not comparable, and are not read."""
+"""The model's name in the file. Numbers of another model are not comparable, and are not read."""
 
 SIZE: Final = 512
 """Numbers for a passage, one byte each."""
@@ -50,7 +50,7 @@ def _model() -> Model:
 
 
 def load() -> None:
-    """Load the model. Raises ModuleNotFoundError if it is not installed."""
+    """Load the model. Raises ModuleNotFoundError if the model is not installed."""
     _model()
 
 

@@ -10,7 +10,7 @@ from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText, Passage
 
 FAST = 1
-"""Of LZMA's presets. The default one needs eight times as long for a seventh less."""
+"""One of LZMA's presets. The default one needs eight times as long for a seventh less."""
 
 
 def packed(passages: Sequence[Passage]) -> bytes:

@@ -35,7 +35,7 @@ _RANKED = """SELECT term.rowid, sum(-rank * wanted.value) AS score
 """BM25 is a sum over terms. Each is searched alone, because FTS5 has no weights for terms."""
 
 TERMS = 48
-"""Of a question at most: a pasted page is no question."""
+"""Maximum terms of a question: a pasted page is no question."""
 
 
 class Facts(NamedTuple):
@@ -49,7 +49,7 @@ class Facts(NamedTuple):
 
 
 class KnowledgeFile:
-    """One open file. The file's methods block, for well under a millisecond in a small file."""
+    """An open file of learnt pages. Methods block, below a millisecond in a small file."""
 
     def __init__(self, path: Path) -> None:
         """Raises CannotRead."""
@@ -111,8 +111,8 @@ class KnowledgeFile:
         return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
-        """The terms that a large index does not list as frequent. If they are fewer than
-        `MAX_RARE_TERMS`, the rarest frequent ones follow.
+        """The terms that a large index does not list as frequent. Below `MAX_RARE_TERMS`, the
+        rarest frequent terms are added.
         """
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT term, passages FROM frequent WHERE term IN ({marks})"  # noqa: S608 - marks
@@ -164,7 +164,7 @@ class KnowledgeFile:
 
 
 def _meanings(db: sqlite3.Connection, passages: int, name: str) -> Meanings | None:
-    """None for a file without them, or on a machine without `kefu[meaning]`: words serve alone.
+    """None for a file without vectors, or on a machine without `kefu[meaning]`: words serve alone.
 
     Raises CannotRead for a damaged file.
     """

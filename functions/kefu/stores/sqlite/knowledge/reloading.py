@@ -21,13 +21,13 @@ REFRESH_AFTER = 30.0
 """Seconds between two looks at the original of a copy, such as an object in S3."""
 
 RETRY_AFTER = 5.0
-"""The same while there is no copy."""
+"""Seconds between two attempts while there is no copy."""
 
 PATIENCE = 1.0
-"""Seconds that a question waits for such a check, before it is searched in the old copy."""
+"""Seconds that a question waits for a check of the original; then the old copy is used."""
 
 FIRST_PATIENCE = 3.0
-"""The same while there is no copy. Importing boto3 is part of this time."""
+"""Seconds that a question waits while there is no copy. This time includes the import of boto3."""
 
 NO_FACTS = Facts(0, 0, 0.0, 0)
 
@@ -71,7 +71,7 @@ class ReloadingKnowledge:
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed = float("-inf")
         self.trouble = ""
-        """Why there are no pages; empty if there are some."""
+        """The reason why there are no pages; empty if there are pages."""
 
     def load(self) -> None:
         """Fetch the copy, and open it. Blocks. Raises OSError."""
@@ -95,7 +95,7 @@ class ReloadingKnowledge:
 
     async def _refresh(self, original: Original) -> None:
         try:
-            # Not in the thread of the searches: they go on in the copy of before.
+            # Searches have another thread, and go on in the old copy.
             await asyncio.to_thread(original.refresh)
         except OSError as error:
             self._failed(str(error))
@@ -166,7 +166,7 @@ class ReloadingKnowledge:
             self._take()
 
     def _take(self) -> None:
-        """Open the file again if it was replaced. A file that cannot be used changes nothing."""
+        """Open a replaced file again. A file that cannot be used changes nothing."""
         version = _version(self._path)
         if version in {self._version, None}:
             return

@@ -7,13 +7,13 @@ import sqlite3
 from kefu.knowledge import terms
 
 VERSION = 3
-"""Of the tables. Before 3, a file had no pages as they were read."""
+"""The version of the tables. Before 3, a file had no pages as they were read."""
 
 READABLE = frozenset({2, VERSION})
-"""A file of another version is refused: it is quickly learnt again."""
+"""A file of another version is refused: the pages are quickly learnt again."""
 
 APPLICATION = 0x4B656675
-"""`Kefu` in ASCII: SQLite's application_id tells this file from other databases."""
+"""`Kefu` in ASCII: the application_id by which SQLite files are recognized."""
 
 TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -27,7 +27,7 @@ TABLES = (
     "CREATE TABLE problem (source TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL)",
 )
 
-# Only `kefu learn --meaning` makes it; files without it have the bytes that they always had. A row
+# Only `kefu learn --meaning` makes this table; other files are not changed by it. A row
 # has the vectors of all passages of a page, in order.
 MEANING = "CREATE TABLE meaning (first INTEGER PRIMARY KEY, vectors BLOB NOT NULL)"
 

@@ -27,7 +27,7 @@ FREQUENT = 500
 """A frequent term is in more than the share `COMMON` of all passages, or in more than so many."""
 
 NOTHING_OWN = "has no text of its own"
-"""Why a page is not learnt whose text is on many pages."""
+"""The reason why a page is not learnt: its text is on many pages."""
 
 
 class PageProblem(NamedTuple):
