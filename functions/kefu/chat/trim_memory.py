@@ -2,7 +2,7 @@
 
 A page sends its whole conversation with every question, so the same messages arrive repeatedly. A
 conversation is recognized by a digest of its first messages. Stored chats have a memory of their
-own: `kefu.sessions.turn.chat_memory`.
+own: `kefu.sessions.turn.history.ChatMemory`.
 """
 
 from __future__ import annotations
