@@ -33,7 +33,7 @@ PLAIN = {
     *("bootstrap.knowledge", "bootstrap.lifecycle", "bootstrap.relay"),
     *("bootstrap.secrets", "bootstrap.service", "bootstrap.stores", "bootstrap.upstream"),
     *("chat", "chat.admission", "chat.answer"),
-    *("chat.completion", "chat.conversation", "chat.limits"),
+    *("chat.completion", "chat.conversation", "chat.limits", "chat.own_cooldowns"),
     *("chat.output_filter", "chat.prompt", "chat.state", "chat.trim_memory"),
     *("chat.summaries", "chat.summary_prompt", "context"),
     *(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.options import time_limits
 from kefu.bootstrap.upstream import StartableUpstream
-from kefu.chat.summaries import OwnCooldowns
+from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.relay.attempt import ModelProvider
 from kefu.relay.key_pool import CooldownStore, KeyPool
 from kefu.relay.relay import Relay

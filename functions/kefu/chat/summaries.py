@@ -1,7 +1,7 @@
 """Summarizes messages that no longer fit into a prompt.
 
 Summaries must never harm the chat. They are written in the background and used by the next
-request, a failed one does not cool a key down for answers (see `OwnCooldowns`), and after a
+request, a failed one does not cool a key down for answers (see `own_cooldowns`), and after a
 failure the pause until the next one doubles.
 """
 
@@ -30,7 +30,6 @@ from kefu.messages import Message
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
-from kefu.relay.key_pool import Cooldown, Cooldowns, CooldownStore, Fingerprint
 from kefu.relay.relay import Relay
 
 
@@ -203,9 +202,7 @@ class Summaries:
         self._count += 1
         now = int(self._clock.now())
         completion = Completion(f"summary-{self._count}", self._model, now, estimate_tokens_v1)
-        messages = summary_messages(conversation, self._policy.max_tokens)
-        body = request_body(messages, self._model, _TEMPERATURE, self._policy.max_tokens)
-        return Call(body, completion, self._clock.monotonic())
+        return Call(self._body(conversation), completion, self._clock.monotonic())
 
     async def _collected(self, call: Call, on_call: OnCall | None) -> Collected:
         collected = Collected()
@@ -220,28 +217,6 @@ class Summaries:
                 on_call(SummaryCall(call, collected, failed))
         return collected
 
-
-class OwnCooldowns:
-    """The `CooldownStore` of summaries: a failure cools a key down for summaries alone.
-
-    The cooldowns of answers apply to summaries as well.
-    """
-
-    def __init__(self, answers: CooldownStore) -> None:
-        self._answers = answers
-        self._own: dict[Fingerprint, Cooldown] = {}
-
-    async def cooldowns(self) -> Cooldowns:
-        shared = await self._answers.cooldowns()
-        later = {
-            key: cooldown
-            for key, cooldown in self._own.items()
-            if key not in shared or shared[key].until < cooldown.until
-        }
-        return {**shared, **later}
-
-    async def cool(self, key: Fingerprint, cooldown: Cooldown) -> Cooldowns:
-        known = self._own.get(key)
-        if known is None or known.until < cooldown.until:
-            self._own[key] = cooldown
-        return await self.cooldowns()
+    def _body(self, conversation: str) -> bytes:
+        messages = summary_messages(conversation, self._policy.max_tokens)
+        return request_body(messages, self._model, _TEMPERATURE, self._policy.max_tokens)

@@ -9,8 +9,9 @@ from typing import Any
 
 from kefu.chat.admission import Admission, Allowance
 from kefu.chat.completion import Chat, Question
+from kefu.chat.own_cooldowns import OwnCooldowns
 from kefu.chat.prompt import PromptPolicy, TrimPolicy
-from kefu.chat.summaries import OwnCooldowns, Summaries, SummaryCall
+from kefu.chat.summaries import Summaries, SummaryCall
 from kefu.context import CALIBRATED, Budget
 from kefu.errors import KefuError
 from kefu.messages import Message

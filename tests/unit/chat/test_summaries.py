@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.summaries import NoSummary, OwnCooldowns, Summaries, SummaryPolicy
+from kefu.chat.own_cooldowns import OwnCooldowns
+from kefu.chat.summaries import NoSummary, Summaries, SummaryPolicy
 from kefu.chat.summary_prompt import summary_prompt, transcript, whole_sentences
 from kefu.messages import Message
 from kefu.relay.key_pool import Cooldown, KeyPool, Reason
