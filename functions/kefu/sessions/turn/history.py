@@ -119,9 +119,8 @@ def alternating(stored: Iterable[StoredMessage]) -> list[tuple[Message, int]]:
 class ChatMemory:
     """The cut and the summary of a stored chat, in one turn. Implements `kefu.chat.prompt.Memory`.
 
-    They are stored in the chat's session, so that the next question finds them, whichever process
-    answers it: as a `TrimState` with the ids of messages in place of positions, because each prompt
-    starts at another message of the chat.
+    They are stored in the chat's session, so that every process finds them: as a `TrimState` with
+    ids of messages in place of positions, because each prompt starts at another message.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class ChatMemory:
         ids: Sequence[int | None],
         save: Callable[[str], object],
     ) -> None:
-        """`stored`: `Session.trim_state`. `save` is called with its new value, if it changes.
+        """`stored`: `Session.trim_state`. `save` is called with each new state.
 
         `ids`: the ids of the conversation's messages behind the system message, ascending; None for
         messages that a hook has made.
@@ -140,14 +139,14 @@ class ChatMemory:
         self._stored = stored
         self._ids = ids
         self._first = 0
-        """The position of the first of them: 1 behind a system message."""
+        """The position of the first message: 1 behind a system message."""
         self._save = save
 
     @cached_property
     def _state(self) -> TrimState:
         try:
             return TrimState.load(self._stored)
-        except ValueError:  # of a newer version; it is replaced
+        except ValueError:  # a newer version's state is replaced
             return TrimState()
 
     def state(self, messages: Sequence[Message]) -> TrimState:
@@ -180,7 +179,7 @@ class ChatMemory:
     def _position(self, id: int) -> int:
         """The position after the newest message whose id is not greater.
 
-        Without such a message, it is the position of the first one.
+        Without such a message, the first position.
         """
         for at in range(len(self._ids), 0, -1):
             known = self._ids[at - 1]
