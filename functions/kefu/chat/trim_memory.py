@@ -1,8 +1,8 @@
 """Remembers in this process the summaries and cuts of conversations that are not stored.
 
 A page sends its whole conversation with every question, so the same messages arrive repeatedly. A
-conversation is recognized by a digest of its first messages. Stored chats have a memory of their
-own: `kefu.sessions.turn.history.ChatMemory`.
+conversation is recognized by a digest of its first messages. Stored chats use another memory:
+`kefu.sessions.turn.history.ChatMemory`.
 """
 
 from __future__ import annotations
