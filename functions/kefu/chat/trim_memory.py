@@ -2,7 +2,7 @@
 
 A page sends its whole conversation with every question, so the same messages arrive repeatedly. A
 conversation is recognized by a digest of its first messages. Stored chats use another memory:
-`kefu.sessions.turn.chat_memory`.
+`kefu.sessions.turn.history.ChatMemory`.
 """
 
 from __future__ import annotations

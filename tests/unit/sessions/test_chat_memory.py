@@ -10,7 +10,7 @@ from kefu.chat.prompt import PromptPolicy, TrimPolicy
 from kefu.context import CALIBRATED, Budget, TrimState
 from kefu.messages import Message
 from kefu.sessions.store.model import Retention, SessionId
-from kefu.sessions.turn.chat_memory import ChatMemory
+from kefu.sessions.turn.history import ChatMemory
 from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.in_process import Answer, Process
 from tests.fakes.relaying import in_virtual_time

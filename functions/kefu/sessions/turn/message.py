@@ -20,8 +20,7 @@ from kefu.messages import Message, Role
 from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, StoredMessage, TurnOutcome
-from kefu.sessions.turn.chat_memory import ChatMemory
-from kefu.sessions.turn.history import alternating, from_stable_start, latest_exchanges
+from kefu.sessions.turn.history import ChatMemory, alternating, from_stable_start, latest_exchanges
 from kefu.sessions.turn.message_processor import default_prompt
 from kefu.sessions.turn.recorder import TurnRecorder
 from kefu.sessions.turn.saving import before_model

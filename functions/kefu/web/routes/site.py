@@ -71,19 +71,16 @@ def site_routes(
         # `/health` says that the process is alive, also while it waits for its keys.
         found = await problems()
         ready = Ready(ready=not found, problems=list(found))
-        headers = {"Cache-Control": "no-store"}
-        return JsonResponse(ready, 503 if found else 200, headers)
+        return JsonResponse(ready, 503 if found else 200)
 
     serve_all(router, "/chat-widget", _widget_files())
     if demo:
-        for path, page in _PAGES.items():
-            policy = {"Content-Security-Policy": _page_policy(page)}
-            if (STATIC / page).is_file():  # the gallery is in a source tree alone
-                serve(router, path, StaticFile(STATIC / page, "no-cache", policy))
-        for page_file in sorted((STATIC / "sample").glob("*.html")):
-            policy = {"Content-Security-Policy": _page_policy(page_file.name)}
-            sample = StaticFile(page_file, "no-cache", policy)
-            serve(router, f"/sample/{page_file.name}", sample)
+        samples = sorted((STATIC / "sample").glob("*.html"))
+        pages = {path: STATIC / name for path, name in _PAGES.items()}
+        for path, page in {**pages, **{f"/sample/{one.name}": one for one in samples}}.items():
+            if page.is_file():  # the gallery is in a source tree alone
+                policy = {"Content-Security-Policy": _page_policy(page.name)}
+                serve(router, path, StaticFile(page, "no-cache", policy))
         for asset in (*STATIC.glob("*.css"), *STATIC.glob("*.js")):
             serve(router, f"/{asset.name}", StaticFile(asset, "no-cache"))
     return router
