@@ -17,7 +17,7 @@ from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
 from kefu.stores.sqlite.rows import AT_ONCE, TURN, days_between, purge_part, turn_of
-from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
+from kefu.stores.turns import START, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -70,9 +70,7 @@ class SqliteSessions(SqliteAttendance):
     ) -> Page:
         if wanted.text and (left := await self._indexed()):
             return Page([], cursor or START, waiting=left)
-        last = (FAR, "") if cursor is None else position(cursor)
-        if wanted.until is not None:
-            last = min(last, (wanted.until, ""))
+        last = position(cursor, wanted.until)
         since = 0.0 if wanted.since is None else wanted.since
         bounds = (*last, since, now - self._retention.session)
         rows = await self._file.read(lambda db: listed(db, wanted, bounds, limit + 1, now))
