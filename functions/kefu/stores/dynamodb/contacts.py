@@ -127,10 +127,9 @@ class DynamoContacts(DynamoUpkeep):
         return {"created": value_of(created_at), "expires": value_of(expires)}
 
     async def _all_contacts(self) -> Sequence[ContactRequest]:
-        def work() -> list[ContactRequest]:
-            return [_request(item) for item in self._table.query(CONTACTS, _ALL)]
-
-        return await self._table.run(work)
+        return await self._table.run(
+            lambda: [_request(item) for item in self._table.query(CONTACTS, _ALL)]
+        )
 
 
 def _request(item: Item) -> ContactRequest:

@@ -30,8 +30,7 @@ class SqliteMemory(SqliteFile):
         super().__init__(":memory:", clock, busy_timeout=0)
         self.tidying.append(partial(_forget_least_used, most=most))
         # The event loop may run in another thread than the one that builds the service.
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._memory = memory
+        self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._memory.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         set_up(self._memory)
         migrate(self._memory)

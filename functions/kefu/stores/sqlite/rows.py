@@ -14,7 +14,7 @@ from typing import Any
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.overview import Day
-from kefu.stores.sqlite.words import remove_some
+from kefu.stores.sqlite.words import remove
 from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
@@ -158,7 +158,7 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
         return False
-    if remove_some(db, session_id):  # first, because it reads the texts
+    if remove(db, session_id):  # first, because it reads the texts
         return True
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:

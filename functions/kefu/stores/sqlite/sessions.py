@@ -92,11 +92,9 @@ class SqliteSessions(SqliteAttendance):
     ) -> AskedQuestions:
         is_whole = await self._indexed() == 0
         oldest = now - self._retention.session
-
-        def work(db: sqlite3.Connection) -> AskedQuestions:
-            return asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
-
-        return await self._file.read(work)
+        return await self._file.read(
+            lambda db: asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
+        )
 
     async def _indexed(self) -> int:
         """Index the turns that wait for it, for a while. Returns the number of those left."""
