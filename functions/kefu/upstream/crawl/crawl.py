@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import Outcome, State
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
@@ -200,7 +199,10 @@ class Crawler:
         end = ENDS.get(found.type)
         if end is None:
             raise Refused(f"{found.type} is not read", "skipped")
-        read, remark = self._parsed(found, end)
+        try:
+            read, remark = self._reader.page(found.body, end, found.url, charset=found.charset)
+        except Unreadable as error:
+            raise Refused(str(error)) from None
         if not read.indexed:
             raise Refused("asks not to be indexed (noindex)", "skipped")
         for link in read.links:
@@ -214,12 +216,6 @@ class Crawler:
         page, state = read.page, noted(read.page, found, read.links)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
         return Outcome(page.url, "unchanged" if same else "learnt", remark, page, state)
-
-    def _parsed(self, found: Fetched, end: str) -> tuple[Html, str]:
-        try:
-            return self._reader.page(found.body, end, found.url, charset=found.charset)
-        except Unreadable as error:
-            raise Refused(str(error)) from None
 
     def _missed(self, url: str, error: Refused) -> Outcome:
         """The outcome for a known page that failed: its last text is used, unless it is missing
