@@ -61,7 +61,7 @@ _SAVE_TURN = (
 )
 
 
-_DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
+DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
 _ADD_DAY = (
     "INSERT OR IGNORE INTO days (date, turns, errors, prompt_tokens, completion_tokens)"
     " VALUES (?, 0, 0, 0, 0)"
@@ -125,10 +125,6 @@ def add_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
 def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
     """Replace all columns of a turn."""
     db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
-
-
-def days_between(db: sqlite3.Connection, since: str, until: str) -> list[Day]:
-    return [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
 
 
 def count(db: sqlite3.Connection, change: DayChange) -> None:

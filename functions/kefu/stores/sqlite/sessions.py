@@ -16,7 +16,8 @@ from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, TURN, days_between, purge_part, turn_of
+from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TURN, purge_part, turn_of
+from kefu.stores.sqlite.turns import quick
 from kefu.stores.turns import START, bucket_of, cursor_after, position
 
 _RECORD = (
@@ -84,8 +85,9 @@ class SqliteSessions(SqliteAttendance):
 
         return await self._file.read(work)
 
-    async def days(self, since: str, until: str) -> Sequence[Day]:
-        return await self._file.run(lambda db: days_between(db, since, until))
+    @quick
+    def days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[Day]:
+        return [Day(*row) for row in db.execute(DAYS, (since, until)).fetchall()]
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
@@ -58,7 +59,7 @@ class Crawler:
 
     async def run(self) -> list[Outcome]:
         """Read the site. A page that fails does not raise: its outcome has the reason."""
-        with self._reader:
+        with closing(self._reader):
             return await self._run()
 
     async def _run(self) -> list[Outcome]:
@@ -84,7 +85,7 @@ class Crawler:
 
     async def one(self) -> Outcome:
         """Read only the start page."""
-        with self._reader:
+        with closing(self._reader):
             try:
                 return self._read(await self._get(self._start))
             except Refused as error:
