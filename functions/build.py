@@ -85,7 +85,6 @@ NOT_NEEDED = (
     "kefu/stores/sqlite/knowledge/last_run.py",
     "kefu/stores/sqlite/knowledge/meaning.py",
     "kefu/stores/sqlite/knowledge/write.py",
-    "kefu/stores/stream_sink.py",
     "kefu/evaluation",
     "kefu/terminal",
     "kefu/upstream/crawl",

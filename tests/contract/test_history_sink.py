@@ -26,9 +26,8 @@ from kefu.agent.events import (
     read_lines,
 )
 from kefu.errors import HistoryUnavailable
-from kefu.stores.jsonl import JsonlHistorySink
+from kefu.stores.jsonl import JsonlHistorySink, StreamSink
 from kefu.stores.legacy_xml import LegacyXmlSink
-from kefu.stores.stream_sink import StreamSink
 
 SESSION = AgentSessionId("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV")
 BODIES: list[EventBody] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -189,7 +189,7 @@ def _files(root: Path, base: str, note: Callable[[Outcome], None]) -> Iterator[O
         raise FileNotFoundError(f"{root} does not exist")
     paths = sorted(_walk(root)) if root.is_dir() else [root]
     folder = root if root.is_dir() else root.parent
-    with PageReader() as reader:
+    with closing(PageReader()) as reader:
         for path in paths:
             url = _address(path.relative_to(folder), base)
             if root.is_dir() and _leaves(path, root):

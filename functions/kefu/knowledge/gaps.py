@@ -10,8 +10,8 @@ from kefu.knowledge.terms import guessed_language, question_terms
 OLD_SECONDS = 3 * 86400.0
 """Seconds after which learnt pages count as out of date."""
 
-Reason = Literal["", "not answered", "rated down"]
-"""The reason why a question is a gap; empty for an answered question."""
+Reason = Literal["not answered", "rated down"]
+"""Why a question is a gap."""
 
 
 class VisitorQuestion(NamedTuple):
@@ -53,10 +53,10 @@ class Gaps(NamedTuple):
     """Seconds since the pages were learnt."""
 
 
-def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str] = ()) -> list[Gap]:
+def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str]) -> list[Gap]:
     """The questions, grouped by equal terms: the most frequent first, then the newest.
 
-    Without the learnt pages' `languages`, each question's language is guessed.
+    `languages`: those of the learnt pages.
     """
     groups = dict[frozenset[str], list[VisitorQuestion]]()
     for one in asked:
@@ -66,7 +66,10 @@ def gaps(asked: Iterable[VisitorQuestion], languages: Sequence[str] = ()) -> lis
 
 
 def same_terms(question: str, languages: Sequence[str] = ()) -> frozenset[str]:
-    """A key that two questions share if they have the same terms."""
+    """A key that two questions share if they have the same terms.
+
+    Without `languages`, the language of the question is guessed.
+    """
     stems = languages or (guessed_language(question),)
     return frozenset(question_terms(question, stems)) or frozenset((question,))
 
@@ -74,6 +77,6 @@ def same_terms(question: str, languages: Sequence[str] = ()) -> frozenset[str]:
 def _gap(group: Sequence[VisitorQuestion]) -> Gap:
     newest_first = sorted(group, key=lambda one: one.at, reverse=True)
     last = newest_first[0]
-    reasons = sorted({one.reason for one in group} - {""})
+    reasons = sorted({one.reason for one in group})
     comments = [one.comment for one in newest_first if one.comment]
     return Gap(last.question, len(group), last, reasons, comments)

@@ -97,9 +97,7 @@ def _terms(kind: str, run: str, languages: Sequence[str]) -> Iterator[str]:
         yield from dict.fromkeys(stem(run[:_MAX_TERM_CHARS], one) for one in languages or ("",))
         return
     size = 2 if kind == "pairs" else 3
-    if len(run) <= size:
-        yield run
-    for start in range(len(run) - size + 1) if len(run) > size else ():
+    for start in range(max(1, len(run) - size + 1)):
         yield run[start : start + size]
 
 

@@ -52,12 +52,7 @@ class Collected:
 
     @property
     def content(self) -> str:
-        return "".join(self.content_parts)
-
-    @property
-    def content_parts(self) -> Sequence[str]:
-        """The `content` of each chunk, in order of arrival."""
-        return self._text.get("content", ())
+        return "".join(self._text.get("content", ()))
 
     @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:

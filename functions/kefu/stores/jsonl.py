@@ -1,7 +1,8 @@
-"""Stores a session's log in an append-only JSON Lines file, which one process at a time writes.
+"""Writes the events of a session as JSON lines: to its log, or to a stream for `--json`.
 
-After `kill -9` at most the last line is incomplete. Readers skip an incomplete line, and the next
-writer starts a new line. If the disk is full, the incomplete line is truncated.
+A log is an append-only file, which one process at a time writes. After `kill -9` at most the
+last line is incomplete. Readers skip it, and the next writer starts a new line. If the disk is
+full, the incomplete line is truncated.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import errno
 import fcntl
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from kefu.agent.events import AgentSessionId, Log, SessionEvent, event_line, read_lines
 from kefu.errors import HistoryBusy, HistoryUnavailable
@@ -101,6 +103,33 @@ class JsonlHistorySink:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+class StreamSink:
+    """Writes each event as one JSON line. It does not close the stream."""
+
+    def __init__(self, stream: BinaryIO, gone: Callable[[], None]) -> None:
+        """`gone` is called when the reader has closed the pipe. Later events are discarded."""
+        self._stream = stream
+        self._gone = gone
+        self._broken_pipe = False
+
+    def append(self, event: SessionEvent) -> None:
+        if self._broken_pipe:
+            return
+        try:
+            self._stream.write(event_line(event))
+            self._stream.flush()
+        except BrokenPipeError:
+            self._broken_pipe = True
+            self._gone()
+        except OSError as error:
+            raise HistoryUnavailable(
+                f"the events could not be written: {error.strerror}"
+            ) from error
+
+    async def flush(self) -> None:
+        """Do nothing: `append` flushes every line."""
 
 
 class SessionLogs:

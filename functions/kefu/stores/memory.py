@@ -57,19 +57,15 @@ class MemoryStore:
         used = self._used(budget) + amount
         if used > limit:
             return None
-        self._spend(budget, used)
+        self.set_used(budget, used)
         return Granted(limit - used)
 
     async def settle(self, budget: str, difference: int) -> None:
-        self._spend(budget, self._used(budget) + difference)
+        self.set_used(budget, self._used(budget) + difference)
 
     def knows(self, budget: str) -> bool:
         """Whether anything was ever counted in this budget."""
         return budget in self._budgets
-
-    def set_used(self, budget: str, used: int) -> None:
-        """Replace the use of a budget, as another store has counted it."""
-        self._spend(budget, used)
 
     async def aclose(self) -> None:
         if self._chats is not None:
@@ -78,7 +74,8 @@ class MemoryStore:
     def _used(self, budget: str) -> int:
         return self._budgets.get(budget, (0, 0.0))[0]
 
-    def _spend(self, budget: str, used: int) -> None:
+    def set_used(self, budget: str, used: int) -> None:
+        """Replace the use of a budget."""
         now = self._clock()
         if budget not in self._budgets:
             self._budgets = {name: b for name, b in self._budgets.items() if b[1] > now}

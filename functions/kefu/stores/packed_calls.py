@@ -69,21 +69,11 @@ def unpack(place: CallPlace, packed: bytes, known: Callable[[], Known]) -> CallR
             fields["request"] = fields["request"].encode(errors="surrogateescape")
         if damaged := fields["damaged"]:
             fields["meta"] = _with_damage(fields.get("meta", "{}"), ", ".join(damaged))
-        found = {name: fields.get(name) for name in CallRecord._fields}
-        return CallRecord(**{**found, **place._asdict()})
     except (zlib.error, ValueError, TypeError, LookupError, AttributeError):
-        return CallRecord(
-            **place._asdict(),
-            attempt=0,
-            request=None,
-            response=None,
-            meta=_with_damage("{}", "it"),
-            finish_reason=None,
-            stream_complete=False,
-            ttft=None,
-            duration=0.0,
-            error=None,
-        )
+        meta = _with_damage("{}", "it")
+        fields = {"attempt": 0, "meta": meta, "stream_complete": False, "duration": 0.0}
+    found = {name: fields.get(name) for name in CallRecord._fields}
+    return CallRecord(**{**found, **place._asdict()})
 
 
 def _fields_in(packed: bytes) -> dict[str, Any]:

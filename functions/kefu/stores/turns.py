@@ -298,11 +298,15 @@ def cursor_after(row: Overview) -> str:
     return f"{row.session.updated_at!r}~{row.session.id}"
 
 
-def position(cursor: str) -> tuple[float, str]:
-    """Parse a cursor into `(updated_at, id)` of the previous page's last row.
+def position(cursor: str | None, until: float | None) -> tuple[float, str]:
+    """The position `(updated_at, id)` before which the rows of a page are.
 
-    Raises ValueError if the cursor is invalid.
+    That of the previous page's last row, in its cursor, or the limit `until` of the filter. Raises
+    ValueError if the cursor is invalid.
     """
+    first = FAR if until is None else until, ""
+    if cursor is None:
+        return first
     at, separator, session_id = cursor.partition("~")
     try:
         when = float(at)
@@ -310,4 +314,4 @@ def position(cursor: str) -> tuple[float, str]:
         when = inf
     if not (separator and session_id.isalnum() and abs(when) < FAR):
         raise ValueError("the cursor is not valid")
-    return when, session_id
+    return min(first, (when, session_id))

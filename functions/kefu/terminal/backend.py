@@ -11,9 +11,8 @@ from kefu.agent.events import AgentSessionId, HistorySink, Log
 from kefu.agent.react import AgentSession, Resumed, create_agent_session, fork, resume
 from kefu.bootstrap.clock import SystemClock
 from kefu.errors import HistoryUnavailable
-from kefu.stores.jsonl import JsonlHistorySink, SessionLogs, xml_path
+from kefu.stores.jsonl import JsonlHistorySink, SessionLogs, StreamSink, xml_path
 from kefu.stores.legacy_xml import LegacyXmlSink
-from kefu.stores.stream_sink import StreamSink
 from kefu.terminal.flags import ChatFlags, WrongUse, wrong_use
 from kefu.terminal.logs import session_ending_in
 from kefu.terminal.model import OpenModel

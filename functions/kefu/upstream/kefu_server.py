@@ -161,9 +161,12 @@ class KefuServer:
 
         Raises InvalidRequest for a server whose identity is unproven, because it has no HTTPS.
         """
-        signed = self._signed(self._visitor.operator, kind) if self._visitor.operator else ""
+        operator, site = self._visitor.operator, self._site
+        if operator and not is_private(site):
+            raise InvalidRequest(f"ADMIN_TOKEN is for https or a loopback address: {site}")
+        signed = f"Bearer {operator(kind)}" if operator else ""
         headers = {"Authorization": signed, "Accept": "*/*"}
-        http = HttpUpstream(self._site, path, method)
+        http = HttpUpstream(site, path, method)
         try:
             response = await self._request(http, b"", headers)
             if response.status != 200:
@@ -175,11 +178,6 @@ class KefuServer:
         finally:
             await http.aclose()
         return dict(answer)
-
-    def _signed(self, operator: Callable[[Kind], str], kind: Kind) -> str:
-        if not is_private(self._site):
-            raise InvalidRequest(f"ADMIN_TOKEN is for https or a loopback address: {self._site}")
-        return f"Bearer {operator(kind)}"
 
     async def _request(
         self, http: HttpUpstream, body: bytes, headers: Mapping[str, str]

@@ -11,8 +11,7 @@ import signal
 import subprocess
 import sys
 from threading import Timer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kefu.knowledge.extract.files import Unreadable
 from kefu.knowledge.extract.html import Html
@@ -45,17 +44,6 @@ class PageReader:
         self._seconds = seconds
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Kill the process. The next call starts another process."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -38,7 +39,7 @@ KINDS: dict[str, tuple[bytes, Read]] = {
 
 @pytest.fixture
 def reader() -> Iterator[PageReader]:
-    with PageReader() as running:
+    with closing(PageReader()) as running:
         yield running
 
 
@@ -78,21 +79,21 @@ def test_s1_thousands_of_damaged_files_end_no_run(reader: PageReader, kind: str)
 
 
 def test_s2_a_page_that_takes_too_much_of_the_processor_is_refused() -> None:
-    with PageReader(cpu_seconds=1) as reader:
+    with closing(PageReader(cpu_seconds=1)) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 1 s"):
             reader.page(NESTED, ".html", URL)
         assert_reads(reader)
 
 
 def test_s2_a_page_that_takes_too_long_is_refused() -> None:
-    with PageReader(seconds=3) as reader:
+    with closing(PageReader(seconds=3)) as reader:
         with pytest.raises(Unreadable, match="cannot be read in 3 s, or"):
             reader.page(NESTED, ".html", URL)
         assert_reads(reader)
 
 
 def test_s2_a_page_that_takes_too_much_memory_is_refused() -> None:
-    with PageReader(memory=100 << 20) as reader:
+    with closing(PageReader(memory=100 << 20)) as reader:
         with pytest.raises(Unreadable, match=r"memory|its parser ended|Can't parse"):
             reader.page(b"<b>" * 1_500_000, ".html", URL)
         assert_reads(reader)

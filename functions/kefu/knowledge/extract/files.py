@@ -118,17 +118,13 @@ def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Ht
     the process. `charset`: the character set in the HTTP header.
     """
     if end in _OF_BYTES:
-        return _file(_OF_BYTES[end](data, url)), ""
+        return Html(_OF_BYTES[end](data, url)), ""
     found = decoded(data, charset, is_html=end in _HTML)
     if found is None:
         raise Unreadable("is no text")
     if end in _HTML:
         return read_html(found.text, url), found.remark
-    return _file(_OF_TEXT[end](found.text, url)), found.remark
-
-
-def _file(page: PageText) -> Html:
-    return Html(page, "", True, (), False, False)
+    return Html(_OF_TEXT[end](found.text, url)), found.remark
 
 
 def _name(url: str) -> str:

@@ -36,14 +36,14 @@ LOADING_TEXT_BYTES = 80
 
 class Html(NamedTuple):
     page: PageText
-    canonical: str
+    canonical: str = ""
     """The address that the page names as its own; empty when it names none."""
-    indexed: bool
+    indexed: bool = True
     """False when the page asks not to be indexed."""
-    links: tuple[str, ...]
+    links: tuple[str, ...] = ()
     """Absolute addresses without fragments, in order."""
-    asks_for_login: bool
-    needs_script: bool
+    asks_for_login: bool = False
+    needs_script: bool = False
     """Whether the page has no text without its scripts."""
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CONTACTS: Final = "contacts"
 WAITING: Final = "waiting"
 _ALL: Final = (" ", "~")
+_TEXTS: Final = ("session_id", "name", "email", "message", "consent")
 _ABANDONED: Final = 60.0
 """Seconds after which an item of the queue without a request is removed."""
 
@@ -37,9 +38,8 @@ class DynamoContacts(DynamoUpkeep):
 
     async def add_contact(self, request: ContactRequest) -> None:
         queued = self._queued(request.created_at)
-        texts = ("session_id", "name", "email", "message", "consent")
         values = {
-            **{name: text(getattr(request, name)) for name in texts},
+            **{name: text(getattr(request, name)) for name in _TEXTS},
             **queued,
             "attempts": value_of(request.attempts),
             "due": value_of(request.due_at),
@@ -72,7 +72,8 @@ class DynamoContacts(DynamoUpkeep):
                 return _request(item)
             stored = item or self._table.read(row)
             has_ended = "delivered" in stored or "done" in stored
-            if has_ended or (not stored and _is_abandoned(queued, now)):
+            is_abandoned = items.time_in(queued, "created") + _ABANDONED < now
+            if has_ended or (not stored and is_abandoned):
                 items.delete_rows(self._table, [items.row_of(queued)])
         return None
 
@@ -126,27 +127,18 @@ class DynamoContacts(DynamoUpkeep):
         return {"created": value_of(created_at), "expires": value_of(expires)}
 
     async def _all_contacts(self) -> Sequence[ContactRequest]:
-        def work() -> list[ContactRequest]:
-            return [_request(item) for item in self._table.query(CONTACTS, _ALL)]
-
-        return await self._table.run(work)
-
-
-def _is_abandoned(queued: Item, now: float) -> bool:
-    return items.time_in(queued, "created") + _ABANDONED < now
+        return await self._table.run(
+            lambda: [_request(item) for item in self._table.query(CONTACTS, _ALL)]
+        )
 
 
 def _request(item: Item) -> ContactRequest:
     return ContactRequest(
         id=items.text_in(item, "sk"),
-        session_id=items.text_in(item, "session_id"),
-        name=items.text_in(item, "name"),
-        email=items.text_in(item, "email"),
-        message=items.text_in(item, "message"),
         created_at=items.time_in(item, "created"),
         attempts=items.whole_in(item, "attempts"),
         due_at=items.time_in(item, "due"),
         delivered_at=number_in(item, "delivered"),
         done_at=number_in(item, "done"),
-        consent=items.text_in(item, "consent"),
+        **{name: items.text_in(item, name) for name in _TEXTS},
     )

@@ -150,6 +150,10 @@ _TURN: Final = {
 """The fields that an item has besides its keys, by the types of their defaults."""
 
 
+_COUNTED: Final = ("turns", "tokens", "errors", "unanswered", "ups", "downs")
+"""The numbers that a session's item has."""
+
+
 def session_in(item: Item) -> Session:
     return Session(
         id=SessionId(text_in(item, "pk").partition("#")[2]),
@@ -169,15 +173,11 @@ def attendance_in(session: Item) -> Attendance:
 
 def overview_in(item: Item, now: float) -> Overview:
     status = cast(Status, text_in(item, "status"))
+    counts: dict[str, Any] = {name: whole_in(item, name) for name in _COUNTED}
     return Overview(
         session=session_in(item),
-        turns=whole_in(item, "turns"),
-        tokens=whole_in(item, "tokens"),
-        errors=whole_in(item, "errors"),
         status=seen(status, time_in(item, "lease"), now),
-        unanswered=whole_in(item, "unanswered"),
-        ups=whole_in(item, "ups"),
-        downs=whole_in(item, "downs"),
+        **counts,
     )
 
 

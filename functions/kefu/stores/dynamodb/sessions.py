@@ -26,12 +26,7 @@ from kefu.stores.dynamodb.queues import (
     read_converted,
 )
 from kefu.stores.dynamodb.table import Row, Table, change
-from kefu.stores.dynamodb.texts import (
-    READ_AT_ONCE,
-    asked_most,
-    page_of_matches,
-    searched_words,
-)
+from kefu.stores.dynamodb.texts import READ_AT_ONCE, asked_most, page_of_matches
 from kefu.stores.dynamodb.upkeep import days_between
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.turns import (
@@ -87,9 +82,7 @@ class DynamoSessions(DynamoCalls):
     async def newest(
         self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
     ) -> Page:
-        last = (FAR, "") if cursor is None else position(cursor)
-        if wanted.until is not None:
-            last = min(last, (wanted.until, ""))
+        last = position(cursor, wanted.until)
         read = self._search if wanted.text else self._page
 
         def work() -> Page:
@@ -127,7 +120,7 @@ class DynamoSessions(DynamoCalls):
         is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
         for listed in self._listed(queue, period, BATCH if is_scan else limit + 1):
-            overviews = self._overviews(listed, now)
+            overviews = [items.overview_in(one, now) for one in self._sessions(listed, now)]
             overviews.sort(key=_position, reverse=True)
             new = [row for row in overviews if _position(row) < last]
             rows += [row for row in new if wants(wanted, row)]
@@ -145,6 +138,9 @@ class DynamoSessions(DynamoCalls):
 
     def _search(self, wanted: SessionFilter, last: Position, limit: int, now: float) -> Page:
         """Like `_page`, with the words of the search, among the next `READ_AT_ONCE` sessions."""
+        # Not at the top: the stemmer is loaded for a search, not when the service starts.
+        from kefu.knowledge.message_words import searched_words
+
         searched = searched_words(wanted.text)
         if not searched:
             return Page([], None, read=0)
@@ -216,9 +212,6 @@ class DynamoSessions(DynamoCalls):
             pk = items.active_row(items.active_at(day), "").pk
             yield from self._table.query(pk, (" ", f"{minutes}#~"), newest=page)
             day, minutes = day - DAY, "~"
-
-    def _overviews(self, listed: Sequence[Item], now: float) -> list[Overview]:
-        return [items.overview_in(one, now) for one in self._sessions(listed, now)]
 
     def _sessions(self, listed: Sequence[Item], now: float) -> list[Item]:
         """Read the sessions of items of the list or of a queue.

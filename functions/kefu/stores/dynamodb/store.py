@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item, Values
 
 DAY: Final = 86400
+POOL: Final = Row("pool", "cooldowns")
 REASON: Final = "reason_"
 TURNS: Final = 4
 """The number of attempts of `take` when concurrent writers change the bucket.
@@ -43,12 +44,10 @@ class DynamoStore:
         table: str,
         clock: Callable[[], float],
         *,
-        pool: str = "pool",
         endpoint: str | None = None,
     ) -> None:
         """`endpoint`: a URL. None: boto3 uses AWS_ENDPOINT_URL_DYNAMODB or the region."""
         self._table = Table(table, endpoint)
-        self._pool = Row(pool, "cooldowns")
         self._clock = clock
 
     @property
@@ -91,8 +90,8 @@ class DynamoStore:
         )
 
         def work() -> Cooldowns:
-            _, item = self._table.update(self._pool, change)
-            return _cooldowns_in(item or self._table.read(self._pool))
+            _, item = self._table.update(POOL, change)
+            return _cooldowns_in(item or self._table.read(POOL))
 
         return await self._table.run(work)
 
@@ -149,7 +148,7 @@ class DynamoStore:
         return int(number_in(item, "used") or 0) if done else None
 
     def _read_pool(self) -> Cooldowns:
-        return _cooldowns_in(self._table.read(self._pool, consistent=False))
+        return _cooldowns_in(self._table.read(POOL, consistent=False))
 
 
 def _changes(rate: Rate, now: float) -> tuple[Change, Change]:

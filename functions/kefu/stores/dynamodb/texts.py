@@ -11,21 +11,11 @@ from kefu.stores.turns import COMMENTS, StoredTurn, cursor_after
 READ_AT_ONCE = 200
 """Sessions whose texts are read for one page of a search."""
 
-Searched = Sequence[Collection[str]]
-
-
-def searched_words(text: str) -> Searched:
-    """The words of a search; empty for a search without words."""
-    # Imported here: the stemmer is loaded for a search, not when the service starts.
-    from kefu.knowledge import message_words
-
-    return message_words.searched_words(text)
-
 
 def page_of_matches(
     rows: Sequence[Overview],
     turns_of: Callable[[SessionId], Iterable[StoredTurn]],
-    searched: Searched,
+    searched: Sequence[Collection[str]],
     limit: int,
 ) -> Page:
     """The sessions with these words among the first `READ_AT_ONCE` of `rows`.

@@ -57,12 +57,8 @@ class DynamoTurns(DynamoContacts):
         return await self._table.run(work)
 
     async def session(self, session_id: SessionId) -> Session | None:
-        bounds = (items.SESSION, items.TRIM_STATE)
-
-        def work() -> list[Item]:
-            return list(self._table.query(items.session_pk(session_id), bounds))
-
-        stored = await self._table.run(work)
+        pk, bounds = items.session_pk(session_id), (items.SESSION, items.TRIM_STATE)
+        stored = await self._table.run(lambda: list(self._table.query(pk, bounds)))
         if not stored or not self._is_kept(stored[0], self._clock()):
             return None
         session = items.session_in(stored[0])

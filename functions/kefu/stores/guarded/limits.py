@@ -14,6 +14,10 @@ from kefu.errors import StoreUnavailable
 from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
 from kefu.stores.memory import MemoryStore
 
+FIRST_ANSWER = 3.0
+"""The time limit in seconds until the store's first answer about a budget. It is longer than that
+of the circuit, because importing boto3 takes time."""
+
 RESERVATION = 1.0
 """The time limit in seconds for a reservation from a budget whose use is not known."""
 
@@ -31,19 +35,12 @@ class GuardedLimits:
         store: LimitStore,
         local: MemoryStore,
         circuit: Circuit,
-        *,
-        first_answer: float = 3.0,
     ) -> None:
-        """`circuit`: the circuit of the GuardedCooldowns for the same store.
-
-        `first_answer`: the time limit in seconds until the store's first answer about a budget. It
-        is longer than that of the circuit, because importing boto3 takes time.
-        """
+        """`circuit`: the circuit of the GuardedCooldowns for the same store."""
         self.circuit = circuit
         self.circuit.on_closed.append(self._store_recovered)
         self._store = store
         self._local = local
-        self._first_answer = first_answer
         self._starting = True
         self._unsettled: Counter[str] = Counter()
 
@@ -77,7 +74,7 @@ class GuardedLimits:
         """The time limit of a reservation. Only a call that needs the store's answer waits long."""
         if not needed:
             return self.circuit.timeout
-        return self._first_answer if self._starting else max(RESERVATION, self.circuit.timeout)
+        return FIRST_ANSWER if self._starting else max(RESERVATION, self.circuit.timeout)
 
     async def _reserve_shared(
         self, budget: str, amount: int, limit: int, seconds: float

@@ -39,10 +39,7 @@ def _guarded(
     """
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        limit: float | None = PATIENCE
-        if kind == "chat":
-            self._check_circuit(what)
-            limit = self._limit
+        limit = self._chat_limit(what) if kind == "chat" else PATIENCE
         call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
         if kind == "query":
             call = self._in_time(call)
@@ -109,10 +106,10 @@ class GuardedSessions:
         If the store answers after the time limit, the turn is ended as failed. If the turn did not
         end, the visitor's next attempt would find it running.
         """
-        self._check_circuit("saving a message")
+        limit = self._chat_limit("saving a message")
         saving = started(self._store.begin(session, asked, now))
         try:
-            return await self.circuit.wait("saving a message", saving, self._limit)
+            return await self.circuit.wait("saving a message", saving, limit)
         except (StoreUnavailable, asyncio.CancelledError):
             self.circuit.start(self._undo(saving, now))
             raise
@@ -126,9 +123,14 @@ class GuardedSessions:
         except (StoreUnavailable, KeyError):
             return  # without a stored end the turn becomes `interrupted` when its lease expires
 
-    def _check_circuit(self, what: str) -> None:
+    def _chat_limit(self, what: str) -> float | None:
+        """Seconds of a call that a chat waits for; None: those of the circuit breaker.
+
+        Raises StoreUnavailable while the circuit is open.
+        """
         if self.circuit.open:
             raise StoreUnavailable(f"{what}: the store does not answer")
+        return self._first_answer if self.circuit.is_new else None
 
     async def _in_time(self, query: Awaitable[T]) -> T:
         """The result of an operator's query."""
@@ -140,8 +142,3 @@ class GuardedSessions:
                 f"This takes longer than {self._longest_query:g} seconds. Narrow the dates, or add"
                 " another filter.",
             ) from None
-
-    @property
-    def _limit(self) -> float | None:
-        """Seconds of a call that a chat waits for; None: the circuit breaker's limit."""
-        return self._first_answer if self.circuit.is_new else None

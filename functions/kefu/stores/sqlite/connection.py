@@ -26,6 +26,7 @@ _SET_UP = (
     "PRAGMA synchronous = NORMAL",
     "PRAGMA secure_delete = ON",
     f"PRAGMA journal_size_limit = {LONGEST_LOG}",
+    "PRAGMA wal_autocheckpoint = 0",
     # A negative size is in KiB. SQLite's default of 2 MiB is more than these tables need.
     "PRAGMA cache_size = -256",
 )

@@ -288,7 +288,6 @@ class SqliteFile:
             use_wal(db, self._busy_timeout)
             wait_for_locks(db, self._busy_timeout * 1000)
             set_up(db)
-            db.execute("PRAGMA wal_autocheckpoint = 0")
             migrate(db)
         except BaseException:
             db.close()
@@ -299,7 +298,6 @@ class SqliteFile:
         """Open the second connection, for use on the event loop."""
         quick = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
         set_up(quick)
-        quick.execute("PRAGMA wal_autocheckpoint = 0")
         return quick
 
     def _close(self) -> None:

@@ -29,9 +29,8 @@ class SqliteMemory(SqliteFile):
     def __init__(self, clock: Callable[[], float], most: int = MOST_CHATS) -> None:
         super().__init__(":memory:", clock, busy_timeout=0)
         self.tidying.append(partial(_forget_least_used, most=most))
-        # The event loop may run in another thread than the builder of the service.
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._memory = memory
+        # The event loop may run in another thread than the one that builds the service.
+        self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._memory.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         set_up(self._memory)
         migrate(self._memory)

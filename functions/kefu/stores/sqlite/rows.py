@@ -14,7 +14,7 @@ from typing import Any
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
 from kefu.sessions.store.overview import Day
-from kefu.stores.sqlite.words import remove_some
+from kefu.stores.sqlite.words import remove
 from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
@@ -61,7 +61,7 @@ _SAVE_TURN = (
 )
 
 
-_DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
+DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? ORDER BY date"  # noqa: S608 - constant names
 _ADD_DAY = (
     "INSERT OR IGNORE INTO days (date, turns, errors, prompt_tokens, completion_tokens)"
     " VALUES (?, 0, 0, 0, 0)"
@@ -127,10 +127,6 @@ def save_turn(db: sqlite3.Connection, turn: StoredTurn) -> None:
     db.execute(_SAVE_TURN, (*_values(turn), turn.session_id, turn.question_id))
 
 
-def days_between(db: sqlite3.Connection, since: str, until: str) -> list[Day]:
-    return [Day(*row) for row in db.execute(_DAYS, (since, until)).fetchall()]
-
-
 def count(db: sqlite3.Connection, change: DayChange) -> None:
     """Add to the sums of a day. Must run in a transaction."""
     if not change.by:
@@ -158,7 +154,7 @@ def purge_part(db: sqlite3.Connection, session_id: str, latest: float) -> bool:
     found = db.execute("SELECT updated FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if found is None or found[0] > latest:
         return False
-    if remove_some(db, session_id):  # first, because this deletion reads the texts
+    if remove(db, session_id):  # first, because it reads the texts
         return True
     gone = [db.execute(sql, (session_id, AT_ONCE)).rowcount for sql in _PURGE]
     if max(gone) == AT_ONCE:

@@ -16,8 +16,9 @@ from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, TURN, days_between, purge_part, turn_of
-from kefu.stores.turns import FAR, START, bucket_of, cursor_after, position
+from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TURN, purge_part, turn_of
+from kefu.stores.sqlite.turns import quick
+from kefu.stores.turns import START, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -70,9 +71,7 @@ class SqliteSessions(SqliteAttendance):
     ) -> Page:
         if wanted.text and (left := await self._indexed()):
             return Page([], cursor or START, waiting=left)
-        last = (FAR, "") if cursor is None else position(cursor)
-        if wanted.until is not None:
-            last = min(last, (wanted.until, ""))
+        last = position(cursor, wanted.until)
         since = 0.0 if wanted.since is None else wanted.since
         bounds = (*last, since, now - self._retention.session)
         rows = await self._file.read(lambda db: listed(db, wanted, bounds, limit + 1, now))
@@ -86,19 +85,18 @@ class SqliteSessions(SqliteAttendance):
 
         return await self._file.read(work)
 
-    async def days(self, since: str, until: str) -> Sequence[Day]:
-        return await self._file.run(lambda db: days_between(db, since, until))
+    @quick
+    def days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[Day]:
+        return [Day(*row) for row in db.execute(DAYS, (since, until)).fetchall()]
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
     ) -> AskedQuestions:
         is_whole = await self._indexed() == 0
         oldest = now - self._retention.session
-
-        def work(db: sqlite3.Connection) -> AskedQuestions:
-            return asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
-
-        return await self._file.read(work)
+        return await self._file.read(
+            lambda db: asked_most(db, (since, until), oldest, limit, gaps=gaps, is_whole=is_whole)
+        )
 
     async def _indexed(self) -> int:
         """Index waiting turns for a limited time. Returns the number of waiting sessions."""

@@ -70,30 +70,19 @@ def waiting(db: sqlite3.Connection) -> int:
     return int(count)
 
 
-def remove(db: sqlite3.Connection, session: str, question_id: int) -> None:
+def remove(db: sqlite3.Connection, session: str, question_id: int | None = None) -> bool:
     """Remove a turn, while it exists, if it is in the index or waits for it.
 
-    Must run in a transaction.
+    Without `question_id`: some turns of the session. Must run in a transaction. Returns True if
+    there may be more.
     """
-    _remove(db, (session, question_id, question_id))
-
-
-def remove_some(db: sqlite3.Connection, session: str) -> bool:
-    """Remove some turns of a session, while they exist.
-
-    Must run in a transaction. Returns True if there may be more.
-    """
-    return _remove(db, (session, 0, FAR_ID)) == AT_ONCE
-
-
-def _remove(db: sqlite3.Connection, place: tuple[str, int, int]) -> int:
-    """Remove some turns of a session between two question ids; returns their number."""
-    rows = db.execute(_OF_SESSION, (*place, AT_ONCE)).fetchall()
+    place = (0, FAR_ID) if question_id is None else (question_id, question_id)
+    rows = db.execute(_OF_SESSION, (session, *place, AT_ONCE)).fetchall()
     for id, indexed, *texts in rows:
         if indexed:
             db.execute(_REMOVE, (id, _numbers(texts)))
         db.execute(_FORGET, (id,))
-    return len(rows)
+    return len(rows) == AT_ONCE
 
 
 def match(query: str) -> str:

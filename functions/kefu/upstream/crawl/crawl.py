@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from urllib.parse import urlsplit
 
 from kefu.knowledge.extract.files import Unreadable
-from kefu.knowledge.extract.html import Html
 from kefu.knowledge.learning import Outcome, State
-from kefu.knowledge.pages import PageText
 from kefu.upstream.crawl.fetch import Fetched, Fetcher, Refused, checked
 from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, noted, rooted
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
@@ -58,7 +57,7 @@ class Crawler:
 
     async def run(self) -> list[Outcome]:
         """Read the site. A page that fails does not raise: its outcome has the reason."""
-        with self._reader:
+        with closing(self._reader):
             return await self._run()
 
     async def _run(self) -> list[Outcome]:
@@ -84,7 +83,7 @@ class Crawler:
 
     async def one(self) -> Outcome:
         """Read only the start page."""
-        with self._reader:
+        with closing(self._reader):
             try:
                 return self._read(await self._get(self._start))
             except Refused as error:
@@ -199,7 +198,10 @@ class Crawler:
         end = ENDS.get(found.type)
         if end is None:
             raise Refused(f"{found.type} is not read", "skipped")
-        read, remark = self._parsed(found, end)
+        try:
+            read, remark = self._reader.page(found.body, end, found.url, charset=found.charset)
+        except Unreadable as error:
+            raise Refused(str(error)) from None
         if not read.indexed:
             raise Refused("asks not to be indexed (noindex)", "skipped")
         for link in read.links:
@@ -210,18 +212,9 @@ class Crawler:
             return Outcome(found.url, "skipped", f"is the same page as {canonical}")
         if end == ".html":
             check_text(read)
-        return self._learnt(read.page, found, read.links)._replace(reason=remark)
-
-    def _parsed(self, found: Fetched, end: str) -> tuple[Html, str]:
-        try:
-            return self._reader.page(found.body, end, found.url, charset=found.charset)
-        except Unreadable as error:
-            raise Refused(str(error)) from None
-
-    def _learnt(self, page: PageText, found: Fetched, links: Sequence[str] = ()) -> Outcome:
-        state = noted(page, found, links)
+        page, state = read.page, noted(read.page, found, read.links)
         same = self._known.get(page.url, {}).get("digest") == state["digest"]
-        return Outcome(page.url, "unchanged" if same else "learnt", page=page, state=state)
+        return Outcome(page.url, "unchanged" if same else "learnt", remark, page, state)
 
     def _missed(self, url: str, error: Refused) -> Outcome:
         """The outcome for a known page that failed: its last text is used, unless it is missing

@@ -101,7 +101,6 @@ class Fetcher:
         url: str,
         known: Mapping[str, State],
         may: Callable[[str], str],
-        limit: int = LARGEST,
     ) -> Fetched:
         """Read a page, and follow its redirects.
 
@@ -115,22 +114,22 @@ class Fetcher:
             seen.add(url)
             if reason := may(url):
                 raise Refused(reason, "skipped")
-            result = await self._one(url, known.get(url, {}), limit)
+            result = await self._one(url, known.get(url, {}))
             if isinstance(result, Fetched):
                 return result
             url = result
         raise Refused(f"more than {REDIRECTS} redirects")
 
-    async def _one(self, url: str, known: State, limit: int) -> Fetched | str:
+    async def _one(self, url: str, known: State) -> Fetched | str:
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._read(url, known, limit)
+                return await self._read(url, known)
         except TimeoutError:
             raise Refused(f"not complete within {self._timeout:g} s") from None
         except (httpx.HTTPError, OSError) as error:
             raise Refused(f"could not be fetched ({type(error).__name__})") from None
 
-    async def _read(self, url: str, known: State, limit: int) -> Fetched | str:
+    async def _read(self, url: str, known: State) -> Fetched | str:
         target = checked(url)
         address = await self._address(target)
         headers = {"Host": target.netloc.decode()}
@@ -153,28 +152,28 @@ class Fetcher:
                 return Fetched(url, "", "", b"", unchanged=True, etag=etag, modified=modified)
             if status != 200:
                 raise _refusal(status, response.reason_phrase)
-            body = await self._body(response, limit)
+            body = await self._body(response)
             type, charset = _type(response.headers.get("content-type", ""))
             return Fetched(url, type, charset, body, unchanged=False, etag=etag, modified=modified)
 
-    async def _body(self, response: httpx.Response, limit: int) -> bytes:
+    async def _body(self, response: httpx.Response) -> bytes:
         """The body, unpacked. httpx would unpack a whole chunk before its size can be checked, once
         for each coding that the response names.
         """
         self.bodies += 1
-        too_large = Refused(f"larger than {limit >> 20} MB", "skipped")
+        too_large = Refused(f"larger than {LARGEST >> 20} MB", "skipped")
         coding = response.headers.get("content-encoding", "").strip().lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             raise Refused(f"compressed as {coding}, which was not asked for")
         body = bytearray()
         async for part in response.aiter_raw():
             body += part
-            if len(body) > limit:
+            if len(body) > LARGEST:
                 raise too_large
         if not body or coding in {"", "identity"}:
             return bytes(body)
-        unpacked = _unpacked(bytes(body), limit + 1)
-        if len(unpacked) > limit:
+        unpacked = _unpacked(bytes(body), LARGEST + 1)
+        if len(unpacked) > LARGEST:
             raise too_large
         return unpacked
 

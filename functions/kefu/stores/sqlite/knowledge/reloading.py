@@ -8,11 +8,13 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kefu.knowledge.finding import PassageHit
 from kefu.stores.sqlite.knowledge.read import Facts, KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
+
+T = TypeVar("T")
 
 LOOK_AFTER = 10.0
 """Seconds between two looks at the file."""
@@ -119,15 +121,11 @@ class ReloadingKnowledge:
         return self._file.languages if self._file else ()
 
     async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
-        await self.ready()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._find, question, before, limit)
+        return await self._read(lambda file: file.find(question, before, limit))
 
     async def problems(self) -> Sequence[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""
-        await self.ready()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._problems)
+        return await self._read(KnowledgeFile.problems)
 
     def disconnect(self) -> None:
         if self._original:
@@ -142,18 +140,15 @@ class ReloadingKnowledge:
         if self._original:
             self._original.close()
 
-    def _problems(self) -> Sequence[tuple[str, str]]:
-        self._look()
-        try:
-            return self._file.problems() if self._file else []
-        except sqlite3.Error as error:
-            self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
-            return []
+    async def _read(self, read: Callable[[KnowledgeFile], Sequence[T]]) -> Sequence[T]:
+        await self.ready()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._found, read)
 
-    def _find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
+    def _found(self, read: Callable[[KnowledgeFile], Sequence[T]]) -> Sequence[T]:
+        """What `read` finds in the file; nothing if there is none."""
         self._look()
         try:
-            return self._file.find(question, before, limit) if self._file else []
+            return read(self._file) if self._file else []
         except (sqlite3.Error, zlib.error, LookupError, TypeError, ValueError) as error:
             # A damaged file must not end a chat: it is answered without passages.
             self._on_fault(f"{self._path} is damaged: {type(error).__name__}")
