@@ -193,7 +193,7 @@ class Admission:
             yield
         finally:
             if reservation:
-                # The guard of a store ends the call also when the visitor leaves meanwhile.
+                # The guard of a store ends the call, even if the visitor leaves.
                 await self.settle(reservation, spent())
 
     async def settle(self, reservation: Reservation | None, used: int) -> None:

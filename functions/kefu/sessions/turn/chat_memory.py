@@ -1,7 +1,7 @@
 """Remembers the cut and the summary of one stored chat, in the chat's session.
 
-So every process finds cut and summary. Both are stored as a `TrimState` with ids of messages in
-place of positions: each prompt starts at another message of the chat.
+So every process finds cut and summary. Cut and summary are stored as a `TrimState` with ids of
+messages in place of positions: each prompt starts at another message of the chat.
 """
 
 from __future__ import annotations

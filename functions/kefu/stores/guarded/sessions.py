@@ -1,8 +1,8 @@
 """Guards the session store: every call has a time limit, a circuit breaker skips a failing store.
 
 A message that cannot be saved is refused with a 503. Therefore the calls before the model have a
-short time limit. The calls after it run in the background, and `kefu.sessions.turn.background`
-retries them.
+short time limit. Later calls run in the background, and `kefu.sessions.turn.background` retries
+them.
 """
 
 from __future__ import annotations
