@@ -115,15 +115,10 @@ class Workbench:
         finally:
             if not running.done():
                 running.cancel()
-                running.add_done_callback(_ignore_outcome)
+                running.add_done_callback(lambda task: task.cancelled() or task.exception())
         if not done:
             return _Result(f"No result within {self._options.tool_timeout:g} s.", ok=False)
         return _outcome(running)
-
-
-def _ignore_outcome(task: asyncio.Future[str]) -> None:
-    if not task.cancelled():
-        task.exception()
 
 
 def _outcome(task: asyncio.Future[str]) -> _Result:

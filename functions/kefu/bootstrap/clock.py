@@ -1,4 +1,4 @@
-"""The system's clock. Other packages receive it as an argument, so that tests can replace it."""
+"""The system's clock. Packages receive it as an argument, so that tests can replace it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Constants(NamedTuple):
     """The part of the prompt's room that a cut frees at least, with a strategy that counts tokens.
     Several prompts then begin alike, so that a provider's prompt cache can serve them."""
     trim_chars_step: float = 0.5
-    """The part that a cut frees with `v1_steps`. Its room is small: a smaller part soon fills up.
+    """The part that a cut frees with `v1_steps`. The room is small: a smaller part soon fills up.
     """
     session_requests_per_minute: int = 20
     """Messages that one stored chat may send in a minute; 0: no limit."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def learnt_pages(base: Base) -> ReloadingKnowledge | None:
-    """None for a service without learnt pages; nothing else is imported for it.
+    """None for a service without learnt pages, which needs no further imports.
 
     Raises ConfigurationError for a file that cannot be used.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 SNAPSHOT_PAGES_SECONDS = 10.0
-"""Seconds."""
+"""Seconds that a snapshot waits for pages that are read from S3."""
 
 
 class Lifecycle(NamedTuple):

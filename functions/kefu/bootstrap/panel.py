@@ -55,12 +55,8 @@ def operator_panel(
             price_output=price_output,
         ),
         clock=base.clock,
-        nonce=new_nonce,
+        nonce=lambda: secrets.token_hex(8),
         room=sessions.deps.capacity.room if sessions else None,
         contact=contact,
         pages=pages,
     )
-
-
-def new_nonce() -> str:
-    return secrets.token_hex(8)

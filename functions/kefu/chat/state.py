@@ -83,7 +83,7 @@ class Answer:
     """A new pass, which the visitor can send instead of another bot check."""
     session: SessionAccess | None = None
     is_saved: bool = False
-    """Whether the visitor's message is saved. Only then may the client learn the session id."""
+    """Whether the visitor's message is saved. After it, the client may learn the session id."""
     goes_on: bool = False
     """Whether the answer goes on when its visitor disconnects, so that others can take it up."""
     dialogue: Dialogue | None = None

@@ -7,7 +7,7 @@ import secrets
 import sys
 import time
 
-from kefu.auth.admin_tokens import PASS_LIFE, TICKET_LIFE, AdminTokens
+from kefu.auth.admin_tokens import TICKET_LIFE, AdminTokens
 from kefu.terminal.flags import read_settings
 
 UNSIGNED_MESSAGE = (
@@ -19,8 +19,8 @@ UNSIGNED_MESSAGE = (
 def link(token: str, address: str, *, life: float = TICKET_LIFE) -> str:
     """The link, with a ticket that is valid for `life` seconds.
 
-    The ticket is in the URL's fragment, because browsers do not send fragments to servers. The
-    URL's fragment is not sent to servers, so no access log contains it.
+    The ticket is in the URL's fragment: browsers do not send fragments to servers, so no access log
+    contains it.
     """
     ticket = AdminTokens(token).ticket(secrets.token_hex(8), time.time(), life)
     return f"{address.rstrip('/')}/admin#ticket={ticket}"
@@ -34,8 +34,3 @@ def run(options: argparse.Namespace) -> int:
         return 2
     sys.stdout.write(f"{link(token, options.url)}\n")
     return 0
-
-
-def local_link(token: str, address: str) -> str:
-    """The line with a link that `kefu serve --panel` prints. The link is valid for `PASS_LIFE`."""
-    return f"Link to the panel, which opens once: {link(token, address, life=PASS_LIFE)}\n"

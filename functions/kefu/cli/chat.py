@@ -8,7 +8,6 @@ import sys
 
 from kefu.cli.arguments import chat_flags
 from kefu.terminal.flags import WrongUse
-from kefu.terminal.input import whole_input
 from kefu.terminal.pipes import forget_broken_pipes
 from kefu.terminal.repl import Repl
 
@@ -22,8 +21,8 @@ def run(options: argparse.Namespace) -> int:
     question = flags.question
     if flags.once:
         # `git diff | kefu chat --once "Review this."` sends both, the question last.
-        piped = "" if sys.stdin.isatty() else whole_input()
-        question = "\n\n".join(filter(None, (piped, question)))
+        piped = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
+        question = "\n\n".join(filter(None, (piped.decode("utf-8", "replace").strip(), question)))
         if not question.strip():
             raise WrongUse("--once needs a question, as an argument or on standard input")
     _replace_errors()

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from kefu.auth.admin_tokens import PASS_LIFE
 from kefu.bootstrap.constants import CONSTANTS, Constants
 from kefu.bootstrap.service import build
-from kefu.cli.admin_link import local_link
+from kefu.cli.admin_link import link
 from kefu.terminal.flags import read_settings, wrong_settings
 from kefu.web.server.guard import MAX_HEADER_BYTES
 from kefu.web.server.linger import App, lingering
@@ -46,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     address = f"http://{_url_host(options.host)}:{sock.getsockname()[1]}/"
     greeting = f"Kefu is ready: {address}\n"
     if options.panel and settings.panel_token:
-        greeting += local_link(settings.panel_token, address)
+        panel = link(settings.panel_token, address, life=PASS_LIFE)
+        greeting += f"Link to the panel, which opens once: {panel}\n"
     server = _Server(config, service.close, greeting)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))

@@ -18,7 +18,7 @@ from kefu.errors import TiktokenMissing
 from kefu.messages import Message
 
 _MANY_TEXTS = 16
-"""Texts of a message. Of more texts, equal ones are counted once: names of tools repeat."""
+"""Texts of a message. Beyond them, equal texts are counted once: names of tools repeat."""
 _LONG_TEXT_CHARS = 1_000_000
 """Characters. A longer text is measured by samples if it cannot fit into the room."""
 _LONGEST_TOKEN = 128
@@ -65,7 +65,7 @@ class MessageCounter:
         """The same counter for a prompt of `room` tokens, which no text of any size slows down.
 
         A text of more than a million characters that has more than 128 for each token of the room
-        cannot fit. Such a text is counted in samples, and as at least one token more than the room.
+        cannot fit. It is counted in samples, and as at least one token more than the room.
         """
         if not self.samples:
             return self

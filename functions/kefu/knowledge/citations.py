@@ -70,7 +70,7 @@ class CitationFilter:
         return self._checked(self._newlines.decode(text), at_end=False)
 
     def close(self) -> str:
-        """The rest of the text. A block of code is closed, so that a list after it is no code."""
+        """The rest of the text. An open block of code is closed, for a list behind it."""
         text = self._checked(self._newlines.decode("", final=True), at_end=True)
         if not self._place.fence:
             return text

@@ -40,7 +40,7 @@ class KnownKeys(NamedTuple):
     settings: Mapping[Keys, str]
     """Key -> its environment variable."""
     secrets: Mapping[Keys, str]
-    """Keys that only the environment may set -> that variable."""
+    """Keys that only the environment may set -> the environment variable."""
     switches: Collection[Keys]
     """Keys that are true or false."""
     preset: Collection[str]

@@ -28,7 +28,7 @@ _DATABASE = b"SQLite format 3\0"
 class JsonlHistorySink:
     """Writes `<folder>/<session_id>.jsonl`.
 
-    It creates the file with mode 0600 and the folder with mode 0700, if they are missing.
+    The sink creates the file with mode 0600 and the folder with mode 0700, if they are missing.
     """
 
     def __init__(self, folder: Path, session_id: AgentSessionId) -> None:

@@ -45,7 +45,7 @@ class StoredTurn(NamedTuple):
     question_id: int
     question: str
     status: Status
-    """The stored status. `seen_at` makes the effective status of it, lease and answer."""
+    """The stored status. `seen_at` derives the effective status."""
     lease: float
     """Unix time until which a `pending` turn counts as running."""
     asked_at: float
@@ -250,7 +250,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
 
 
 def bucket_of(user: str) -> int:
-    """The number by which the chats of a user are found. It is stored: its rule never changes."""
+    """The number by which the chats of a user are found. It is stored: never change its rule."""
     return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from typing import NamedTuple, TextIO
 
@@ -62,8 +61,3 @@ class Lines:
         while unfinished(text) and (line := await self._lines.get()):
             text += line
         return text
-
-
-def whole_input() -> str:
-    """All of standard input as text. Invalid UTF-8 is replaced."""
-    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()

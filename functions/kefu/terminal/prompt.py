@@ -46,7 +46,7 @@ class InputPrompt:
             "> ",
             completer=_Commands(commands),
             history=_history(),
-            multiline=Condition(self._unfinished),
+            multiline=Condition(lambda: unfinished(self._session.default_buffer.text)),
             prompt_continuation="… ",
             bottom_toolbar=lambda: status() or None,
             output=output,
@@ -55,9 +55,6 @@ class InputPrompt:
         self.drawn: Callable[[], None] = lambda: None
         """Called each time the prompt has been drawn."""
         self._session.app.after_render += lambda _: self.drawn()
-
-    def _unfinished(self) -> bool:
-        return unfinished(self._session.default_buffer.text)
 
     async def next(self) -> str | None:
         """The input of the user; None after Ctrl-D.

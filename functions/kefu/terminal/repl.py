@@ -41,7 +41,7 @@ class Repl:
 
     @property
     def chat(self) -> CurrentSession:
-        """The current session. Raises AssertionError before it is opened."""
+        """The current session. Raises AssertionError before a session is open."""
         assert self._chat is not None, "opened before anything is asked"
         return self._chat
 

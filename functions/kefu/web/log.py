@@ -21,7 +21,7 @@ _CREDENTIAL = re.compile(
 )
 """Matches strings that look like a credential, because Kefu does not know every secret.
 
-Such strings have at least 20 characters and a digit among the first 100. The bounds keep the search
+Credentials have at least 20 characters and a digit among the first 100. The bounds keep the search
 linear."""
 
 Redact = Callable[[str], str]

@@ -153,7 +153,7 @@ class AnswerResponse:
             async for event in events:
                 if isinstance(event, SourcesFound | SourcesUsed):
                     answer.sources.append(event)
-                    # Sent with the chunk that follows: an error before it gets its own status.
+                    # Sent with the first chunk: an earlier error gets its own status.
                     sources += _encoded_sources(event, answer.source_format)
                     continue
                 if not client.has_head:

@@ -32,7 +32,7 @@ from kefu.agent.ids import AgentSessionId, new_session_id
 
 
 class HistorySink(Protocol):
-    """A store of events. Its methods raise HistoryUnavailable if an event cannot be stored.
+    """A store of events. A sink's methods raise HistoryUnavailable if an event cannot be stored.
 
     The chat continues after a HistoryUnavailable.
     """

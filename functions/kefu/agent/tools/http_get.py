@@ -9,7 +9,7 @@ from kefu.errors import ToolFailed
 from kefu.upstream.web_page import WebPage
 
 MAX_PAGE_BYTES = 256 * 1024
-"""Maximum bytes that are read from a page. The loop cuts the result further."""
+"""Maximum bytes that are read from a page. The agent's loop cuts the result further."""
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -30,7 +30,7 @@ WorkerReply = dict[str, str]
 
 
 def serve() -> None:
-    """Serves calls until standard input closes. The process must lead its process group."""
+    """Serves calls until standard input closes. The worker must lead its process group."""
     replies = os.dup(_STDOUT)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, _STDOUT)  # a tool may print, and its output must not mix with replies

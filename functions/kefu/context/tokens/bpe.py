@@ -3,8 +3,8 @@
 `bpe` is imported only when an exact counter is used, because tiktoken is optional.
 
 tiktoken is slow for long repetitions such as 100,000 times "a": it treats them as a single word.
-So a long repetition is shortened before it is encoded. The tokens of the removed part are known
-and are added to the count.
+Therefore a long repetition is shortened before it is encoded. The tokens of the removed part are
+known and are added to the count.
 
 The result is exact; docs/decisions/0010-* has the proof. A list of tokens is the encoding of its
 own text if every pair of adjacent tokens is also adjacent in the encoding of some text. Take two

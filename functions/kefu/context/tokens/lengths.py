@@ -5,7 +5,7 @@ from __future__ import annotations
 _PIECE_CHARS = 1 << 14
 """Characters."""
 
-# The high byte of a UTF-16 code unit identifies a row of 256 characters. These rows have only
+# The high byte of a UTF-16 code unit identifies a row of 256 characters. The rows below have only
 # Chinese characters. Counting their high bytes is eight times faster than a regular expression.
 _HAN_ROWS = bytes([*range(0x34, 0x4D), *range(0x4E, 0xA0), 0xF9, 0xFA])
 # Two more rows contain some Chinese characters: the end of Extension A, and the row of high

@@ -23,11 +23,13 @@ def keep_recent(
 ) -> Window:
     """Fills the budget in this order, and drops the remaining messages:
 
-    1. The system prompt, the current user message, the tool calls at the end, and `always`. These
-    messages are kept even if they exceed the budget. 2. The existing summary, if `summary` is true.
+    1. The system prompt, the current user message, the tool calls at the end, and `always`. They
+       are kept even if they exceed the budget.
+    2. The existing summary, if `summary` is true.
     3. The `wanted` exchanges that fit, in the given order. The search stops after 100 that do not
-    fit. 4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
-    current turn, then older turns.
+       fit.
+    4. A contiguous run up to the end that starts at `floor` at the earliest: exchanges of the
+       current turn, then older turns.
     """
     fixed = [*_fixed(conversation), *always]
     room = budget.room - conversation.priming - sum(conversation.costs(fixed))
@@ -114,7 +116,7 @@ def stable_start(
 ) -> int:
     """The start of the kept turns that successive requests have in common.
 
-    `least` is the start if as few turns as possible are dropped. The start of the previous prompt
+    `least` is the earliest start that fits the budget. The start of the previous prompt
     is used again while it is not before `least`. Without such a start, at most `trim_step` more is
     dropped. If the previous prompt is unknown, the turn is chosen whose position is divisible by
     the largest power of two: most requests of a growing conversation then choose the same.

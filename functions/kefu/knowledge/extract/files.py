@@ -112,7 +112,7 @@ READ = _HTML | _OF_BYTES.keys() | _OF_TEXT.keys()
 
 
 def read_file(data: bytes, end: str, url: str, *, charset: str = "") -> tuple[Html, str]:
-    """Read a page or a file by the end of its name. The second part is a remark for the report.
+    """Read a page or a file by the end of its name. Part two is a remark for the report.
 
     Raises Unreadable. For the reader's process alone: damaged bytes may raise anything, or crash
     the process. `charset`: the character set in the HTTP header.

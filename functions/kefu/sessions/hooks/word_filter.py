@@ -38,7 +38,7 @@ class WordStream(Filter):
         self._words = words
         self._longest = longest
         self._before = ""
-        """The character before the held text. It decides on word boundaries."""
+        """The character before the held text. This character decides on word boundaries."""
         self._held = ""
 
     def feed(self, text: str) -> str:

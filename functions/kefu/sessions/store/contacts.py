@@ -1,6 +1,6 @@
 """Defines a visitor's request for a person, and the port of its store.
 
-A request is stored before its delivery. It is no part of its chat: a visitor's "Delete chat"
+A request is stored before its delivery. A request is no part of its chat: a visitor's "Delete chat"
 deletes the transcript, and the request itself expires like a chat. An operator deletes both.
 """
 

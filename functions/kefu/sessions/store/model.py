@@ -28,7 +28,7 @@ LEASE = 15.0
 """Seconds for which a turn counts as running after its `begin` or its last `renew`.
 
 A lease that ends later is from a clock that was ahead. The next `begin` of the message shortens it
-to this length. A process whose clock is ahead of the owner's by half of it may take a running turn.
+to this length. A process whose clock is half a lease ahead may take a running turn.
 """
 
 
@@ -107,7 +107,7 @@ class BeginResult(NamedTuple):
 
 
 class TurnOutcome(NamedTuple):
-    """How a turn ended. Both messages get `status`; an empty `text` is not saved.
+    """How a turn ended. Question and answer get `status`; an empty `text` is not saved.
 
     The tokens are the sums over the calls of the turn, for the operator's statistics.
     """

@@ -57,7 +57,7 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def size_in_use(db: sqlite3.Connection) -> int:
-    """Bytes of the pages that are not free: free ones are used before the file grows."""
+    """Bytes of the pages that are not free: free pages are used before the file grows."""
     pragmas = ("page_count", "freelist_count", "page_size")
     pages, free, size = (db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas)
     return int((pages - free) * size)

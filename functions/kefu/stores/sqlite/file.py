@@ -1,8 +1,8 @@
 """Shares one SQLite file between all stores in it, without blocking the event loop.
 
 Short calls run on the event loop. In WAL mode with synchronous=NORMAL a call takes about 50
-microseconds and does not wait for the disk. A thread would cost several times that, and more on a
-busy loop, because it waits for the interpreter's lock at every statement.
+microseconds and does not wait for the disk. A call in a thread would cost several times as much,
+and more on a busy loop, because it waits for the interpreter's lock at every statement.
 
 A call that finds a lock held is tried again on the event loop, for about 0.3 s.
 

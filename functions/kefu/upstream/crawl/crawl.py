@@ -217,9 +217,7 @@ class Crawler:
         return Outcome(page.url, "unchanged" if same else "learnt", remark, page, state)
 
     def _missed(self, url: str, error: Refused) -> Outcome:
-        """The outcome for a known page that failed: its last text is used, unless it is missing
-        again.
-        """
+        """The outcome for a known page that failed: its last text is used, unless it is gone."""
         known = self._known.get(url)
         if known is None or error.kind == "skipped":
             return Outcome(url, error.kind, str(error))

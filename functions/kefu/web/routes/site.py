@@ -31,7 +31,7 @@ _PAGE_POLICY = (
 )
 
 _HASHED = re.compile(r"\.[0-9a-f]{12}\.")
-"""Matches file names with a content hash. Such a file never changes, so caches may keep it."""
+"""Matches file names with a content hash. A hashed file never changes, so caches may keep it."""
 
 # Sent without an Origin too, because a shared cache may reuse the response for other origins.
 _FOR_ALL_SITES = {
