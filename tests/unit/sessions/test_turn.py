@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
+from kefu.bootstrap.clock import SystemClock
 from kefu.chat.admission import Allowance
 from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
@@ -22,9 +24,13 @@ from kefu.sessions import hooks
 from kefu.sessions.hooks import EndedTurn, Hook, HookContext
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
-from kefu.sessions.store.model import LEASE, NewMessage, Session, SessionId
+from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, Session, SessionId
+from kefu.web.request_record import Record
+from kefu.web.schemas import MessageRequest
+from kefu.web.session_chat import KeptChats
+from tests.fakes.chats_in_memory import ChatsInMemory
 from tests.fakes.daily_budget import budget_left
-from tests.fakes.in_process import Process
+from tests.fakes.in_process import Connection, Process
 from tests.fakes.in_process_upstream import (
     DONE,
     LOST,
@@ -39,6 +45,7 @@ from tests.fakes.in_process_upstream import (
 )
 from tests.fakes.kept_site import ID, Site, facts
 from tests.fakes.relaying import CLOCK, in_virtual_time
+from tests.fakes.spoken import Spoken
 
 SLOW = STREAM.then(*(text(f"word{number} ") for number in range(60)), after=1).then(STOP, DONE)
 """An answer of a minute."""
@@ -738,3 +745,34 @@ async def test_s7_a_deletion_that_fails_is_refused_and_done_later() -> None:
     assert await site.chats() == [site.session]
     await asyncio.sleep(1)
     assert await site.chats() == []
+
+
+async def test_m4_each_field_of_a_new_message_comes_from_the_request() -> None:
+    """A field that a step of the way forgets has its default."""
+    began: list[NewMessage] = []
+
+    class Recorded(ChatsInMemory):
+        async def begin(self, session: Session, asked: NewMessage, now: float) -> BeginResult:
+            began.append(asked)
+            return await super().begin(session, asked, now)
+
+    clock = SystemClock()
+    process = Process(Recorded(clock.now), Spoken("first", "second"), clock)
+    chats = KeptChats(process.runtime, process.sessions, None)
+
+    async def sent(headers: dict[str, str], **fields: Any) -> dict[str, str]:
+        record = Record("request", "POST", "/api/chat", clock.monotonic())
+        named = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "headers": named, "client": None, "state": {"record": record}}
+        body = MessageRequest.model_validate({"message": "question", **fields})
+        response = await chats.answer(Request(scope), body)
+        await Connection(response, record).ended()
+        return record.answer_headers
+
+    first = await sent({}, client_message_id=ID)
+    token = {"X-Session-Token": first["X-Session-Token"]}
+    other = "99999999-2222-4333-8444-555555555555"
+    await sent(token, client_message_id=other, again=ID, session_id=first["X-Session-Id"])
+    defaults = NewMessage("")
+    same = {n for n in NewMessage._fields if getattr(began[1], n) == getattr(defaults, n)}
+    assert same == set()
