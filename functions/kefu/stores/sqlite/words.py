@@ -79,7 +79,7 @@ def remove(db: sqlite3.Connection, session: str, question_id: int) -> None:
 
 
 def remove_some(db: sqlite3.Connection, session: str) -> bool:
-    """Remove some turns of a session, while they exist.
+    """Remove some turns of a session, before they are deleted.
 
     Must run in a transaction. Returns True if there may be more.
     """
