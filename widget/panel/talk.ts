@@ -7,7 +7,7 @@ import { isolated, moment, t } from "./texts.ts";
 import type { Attendance, Message, Whole } from "./types.ts";
 
 const POLL_MS = 3_000;
-/** An answer may be stored after messages with greater ids; so many ids are read again. */
+/** An answer may be stored after messages with greater ids; this number of ids is read again. */
 const OVERLAP = 40;
 /** Maximum distance from the end at which the view scrolls with new messages. */
 const AT_END_PX = 120;

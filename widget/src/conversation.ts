@@ -139,8 +139,8 @@ export class Conversation {
 
   /**
    * Ends the connection. Called when the page is left or put into the back/forward cache, and after a
-   * stall. The service goes on with the answer of a stored chat. Else the service gets a request to
-   * cancel the answer, because proxies may hide a closed connection.
+   * stall. The service goes on with the answer of a stored chat. Any other answer is cancelled by a
+   * request, because proxies may hide a closed connection.
    */
   leave(): void {
     if (!this.#around.transport.chat) this.#cancel();

@@ -87,7 +87,7 @@ def _written(report: LearningReport, size: Size) -> LearningReport:
 
 
 def meaning() -> Meaning:
-    """The model for `Options`. Raises ModuleNotFoundError if the model is not installed."""
+    """Load the model for passages' meaning. Raises ModuleNotFoundError if it is not installed."""
     from kefu.stores.sqlite.knowledge.meaning import MODEL, encoded, load
 
     load()

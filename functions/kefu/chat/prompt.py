@@ -193,7 +193,7 @@ def request_body(
     if sampling.parameters:
         body = with_parameters(body, sampling.parameters)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate, from an answer that was cut there, is sent as its escape.
+    # A lone surrogate, at the end of a cut answer, is sent as its escape.
     return text.encode(errors="backslashreplace")
 
 

@@ -56,8 +56,8 @@ class SessionAccess(NamedTuple):
 class Answer:
     """One answer, from its request to its end.
 
-    Only two coroutines write here: the maker of the answer and its sender. The log and the requests
-    that follow the answer read it; other tasks may call `stop`.
+    Only two coroutines write here: the maker of the answer and its sender. The log and requests
+    that follow the answer read this object; other tasks may call `stop`.
     """
 
     request_id: str

@@ -95,7 +95,7 @@ def _export(logs: SessionLogs, options: argparse.Namespace) -> None:
 def _import(logs: SessionLogs, file: Path) -> None:
     """Store a log. A log whose session id is not in Kefu's format gets a new id.
 
-    A database of an earlier version may have several.
+    A database of an earlier version may have several logs.
     """
     found = logs_in(file)
     if not found or not all(log.events for log in found):

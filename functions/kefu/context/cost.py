@@ -62,10 +62,10 @@ class MessageCounter:
         """The tokens that a longer text exceeds for certain."""
 
     def within(self, room: int) -> Self:
-        """The same counter for a prompt of `room` tokens, which no text of any size slows down.
+        """This counter for a prompt of `room` tokens: in it, no long text takes long.
 
         A text of more than a million characters that has more than 128 for each token of the room
-        cannot fit. It is counted in samples, and as at least one token more than the room.
+        cannot fit. Its count is from samples, and at least one token more than the room.
         """
         if not self.samples:
             return self

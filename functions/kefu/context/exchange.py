@@ -5,7 +5,7 @@ A strategy works with positions of messages. Terms:
 - An *exchange* is one message, or an assistant message with tool calls and their results.
 - A *turn* is a user message and all exchanges up to the next user message.
 - A *hole* is a tool result without its call, or a tool call without all of its results. A model's
-  API refuses both, so a hole is never sent, and its cost is 0.
+  API refuses a hole, so it is never sent, and its cost is 0.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class ToSummarize(NamedTuple):
     covered: Sequence[Any]
     """All messages that the summary then covers: from the first message after the system prompt."""
     covers: int
-    """The number of messages at the start that the summary then covers."""
+    """The number of messages at the start that the next summary covers."""
     covers_mark: str
     """A checksum of some of the messages."""
 

@@ -154,7 +154,7 @@ def window_of(
     """The window with the spans in `kept`, without the `holes` inside them.
 
     Holes are left out as `broken_tool_group`, all other messages outside of `kept` as `budget`.
-    `kept` and `broken` are in order; spans may be empty or adjacent.
+    `kept` and `holes` are in order; spans may be empty or adjacent.
     """
     left_out: Sequence[LeftOut]
     if holes:

@@ -39,7 +39,7 @@ _SCRIPTS = (
     (re.compile("[\u0900-\u097f]"), "hindi"),
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
-"""In other scripts, the script alone decides on the algorithm."""
+"""In scripts other than Latin, the script decides on the algorithm."""
 
 
 @cache

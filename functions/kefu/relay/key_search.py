@@ -76,7 +76,7 @@ class KeySearch:
         return any(one.answered for one in self._running.values())
 
     async def step(self, until: float, *, or_answered: bool = False) -> None:
-        """Search for the first content, which sets `opened`. Returns at `until`, monotonic time.
+        """Search for the first content, which sets `opened`. Returns at the monotonic time `until`.
 
         With `or_answered` the wait ends also when `answered` holds. Raises a KefuError when no key
         gives an answer.

@@ -11,7 +11,7 @@ from typing import Final
 from kefu.stores.aws import client
 
 _END_OF_PRELUDE: Final = b"\0" * 8
-"""Between status and body of a streamed response: Lambda's format of integration responses."""
+"""Lambda's separator between the status and the body of a streamed response."""
 
 _EVENT: Final = {
     "resource": "/{proxy+}",

@@ -108,7 +108,7 @@ class CurrentSession:
             await asyncio.sleep(left)
 
     async def retry(self) -> bool:
-        """Send the last message again. Returns False if there is none."""
+        """Send the last message again. Returns False without a message."""
         message = self._take_back() if self._kept else self._message
         if not message:
             return False

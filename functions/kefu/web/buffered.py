@@ -37,7 +37,7 @@ class Buffered:
         async def hold(message: Message) -> None:
             nonlocal size
             if size > self._largest:
-                return  # the application's error response to the exception raised below
+                return  # the application's error response after the exception below
             size += _size_in_json(message.get("body", b""))
             held.append(message)
             if size > self._largest:

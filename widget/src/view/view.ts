@@ -36,7 +36,7 @@ export interface ViewActs {
 export interface Surface {
   readonly page: Window;
   readonly host: HTMLElement;
-  /** The element that the loader drew. Not in the page for an inline chat. */
+  /** The element that the loader drew. A chat inside the page has none there. */
   readonly launcher: HTMLButtonElement;
   readonly texts: Texts;
   readonly options: Options;

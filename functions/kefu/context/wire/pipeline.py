@@ -25,7 +25,7 @@ class PipelineResult(NamedTuple):
     window: Window
     """Positions count the items of `values`."""
     values: Sequence[Any]
-    """The messages after the stages that replace some."""
+    """The messages after the stages that replace messages."""
     left_out: tuple[LeftOut, ...]
     """The positions of the given messages that are left out."""
     edited: int

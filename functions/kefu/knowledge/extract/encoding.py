@@ -18,7 +18,7 @@ _NAMED = re.compile(
     rb"<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
 )
 
-# The standard reads these names as larger encodings of the same kind.
+# The standard reads names such as `ascii` as larger encodings.
 # https://encoding.spec.whatwg.org/#names-and-labels
 _LARGER = {
     "ascii": "cp1252",

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, cast
 
 THREADS = 32
-"""Threads that may run at once. With more such calls, calls of plain functions fail."""
+"""Threads that may run at once. If all threads are in use, calls of plain functions fail."""
 
 Function = Callable[..., object]
 

@@ -103,7 +103,7 @@ class Hooks:
 
     @property
     def repeats_messages(self) -> bool:
-        """Whether `user_message` returns the same text each time. A site's hooks may vary it."""
+        """Whether `user_message` returns the same text each time, as Kefu's own hooks do."""
         return all(step.hook.is_ours for step in self._steps.get("user_message", ()))
 
     async def user_message(

@@ -57,7 +57,7 @@ class Page(NamedTuple):
     """Cursor of the next page; None on the last page."""
     read: int | None = None
     """The sessions that were read for this page, if no index fits the filter.
-    A page without rows but with a cursor may have added them to an index."""
+    A page without rows but with a cursor may have added sessions to an index."""
     waiting: int = 0
     """The number of turns to be indexed before a search; 0 without an index. The page has no
     rows then, and its cursor repeats the search."""

@@ -39,7 +39,7 @@ for its first operation, and the widget waits five seconds for the first byte.
 
 
 HEADERS_WAIT = 1.0
-"""Maximum seconds after the request. Before them, nothing is sent until the model has sent text, so
+"""Seconds from the request in which nothing is sent until the model has sent text, so
 that an error can still become an HTTP status.
 """
 

@@ -183,8 +183,8 @@ class Table:
     def batch(self, send: Callable[[Any], Any], requests: Any) -> None:
         """Send a batch, and resend its unprocessed requests with exponential back-off.
 
-        `send` returns the unprocessed requests. Raises StoreUnavailable if the last attempt leaves
-        some.
+        `send` returns the unprocessed requests. Raises StoreUnavailable if requests are left in the
+        end.
         """
         for number in range(BATCH_TRIES):
             if number:

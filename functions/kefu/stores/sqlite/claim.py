@@ -2,7 +2,7 @@
 
 Each server holds a shared lock on a file beside the database for as long as it runs. The kernel
 releases the lock at any end of the process. A server that gets the lock alone knows that no other
-process answers chats. Turns that still count as running then belong to an ended process.
+process answers chats. Turns that still count as running belong to an ended process.
 
 The lock is not on the database itself: closing a second handle of that file would release SQLite's
 own locks.

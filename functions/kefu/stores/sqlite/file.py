@@ -67,8 +67,8 @@ class SqliteFile:
     ) -> None:
         self.path = Path(path)
         self.tidying: list[Callable[[sqlite3.Connection], bool]] = []
-        """The clean-up functions of the stores. Each runs in the worker thread, in a transaction.
-        A clean-up deletes some expired rows, and returns True if there are more."""
+        """The clean-up functions of the stores. Clean-ups run in the worker thread, each in a
+        transaction. A clean-up deletes some expired rows, and returns True if there are more."""
         self.indexing: Callable[[sqlite3.Connection], bool] | None = None
         """Work that runs in the worker thread, in transactions of its own, when a minute had few
         calls. A function returns True if there is more."""
