@@ -19,7 +19,7 @@ from kefu.sessions.store.model import Retention
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.items import delete_partition
 from kefu.stores.dynamodb.store import DynamoStore
-from kefu.stores.dynamodb.table import THREADS
+from kefu.stores.dynamodb.table import MAX_THREADS
 from kefu.stores.memory import MemoryStore
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.store import SqliteStore
@@ -129,7 +129,7 @@ def patient(store: DynamoStore) -> DynamoStore:
         connect_timeout=30,
         read_timeout=30,
         retries={"mode": "standard", "total_max_attempts": 1},
-        max_pool_connections=THREADS,
+        max_pool_connections=MAX_THREADS,
     )
     table._client = _session().client("dynamodb", endpoint_url=table._endpoint, config=config)
     return store

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, State
+from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, State
 from kefu.sessions.store.model import NewMessage, SessionId, TurnOutcome
 from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions
@@ -50,7 +50,7 @@ async def test_h5_a_state_follows_only_its_predecessors_with_who_and_when(
         wanted = Attendance(after, "first" if before == "person" else "second", clock.now)
         found = await sessions.set_attendance(name, wanted)
         assert found
-        if before in BEFORE[after]:
+        if before in STATES_BEFORE[after]:
             assert found == wanted
         else:
             assert (found.state, found.operator) == (before, "first" if PATHS[before] else "")

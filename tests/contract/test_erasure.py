@@ -15,7 +15,7 @@ from kefu.sessions.store.model import NewMessage, Retention, SessionId, TurnOutc
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.dynamodb.store import DynamoStore
 from kefu.stores.sqlite.connection import writing
-from kefu.stores.sqlite.rows import AT_ONCE, DELETED, purge_part
+from kefu.stores.sqlite.rows import AT_ONCE, DELETED_MARK, purge_part
 from kefu.stores.sqlite.store import SqliteStore
 from tests.contract.chats import DAY, ONE, TWO, new
 from tests.contract.engines import HandClock, every_item, new_table, settled
@@ -122,12 +122,12 @@ async def test_h12_sqlite_a_deletion_killed_after_any_part_is_found_again(
 
 
 def _mark(db: sqlite3.Connection) -> int:
-    return db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (DELETED, ONE)).rowcount
+    return db.execute("UPDATE sessions SET updated = ? WHERE id = ?", (DELETED_MARK, ONE)).rowcount
 
 
 def _part(db: sqlite3.Connection) -> bool:
     with writing(db):
-        return purge_part(db, ONE, DELETED)
+        return purge_part(db, ONE, DELETED_MARK)
 
 
 @pytest.fixture

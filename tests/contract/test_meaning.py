@@ -13,7 +13,7 @@ import pytest
 from kefu.bootstrap.learn import meaning
 from kefu.knowledge.finding import joined
 from kefu.knowledge.pages import Block
-from kefu.stores.sqlite.knowledge.meaning import SIZE, encoded
+from kefu.stores.sqlite.knowledge.meaning import VECTOR_BYTES, encoded
 from kefu.stores.sqlite.knowledge.read import KnowledgeFile
 from kefu.stores.sqlite.knowledge.schema import CannotRead
 from kefu.stores.sqlite.knowledge.write import Meaning, write
@@ -77,9 +77,11 @@ def test_numbers_of_another_model_are_not_read(file: Path) -> None:
     db.close()
     assert found(file, "店铺几点开门") == []
     assert found(file, "who pays the customs")[0] == f"{SITE}/delivery#customs"
-    write(file, run(ENGLISH), Meaning("a third", lambda texts: bytes(SIZE * len(texts))))
+    write(file, run(ENGLISH), Meaning("a third", lambda texts: bytes(VECTOR_BYTES * len(texts))))
     db = sqlite3.connect(file)
-    assert {bytes(SIZE)} >= {row[:SIZE] for (row,) in db.execute("SELECT vectors FROM meaning")}
+    assert {bytes(VECTOR_BYTES)} >= {
+        row[:VECTOR_BYTES] for (row,) in db.execute("SELECT vectors FROM meaning")
+    }
     db.close()
 
 

@@ -46,7 +46,7 @@ def test_every_503_and_429_says_when_to_try_again_or_that_waiting_does_not_help(
         and not {"retry_after", "should_retry"} & {word.arg for word in call.keywords}
     }
     assert silent == {
-        "functions/kefu/relay/failures.py: UpstreamUnavailable(UNAVAILABLE)",
+        "functions/kefu/relay/failures.py: UpstreamUnavailable(UNAVAILABLE_MESSAGE)",
         # The reason of a stream that has begun.
         "functions/kefu/web/sending.py: UpstreamUnavailable('The answer was cut off.')",
     }

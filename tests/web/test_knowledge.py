@@ -14,7 +14,7 @@ import pytest
 from kefu.chat.grounding import NOT_ANSWERED, NOT_ANSWERED_ZH
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText
-from kefu.knowledge.sources import HEAD, QUESTION, RULES
+from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD, RULES
 from kefu.sessions.store.model import SessionId
 from kefu.stores.sqlite.knowledge.write import Run, write
 from tests.fakes import behaviours as b
@@ -57,8 +57,8 @@ async def sent(running: Stage, question: str) -> list[dict[str, str]]:
 
 
 def passages(message: str) -> list[Any]:
-    lines = message.partition(f"\n\n{QUESTION}")[0].splitlines()
-    assert lines[0] == HEAD
+    lines = message.partition(f"\n\n{QUESTION_HEAD}")[0].splitlines()
+    assert lines[0] == PASSAGES_HEAD
     return [json.loads(line) for line in lines[1:]]
 
 
@@ -66,7 +66,7 @@ async def test_g21_the_model_gets_the_passages_in_front_of_the_question(grounded
     await grounded.ask("How long do parcels to Norway take?")
     system, question = await sent(grounded, "How long do parcels")
     assert system == {"role": "system", "content": f"{SYSTEM}\n\n{RULES}"}
-    assert question["content"].endswith(f"{QUESTION}\nHow long do parcels to Norway take?")
+    assert question["content"].endswith(f"{QUESTION_HEAD}\nHow long do parcels to Norway take?")
     first, second = passages(question["content"])
     assert (first["n"], first["title"]) == (1, "Delivery")
     assert (second["n"], second["title"]) == (2, "Customs")
@@ -199,7 +199,7 @@ async def test_g23_no_page_changes_the_system_message(staged: Staged, tmp_path: 
         system, last = await sent(running, question)
         assert system["content"] == f"{SYSTEM}\n\n{RULES}"
         assert passages(last["content"])[0]["text"].startswith(f"xyzzy{n} ")
-        assert last["content"].endswith(f"\n\n{QUESTION}\n{question}")
+        assert last["content"].endswith(f"\n\n{QUESTION_HEAD}\n{question}")
 
 
 async def test_g12_a_running_server_takes_a_new_file(staged: Staged, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kefu.chat.search_words import TOKENS
+from kefu.chat.search_words import MAX_REPLY_TOKENS
 from kefu.sessions.store.model import SessionId
 from tests.fakes import behaviours as b
 from tests.fakes.asking import conversation
@@ -42,7 +42,7 @@ async def test_g16_words_of_the_model_find_the_page_that_the_question_misses(sho
     assert (await shop.ask("My shoes hurt, what now?")).complete
     assert titles(shop, "shoes hurt")[0] == "Returns"
     call, answer = shop.upstream.calls("shoes hurt")
-    assert call.body["max_tokens"] == TOKENS
+    assert call.body["max_tokens"] == MAX_REPLY_TOKENS
     asked = call.body["messages"][-1]["content"]
     assert json.loads(asked) == {"questions": ["My shoes hurt, what now?"]}
     assert "language of the pages, which is: en" in call.body["messages"][0]["content"]

@@ -21,17 +21,17 @@ _NAMES = {"ip": "address", "session": "chat"}
 SITE = 64
 """Bits of an IPv6 address that its owner cannot choose. A household has a /64 or more: RFC 6177."""
 
-CHECKS = Rate(10, 60)
+BOT_CHECK_RATE = Rate(10, 60)
 """Bot checks of one IP address. Each check is a request to the provider, even for a bad token."""
 CHECKS_AT_ONCE = 2
 """Concurrent bot checks of one IP address, so that one address cannot use up the connections to the
 provider.
 """
 
-POLLS = Rate(60, 60)
+POLL_RATE = Rate(60, 60)
 """Requests for new lines of a person in one stored chat. An open widget sends 15 in a minute."""
 
-CONTACTS = Rate(10, 3600)
+CONTACT_RATE = Rate(10, 3600)
 """Requests for a person of one address, if addresses have a limit at all."""
 CHAT_CONTACTS = Rate(3, 3600)
 """Requests for a person in one stored chat."""
@@ -92,7 +92,7 @@ class Admission:
         if self._checking[ip] >= CHECKS_AT_ONCE:
             raise RateLimited(_BUSY, limit="check", retry_after=1)
         with _counted(self._checking, ip):
-            await self._take(f"check:{ip}", CHECKS)
+            await self._take(f"check:{ip}", BOT_CHECK_RATE)
             yield
 
     async def admit_address(self, ip: str) -> None:
@@ -128,14 +128,14 @@ class Admission:
 
     async def admit_poll(self, session: str) -> None:
         """Count one request for new lines of a person in a stored chat. Raises RateLimited."""
-        await self._take(f"poll:{session}", POLLS)
+        await self._take(f"poll:{session}", POLL_RATE)
 
     async def admit_contact(self, ip: str, session: str) -> None:
         """Count a request for a person, of a stored chat if `session` is not "".
 
         Raises RateLimited.
         """
-        await self._take(f"contact:{network_of(ip)}", self._allowance.per_ip and CONTACTS)
+        await self._take(f"contact:{network_of(ip)}", self._allowance.per_ip and CONTACT_RATE)
         if session:
             await self._take(f"contact of chat:{session}", CHAT_CONTACTS)
         await self.admit_site()

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from kefu.relay.key_pool import CLOCK_SLACK
 
-SLACK = 1e-3
+SLACK_SECONDS = 1e-3
 """Seconds by which a request may arrive early. Sums of floats as large as a Unix time are inexact,
 and would otherwise refuse the last request of an allowed burst.
 """
@@ -42,7 +42,7 @@ def admit(arrival: float | None, rate: Rate, now: float) -> tuple[float, float]:
     """
     start = now if arrival is None or arrival > far_from(rate, now) else max(arrival, now)
     wait = start - now - (rate.period - rate.interval)
-    if wait > SLACK:
+    if wait > SLACK_SECONDS:
         return start, wait
     return start + rate.interval, 0.0
 

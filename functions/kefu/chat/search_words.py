@@ -21,19 +21,19 @@ from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.relay.relay import Relay
 
-WAIT = 1.5
+WAIT_SECONDS = 1.5
 """Seconds that a visitor waits for the words at most."""
 
-TOKENS = 60
+MAX_REPLY_TOKENS = 60
 """Maximum characters of the reply."""
 
-PAUSE = 60.0
+PAUSE_SECONDS = 60.0
 """Seconds without calls after a failed call, so that a slow model delays few answers."""
 
-LONGEST = 400
+MAX_REPLY_CHARS = 400
 """Characters of the reply that are used, and of an earlier question that is sent."""
 
-TASK = """\
+SEARCH_TASK = """\
 You choose the words for a search in the pages of a website. Write at most 12 words that a page \
 would contain which answers the visitor's last question: the key words of the question, and other \
 words with the same meaning. Write them in the language of the pages, which is: {languages}. \
@@ -47,7 +47,7 @@ class SearchWords:
     ) -> None:
         self._relay = relay
         self._admission = admission
-        self._sampling = sampling._replace(max_tokens=TOKENS).asked(0.0)
+        self._sampling = sampling._replace(max_tokens=MAX_REPLY_TOKENS).asked(0.0)
         self._clock = clock
         self._count = 0
         self._paused_until = float("-inf")
@@ -69,8 +69,8 @@ class SearchWords:
         failed: KefuError | None = None
         try:
             async with (
-                asyncio.timeout(WAIT),
-                self._admission.budget(tokens + TOKENS, lambda: call.spent(tokens)),
+                asyncio.timeout(WAIT_SECONDS),
+                self._admission.budget(tokens + MAX_REPLY_TOKENS, lambda: call.spent(tokens)),
             ):
                 await self._relay.complete(call, collected.add)
         except TimeoutError:
@@ -78,9 +78,9 @@ class SearchWords:
         except KefuError as error:
             failed = error
         if failed:
-            self._paused_until = self._clock.monotonic() + PAUSE
+            self._paused_until = self._clock.monotonic() + PAUSE_SECONDS
         on_call(SummaryCall(call, collected, failed, "search"))
-        return "" if failed else " ".join(collected.content.split())[:LONGEST]
+        return "" if failed else " ".join(collected.content.split())[:MAX_REPLY_CHARS]
 
     def _call(self, messages: Sequence[Message]) -> Call:
         self._count += 1
@@ -94,8 +94,8 @@ class SearchWords:
 def _messages(
     question: str, before: Sequence[str], languages: Sequence[str]
 ) -> tuple[Message, Message]:
-    questions = [one[:LONGEST] for one in (*before[-1:], question)]
+    questions = [one[:MAX_REPLY_CHARS] for one in (*before[-1:], question)]
     return (
-        Message("system", TASK.format(languages=", ".join(languages))),
+        Message("system", SEARCH_TASK.format(languages=", ".join(languages))),
         Message("user", json.dumps({"questions": questions}, ensure_ascii=False)),
     )

@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 from kefu.chat.admission import Admission
 from kefu.chat.prompt import Memory, Sampling, request_body
 from kefu.chat.summary_prompt import (
-    ASK,
+    SUMMARY_ASK,
+    SUMMARY_TASK,
     SUMMARY_TOKENS,
-    TASK,
     summary_messages,
     transcript,
     whole_sentences,
@@ -48,7 +48,7 @@ OnCall = Callable[[SummaryCall], None]
 
 _TEMPERATURE = 0.3
 
-_LONGEST = 4_000
+_MAX_SUMMARY_CHARS = 4_000
 """Characters of a summary, of which the rest is cut off: a model may ignore `max_tokens`."""
 
 
@@ -186,7 +186,7 @@ class Summaries:
     ) -> str:
         """Ask the model for a summary; its tokens are taken from the daily budget."""
         conversation = transcript(messages, previous)
-        prompt = estimate_tokens_v1(TASK + ASK) + estimate_tokens_v1(conversation)
+        prompt = estimate_tokens_v1(SUMMARY_TASK + SUMMARY_ASK) + estimate_tokens_v1(conversation)
         call = self._call(conversation)
         at_most = prompt + self._policy.max_tokens
         try:
@@ -195,8 +195,8 @@ class Summaries:
         except KefuError as error:
             raise NoSummary("the model failed") from error
         text = collected.content.strip()
-        if len(text) > _LONGEST:
-            return whole_sentences(text[:_LONGEST]) or text[:_LONGEST]
+        if len(text) > _MAX_SUMMARY_CHARS:
+            return whole_sentences(text[:_MAX_SUMMARY_CHARS]) or text[:_MAX_SUMMARY_CHARS]
         return text if call.completion.finish_reason == "stop" else whole_sentences(text)
 
     def _call(self, conversation: str) -> Call:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from kefu.messages import Message
 
-TASK = (
+SUMMARY_TASK = (
     "You condense the older part of a customer-service conversation, so that the assistant can go "
     "on without it. Keep names, numbers, dates, what was asked, answered, decided and left open. "
     "Write plain sentences in the language of the conversation, at most {words} words. The "
@@ -15,7 +15,7 @@ TASK = (
 )
 # The task is repeated after the long text, and the temperature is above 0, because small models
 # otherwise repeat themselves.
-ASK = "Tell in a few sentences what was said in this conversation."
+SUMMARY_ASK = "Tell in a few sentences what was said in this conversation."
 _END = re.compile(r"<(?=\s*/\s*conversation)", re.IGNORECASE)
 _WORDS_PER_TOKEN = 0.6
 _SENTENCE_ENDS = ".!?。！？"
@@ -34,8 +34,8 @@ def summary_prompt(
 def summary_messages(conversation: str, max_tokens: int) -> tuple[Message, Message]:
     words = int(max_tokens * _WORDS_PER_TOKEN)
     return (
-        Message("system", TASK.format(words=words)),
-        Message("user", f"{conversation}\n\n{ASK}"),
+        Message("system", SUMMARY_TASK.format(words=words)),
+        Message("user", f"{conversation}\n\n{SUMMARY_ASK}"),
     )
 
 

@@ -17,17 +17,17 @@ from io import IncrementalNewlineDecoder
 
 from kefu.knowledge.markdown_place import Place
 from kefu.knowledge.references import (
-    AFTER,
     FRAGMENT,
     INDEXED,
     LONGEST_NUMBER,
     MAX_LINK_CHARS,
     NUMBER,
     RECENT_CHARS,
+    REFERENCE_TOKENS,
     SCHEME,
+    SENTENCE_ENDS,
     TAGS,
     TICKS,
-    TOKENS,
     TRIGGER,
     UNFINISHED,
     plain,
@@ -104,7 +104,7 @@ class CitationFilter:
             return self._code(text, at, shown, waits=waits)
         if waits and UNFINISHED.fullmatch(text, at):
             return None
-        for name, pattern in TOKENS:
+        for name, pattern in REFERENCE_TOKENS:
             found = pattern.match(text, at)
             if found and (kept := self._handlers[name](found)) is not None:
                 self._seam = self._seam or kept != found[0]
@@ -221,7 +221,7 @@ class CitationFilter:
 
     def _address(self, found: re.Match[str]) -> str:
         address = found[0].strip("<>")
-        if not self._is_ours(address.rstrip(AFTER)):
+        if not self._is_ours(address.rstrip(SENTENCE_ENDS)):
             return plain(address)
         return found[0] if found[0] == f"<{address}>" else address
 

@@ -21,8 +21,8 @@ FRAME_SHARE = 0.3
 MIN_PAGES = 5
 """On a site with fewer pages, repeated lines of the main part do not belong to the frame."""
 
-TITLES = {"zh": "每个页面上"}
-TITLE = "On every page"
+FRAME_TITLE_BY_LANGUAGE = {"zh": "每个页面上"}
+FRAME_TITLE = "On every page"
 """The title of the page that has the lines of the frame."""
 
 _TITLE_ENDS = (" | ", " - ", " – ", " — ", " · ", "_")
@@ -112,7 +112,7 @@ def _shared(site: Sequence[PageText], frame: _Frame, start: str) -> Iterator[Pag
                 seen.add(block.text)
                 languages[language_of(page.language)].append(Block(block.text, block.level))
     for language, blocks in languages.items():
-        yield PageText(start, TITLES.get(language, TITLE), blocks, language)
+        yield PageText(start, FRAME_TITLE_BY_LANGUAGE.get(language, FRAME_TITLE), blocks, language)
 
 
 def _kept(page: PageText, frame: _Frame) -> Iterator[Block]:

@@ -28,7 +28,7 @@ TAGS = (
 """Tags that lead to other pages, or begin a block of HTML that an empty line does not end."""
 _VALUE = r"(?:[^\s\"'=<>`]+|'[^'<>\n]*'|\"[^\"<>\n]*\")"
 _ATTRIBUTE = rf"[ \t]+[a-z_:][\w.:-]*(?:[ \t]*=[ \t]*{_VALUE})?"
-TOKENS: Sequence[tuple[str, re.Pattern[str]]] = (
+REFERENCE_TOKENS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("escape", re.compile(r"\\[!-/:-@\[-`{-~]")),
     ("link", re.compile(rf"!?\[{_NAME}\]{_TARGET}")),
     (
@@ -51,10 +51,10 @@ _PARTS = (
     r"<?[a-z]{1,5}:?/?/?|<?(?:https?|ftp)://[^\s<>`\[\]\\]{0,LEN}|w{1,3}|www\.[^\s<>`\[\]\\]{0,LEN}",
 )
 UNFINISHED = re.compile("|".join(_PARTS).replace("LEN", str(MAX_LINK_CHARS)), re.IGNORECASE)
-"""Text that may become one of `TOKENS` with the next piece."""
+"""Text that may become one of `REFERENCE_TOKENS` with the next piece."""
 NUMBER = re.compile(r"\d+")
 SCHEME = re.compile(r"(?:https?|ftp)://(?:www\.)?|www\.", re.IGNORECASE)
-AFTER = ".,;:!?)]*_'\"。，；：！？）】"
+SENTENCE_ENDS = ".,;:!?)]*_'\"。，；：！？）】"
 """Characters that end a sentence, and not an address."""
 RECENT_CHARS = 40
 """Characters that are looked at behind the place of a number."""

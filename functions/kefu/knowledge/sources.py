@@ -20,9 +20,9 @@ pages of this site do not answer it.
 - Write no links and no images. Answer in the language of the visitor's message."""
 """The rules are the same for every request, so that a page cannot change the system message."""
 
-HEAD = "Passages of the site's pages:"
-NONE = "(There is no passage for this message.)"
-QUESTION = "The visitor's message:"
+PASSAGES_HEAD = "Passages of the site's pages:"
+NO_PASSAGE = "(There is no passage for this message.)"
+QUESTION_HEAD = "The visitor's message:"
 
 _ROLE_TOKENS = re.compile(
     r"<\|[^<>|]{0,40}\|>|<\uff5c[^<>]{0,40}\uff5c>|</?s>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
@@ -103,7 +103,7 @@ def _title(title: str) -> str:
 def block(found: Sequence[PassageHit], question: str) -> str:
     """The visitor's message with the passages in front of it."""
     lines = [_line(number, one) for number, one in enumerate(found, 1)]
-    return "\n".join((HEAD, *(lines or [NONE]), "", QUESTION, question))
+    return "\n".join((PASSAGES_HEAD, *(lines or [NO_PASSAGE]), "", QUESTION_HEAD, question))
 
 
 def size(found: PassageHit) -> int:

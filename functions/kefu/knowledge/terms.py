@@ -17,7 +17,7 @@ from kefu.knowledge.stemming import ALGORITHMS, stem
 VERSION = 1
 """The version of how terms are made. An index of another version is refused."""
 
-WHOLE = "¶"
+WHOLE_HEADING_MARK = "¶"
 """Begins each part of a term for a whole heading. The index treats this sign as a letter."""
 
 _PAIRS = (
@@ -84,7 +84,7 @@ def whole_term(text: str, language: str) -> str:
     A question has this term, too, so that a heading's words find the text below it.
     """
     parts = question_terms(_NUMBERING.sub("", text[:_MAX_HEADING_CHARS], count=1), (language,))
-    return "".join(f"{WHOLE}{one}" for one in sorted(parts))
+    return "".join(f"{WHOLE_HEADING_MARK}{one}" for one in sorted(parts))
 
 
 def _runs(text: str) -> Iterator[tuple[str, str]]:

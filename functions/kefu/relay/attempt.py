@@ -18,7 +18,7 @@ from kefu.errors import CertificateRejected, ConnectionLost, HostUnreachable
 from kefu.relay.call import Attempt, Call, Clock
 from kefu.relay.chunks import Chunk, Completion, InBandError, Json, MalformedChunk, error_status
 from kefu.relay.failures import Failed
-from kefu.relay.key_leak import SHORTEST, KeyLeakDetector
+from kefu.relay.key_leak import MIN_KEY_SIZE, KeyLeakDetector
 from kefu.relay.key_pool import ApiKey, KeyPool
 from kefu.relay.parameters import Parameters
 from kefu.relay.sse import EventTooLarge, Parser
@@ -101,7 +101,7 @@ class Stream:
         """The chunks up to the first content."""
         self._parser = Parser()
         self._secret = secret
-        self._detector = KeyLeakDetector(secret) if len(secret) >= SHORTEST else None
+        self._detector = KeyLeakDetector(secret) if len(secret) >= MIN_KEY_SIZE else None
         self._held: list[Chunk] = []
         """Chunks that may contain a part of the key. Held chunks are dropped after an early end."""
 

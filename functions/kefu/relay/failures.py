@@ -30,8 +30,8 @@ from kefu.errors import (
 )
 from kefu.relay.key_pool import MAX_COOLDOWN, Cooldown, Reason
 
-SILENT = "The AI service did not answer in time."
-UNAVAILABLE = "The AI service is unavailable. Please try again later."
+SILENT_MESSAGE = "The AI service did not answer in time."
+UNAVAILABLE_MESSAGE = "The AI service is unavailable. Please try again later."
 
 INVALID_FOR: Final = 3600.0
 """Seconds for which the relay does not use a key that the upstream rejected as invalid."""
@@ -112,7 +112,7 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
     if status in _REQUEST_AT_FAULT:
         return Reaction(_request_error(failed.body), is_final=True)
     if failed.outcome == "certificate" or status == 404 or 300 <= status < 400:
-        return Reaction(UpstreamUnavailable(UNAVAILABLE), misconfigured=True)
+        return Reaction(UpstreamUnavailable(UNAVAILABLE_MESSAGE), misconfigured=True)
     if status in _KEY_INVALID or (status == 429 and _is_quota_spent(failed.body)):
         return Reaction(_unavailable(), Cooldown(now + INVALID_FOR, Reason.INVALID))
     if status in (429, 456) or status >= 500:
@@ -121,7 +121,7 @@ def reaction_to(failed: Failed, *, now: float, cooldown: float) -> Reaction:
         reason = Reason.RATE_LIMITED if limited else Reason.FAILING
         return Reaction(_limited() if limited else _unavailable(), Cooldown(now + wait, reason))
     timed_out = failed.outcome in _TIMED_OUT
-    return Reaction(GatewayTimeout(SILENT) if timed_out else _unavailable(), failing=True)
+    return Reaction(GatewayTimeout(SILENT_MESSAGE) if timed_out else _unavailable(), failing=True)
 
 
 def operator_error(outcome: str, said: str = "") -> str:
@@ -153,7 +153,7 @@ def _limited() -> RateLimited:
 
 
 def _unavailable() -> UpstreamUnavailable:
-    return UpstreamUnavailable(UNAVAILABLE, retry_after=1)
+    return UpstreamUnavailable(UNAVAILABLE_MESSAGE, retry_after=1)
 
 
 def _request_error(body: Mapping[str, object]) -> InvalidRequest:

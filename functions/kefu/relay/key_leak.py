@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-SHORTEST: Final = 8
+MIN_KEY_SIZE: Final = 8
 """Characters. A shorter key would match ordinary text. A prefix of a key that is shorter than this
 is harmless, because most keys begin with the same characters (`sk-`).
 """
@@ -25,7 +25,7 @@ class KeyLeakDetector:
     """Searches the texts of an answer for a key; `feed` takes the choices of each chunk."""
 
     def __init__(self, secret: str) -> None:
-        """`secret` must have at least `SHORTEST` characters."""
+        """`secret` must have at least `MIN_KEY_SIZE` characters."""
         self._secret = secret
         self._first = secret[0]
         self._prefixes: dict[TextPath, str] = {}
@@ -37,9 +37,9 @@ class KeyLeakDetector:
 
     @property
     def prefix_length(self) -> int:
-        """Characters of the longest prefix that a text ends with; 0 below `SHORTEST`."""
+        """Characters of the longest prefix that a text ends with; 0 below `MIN_KEY_SIZE`."""
         longest = max(map(len, self._prefixes.values()), default=0) if self._prefixes else 0
-        return longest if longest >= SHORTEST else 0
+        return longest if longest >= MIN_KEY_SIZE else 0
 
     def feed(self, choices: Sequence[object]) -> None:
         """Search the choices of the next chunk.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kefu.errors import ContextTooLong, GatewayTimeout, KefuError
 from kefu.relay.attempt import ModelProvider, RunningAttempt, Stream
 from kefu.relay.call import Call, Clock
-from kefu.relay.failures import SILENT, Failed, reaction_to
+from kefu.relay.failures import SILENT_MESSAGE, Failed, reaction_to
 from kefu.relay.key_pool import ApiKey, CooldownStore, exhausted
 from kefu.relay.parameters import refused_parameter
 from kefu.relay.time_limits import RelayOptions
@@ -22,13 +22,13 @@ from kefu.relay.time_limits import RelayOptions
 AT_ONCE = 2
 """Keys that may be asked at the same time, since each of them may be billed."""
 
-THOUGHT = 3
+MAX_THINKING_KEYS = 3
 """Keys that may each think for `stall` seconds, without any content."""
 
 MAX_SAID = 4096
 """Bytes of a refused response that are kept for the operator."""
 
-NEVER = float("inf")
+NEVER_SECONDS = float("inf")
 
 
 class Parts(NamedTuple):
@@ -114,9 +114,9 @@ class KeySearch:
         """
         running, limits = list(self._running.values()), self._limits
         if not running:
-            return -NEVER
+            return -NEVER_SECONDS
         if self._nobody_left:
-            return NEVER
+            return NEVER_SECONDS
         asked = [one for one in running if not one.tried_again] or running
         first, newest = asked[0], asked[-1]
         if len(asked) < AT_ONCE:
@@ -125,7 +125,7 @@ class KeySearch:
             after = pace.hedge_after(limits, again=self._hedged)
             return newest.started + (limits.stall if newest.answered else after)
         if first.provider is not newest.provider:
-            return NEVER
+            return NEVER_SECONDS
         if first.answered or newest.answered:
             return newest.started + limits.stall
         # Two keys of one silent upstream: the other upstream gets a chance before time is up.
@@ -137,7 +137,7 @@ class KeySearch:
         end = call.started + limits.max_duration
         if thinking := [one for one in running if one.answered]:
             gave_up = sum(attempt.outcome == "no_event" for attempt in call.attempts)
-            enough = gave_up + len(thinking) >= THOUGHT
+            enough = gave_up + len(thinking) >= MAX_THINKING_KEYS
             return min(end, thinking[-1].started + limits.stall) if enough else end
         since = call.started
         if call.gate_open:  # the client gets pings, so each key has the time of the first key
@@ -292,7 +292,7 @@ class KeySearch:
     def _timeout(self) -> GatewayTimeout:
         for task in list(self._running):
             self._end(task, "silent", failing=True)
-        return GatewayTimeout(SILENT, should_retry=False)
+        return GatewayTimeout(SILENT_MESSAGE, should_retry=False)
 
     def _end(
         self,

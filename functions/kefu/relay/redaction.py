@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from kefu.relay.key_leak import SHORTEST
+from kefu.relay.key_leak import MIN_KEY_SIZE
 
 PLACEHOLDER = "[key]"
 
@@ -31,10 +31,10 @@ class Secrets:
     def add_secrets(self, secrets: Iterable[str]) -> None:
         """Add secrets. Earlier secrets are kept, because texts may contain them after a rotation.
 
-        Secrets with fewer than `SHORTEST` characters are ignored: they would match ordinary words.
+        Secrets with fewer than `MIN_KEY_SIZE` characters are ignored: they match ordinary words.
         """
         for secret in secrets:
-            if len(secret) >= SHORTEST:
+            if len(secret) >= MIN_KEY_SIZE:
                 self._spellings.update(_spellings_of(secret))
         if self._spellings:
             longest_first = sorted(self._spellings, key=len, reverse=True)

@@ -10,16 +10,16 @@ from kefu.errors import ConnectionLost, GatewayTimeout, RateLimited, UpstreamUna
 from kefu.relay.attempt import BAD_STREAM, ModelProvider, Stream, Upstream
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Chunk, InBandError
-from kefu.relay.failures import SILENT
+from kefu.relay.failures import SILENT_MESSAGE
 from kefu.relay.key_pool import CooldownStore, KeyPool
-from kefu.relay.key_search import NEVER, KeySearch, Parts
+from kefu.relay.key_search import NEVER_SECONDS, KeySearch, Parts
 from kefu.relay.parameters import Parameters
 from kefu.relay.time_limits import RelayOptions
 
-THINKING = 0.25
+THINKING_SECONDS = 0.25
 """Seconds from status 200 within which most models send content, or an error with a status."""
 
-CUT = "The answer was cut off by the AI service."
+CUT_MESSAGE = "The answer was cut off by the AI service."
 
 
 class Relay:
@@ -71,8 +71,8 @@ class Relay:
                 await options.keys_ready()
             await search.step(call.started + limits.ping_interval)
             while not (search.opened or search.answered or limits.early_headers):
-                await search.step(NEVER, or_answered=True)
-                await search.step(monotonic() + THINKING)
+                await search.step(NEVER_SECONDS, or_answered=True)
+                await search.step(monotonic() + THINKING_SECONDS)
         except BaseException:
             await search.aclose()
             raise
@@ -128,7 +128,7 @@ class ModelAnswer:
                     ping_at = now + limits.ping_interval
             if not completion.finish_reason:
                 search.broke("cut")
-                raise UpstreamUnavailable(CUT, retry_after=1)
+                raise UpstreamUnavailable(CUT_MESSAGE, retry_after=1)
         finally:
             await search.aclose()
 
@@ -142,8 +142,8 @@ class ModelAnswer:
             message = "The AI service is overloaded."
             raise RateLimited(message, limit="keys", retry_after=1) from error
         if status == 504:
-            raise GatewayTimeout(SILENT) from error
-        raise UpstreamUnavailable(CUT, retry_after=1) from error
+            raise GatewayTimeout(SILENT_MESSAGE) from error
+        raise UpstreamUnavailable(CUT_MESSAGE, retry_after=1) from error
 
     def _too_late(self, stream: Stream, now: float) -> None:
         """Raise the error for the client, unless only the end of a finished answer is missing."""
@@ -151,7 +151,7 @@ class ModelAnswer:
             return
         if now < self._end:
             self._search.broke("stalled")
-        raise GatewayTimeout(SILENT)
+        raise GatewayTimeout(SILENT_MESSAGE)
 
     async def aclose(self) -> None:
         """Close the upstream's connection. Has no effect when the answer is complete."""

@@ -65,11 +65,11 @@ class RelayOptions(NamedTuple):
     """Replaces secrets in a text."""
 
 
-REMEMBERED = 20
+REMEMBERED_ATTEMPTS = 20
 """Attempts whose times are remembered."""
-COST, AT_MOST = 10, 50
+HEDGE_COST, MAX_SAVED_REQUESTS = 10, 50
 """Requests that each hedge uses up from a balance, and the balance's maximum."""
-MARGIN = 1.1
+MARGIN_FACTOR = 1.1
 """The usual time is the 95th percentile of answers, times this factor."""
 
 
@@ -77,12 +77,12 @@ class Pace:
     """The pace of one upstream, as this process sees it."""
 
     def __init__(self) -> None:
-        self._times: deque[float] = deque(maxlen=REMEMBERED)
-        self._saved = 2 * COST
+        self._times: deque[float] = deque(maxlen=REMEMBERED_ATTEMPTS)
+        self._saved = 2 * HEDGE_COST
 
     def begin(self) -> None:
         """Count a request."""
-        self._saved = min(AT_MOST, self._saved + 1)
+        self._saved = min(MAX_SAVED_REQUESTS, self._saved + 1)
 
     def answered(self, seconds: float) -> None:
         """Note the time from a request to its headers."""
@@ -90,7 +90,7 @@ class Pace:
 
     def hedged(self) -> None:
         """Count a request for which a second key was asked beside a silent key."""
-        self._saved = max(0, self._saved - COST)
+        self._saved = max(0, self._saved - HEDGE_COST)
 
     def hedge_after(self, limits: TimeLimits, *, again: bool) -> float:
         """Seconds of silence after which the next key is asked beside.
@@ -100,6 +100,6 @@ class Pace:
         `again`: for a request that is hedged already.
         """
         times = sorted(self._times)
-        usual = MARGIN * times[ceil(0.95 * len(times)) - 1] if times else 0.0
+        usual = MARGIN_FACTOR * times[ceil(0.95 * len(times)) - 1] if times else 0.0
         after = max(limits.hedge_after, usual)
-        return after if again or self._saved >= COST else max(after, limits.fallback_after)
+        return after if again or self._saved >= HEDGE_COST else max(after, limits.fallback_after)

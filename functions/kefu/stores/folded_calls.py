@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from kefu.sessions.store.model import StoredMessage
 
-FOLDED = ("request", "response", "meta", "error")
+FOLDED_FIELDS = ("request", "response", "meta", "error")
 """The fields that may be folded."""
 
 STYLES = tuple(
@@ -55,7 +55,7 @@ def unfold(fields: dict[str, Any], known: Callable[[], Known]) -> dict[str, Any]
     A field whose text is missing or was replaced is left out; `damaged` has its name.
     """
     damaged = []
-    for name in FOLDED:
+    for name in FOLDED_FIELDS:
         if isinstance(fields.get(name, ""), str):
             continue
         try:

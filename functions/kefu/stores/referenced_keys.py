@@ -1,7 +1,7 @@
 """Loads API keys and other secrets from SSM or Secrets Manager, and refreshes them periodically.
 
-A refresh runs in the background. Only a request without any key waits for a refresh, for `PATIENCE`
-seconds at most. After a failed refresh the previous keys stay in use.
+A refresh runs in the background. Only a request without any key waits for a refresh, for
+`PATIENCE_SECONDS` at most. After a failed refresh the previous keys stay in use.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final
 from kefu.relay.key_pool import keys_in
 from kefu.stores.aws import RANDOM
 
-RETRY: Final = 10.0
+RETRY_SECONDS: Final = 10.0
 """Seconds between a failed refresh and the next refresh, while the previous keys are in use."""
 
 FIRST_RETRY: Final = (0.5, 1.5)
 """Seconds between refreshes without a key, a range: SSM throttles instances that start together."""
 
-PATIENCE: Final = 3.0
+PATIENCE_SECONDS: Final = 3.0
 """Seconds that a chat waits for the first keys. This time includes the import of boto3."""
 
 
@@ -63,7 +63,7 @@ class ReferencedKeys:
         if due and (self._reading is None or self._reading.done()):
             self._reading = asyncio.create_task(self._refresh())
 
-    async def ready(self, patience: float = PATIENCE) -> None:
+    async def ready(self, patience: float = PATIENCE_SECONDS) -> None:
         """Wait for the first keys, for `patience` seconds at most.
 
         Returns at once if keys were loaded before. Starts a refresh if one is due.
@@ -85,7 +85,7 @@ class ReferencedKeys:
                 raise ValueError("contains no key")
             self._set_secrets(keys)
         except Exception as error:  # noqa: BLE001 - after any failure the previous keys stay in use
-            self._wait(RETRY if self.loaded else RANDOM.uniform(*FIRST_RETRY))
+            self._wait(RETRY_SECONDS if self.loaded else RANDOM.uniform(*FIRST_RETRY))
             self.trouble = cause_of(error)
             self._on_degraded(f"reading {self.what}: {self.trouble}")
             return

@@ -13,7 +13,7 @@ from kefu.stores import aws
 _ADDRESS: Final = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(.{1,1000})", re.DOTALL)
 
 
-LARGEST: Final = 400_000_000
+MAX_OBJECT_BYTES: Final = 400_000_000
 """Bytes of an object. A function of Lambda has 512 MB for temporary files by default."""
 
 
@@ -52,7 +52,7 @@ class S3Object:
             )
             answer = self._client.get_object(Bucket=self._bucket, Key=self._key, **unless)
             new = self._folder / "new"
-            too_large = answer["ContentLength"] > LARGEST
+            too_large = answer["ContentLength"] > MAX_OBJECT_BYTES
             with answer["Body"] as body, new.open("wb") as file:
                 if not too_large:
                     shutil.copyfileobj(body, file, 1 << 20)
@@ -64,7 +64,7 @@ class S3Object:
         except (BotoCoreError, OSError) as error:
             raise OSError(f"{self.address} cannot be read: {type(error).__name__}.") from None
         if too_large:
-            raise OSError(f"{self.address} is larger than {LARGEST // 10**6} MB.")
+            raise OSError(f"{self.address} is larger than {MAX_OBJECT_BYTES // 10**6} MB.")
         new.replace(self.path)
         self._etag = answer["ETag"]
 

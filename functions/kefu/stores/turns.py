@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, holder_before
+from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, holder_before
 from kefu.sessions.store.model import (
     LEASE,
     BeginResult,
@@ -25,16 +25,16 @@ from kefu.sessions.store.model import (
 )
 from kefu.sessions.store.overview import Overview, SessionFilter
 
-FAR = 253_402_300_800.0
+FAR_FUTURE = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
 
-START = f"{FAR - 1}~z"
+FIRST_CURSOR = f"{FAR_FUTURE - 1}~z"
 """The cursor of the first page."""
 
-COMMENTS = 10
+MAX_COMMENTS = 10
 """The newest comments on the answers to a question, which an operator sees."""
 
-BUCKETS = 65_521
+MAX_USER_NUMBER = 65_521
 """The greatest number of a user. Several users may share a number, so it identifies nobody."""
 
 ERRORS: tuple[Status, ...] = ("failed", "partial")
@@ -213,7 +213,7 @@ def newest_comment(turns: Sequence[StoredTurn]) -> str:
 def may_change(before: Attendance, after: Attendance, taken_from: str) -> bool:
     if before.state == "person":
         return before.operator == holder_before(after, taken_from)
-    return before.state in BEFORE[after.state]
+    return before.state in STATES_BEFORE[after.state]
 
 
 def answered(ended: TurnOutcome, now: float) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
 
 def bucket_of(user: str) -> int:
     """The number by which the chats of a user are found. It is stored: never change its rule."""
-    return 1 + crc32(user.encode("utf-8", "replace")) % BUCKETS if user else 0
+    return 1 + crc32(user.encode("utf-8", "replace")) % MAX_USER_NUMBER if user else 0
 
 
 class DayChange(NamedTuple):
@@ -304,7 +304,7 @@ def position(cursor: str | None, until: float | None) -> tuple[float, str]:
     That of the previous page's last row, in its cursor, or the limit `until` of the filter. Raises
     ValueError if the cursor is invalid.
     """
-    first = FAR if until is None else until, ""
+    first = FAR_FUTURE if until is None else until, ""
     if cursor is None:
         return first
     at, separator, session_id = cursor.partition("~")
@@ -312,6 +312,6 @@ def position(cursor: str | None, until: float | None) -> tuple[float, str]:
         when = float(at)
     except ValueError:
         when = inf
-    if not (separator and session_id.isalnum() and abs(when) < FAR):
+    if not (separator and session_id.isalnum() and abs(when) < FAR_FUTURE):
         raise ValueError("the cursor is not valid")
     return min(first, (when, session_id))

@@ -35,7 +35,7 @@ from kefu.relay.attempt import UpstreamResponse
 from kefu.upstream.client import HttpUpstream
 
 _CHAT = "/api/chat"
-_LONGEST = 64 * 1024 * 1024
+_MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 _ERRORS: dict[int | str, type[KefuError]] = {
     400: InvalidRequest,
     401: Unauthorized,
@@ -207,7 +207,7 @@ class ServerUnreachable(UpstreamUnavailable):
 async def _body(response: UpstreamResponse) -> bytes:
     body = b""
     try:
-        while len(body) < _LONGEST and (part := await response.read(10.0)):
+        while len(body) < _MAX_RESPONSE_BYTES and (part := await response.read(10.0)):
             body += part
     except (TimeoutError, ConnectionLost):
         return b""

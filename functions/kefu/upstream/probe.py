@@ -14,7 +14,7 @@ import httpx
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0)
 _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
-_LARGEST: Final = 1024 * 1024
+_MAX_BODY_BYTES: Final = 1024 * 1024
 
 
 class NoResponse(Exception):
@@ -62,7 +62,7 @@ def ask(
             for piece in response.iter_bytes():
                 body += piece
                 arrivals += [monotonic() - start] * piece.count(b"data:")
-                if len(body) > _LARGEST:
+                if len(body) > _MAX_BODY_BYTES:
                     break
             headers = dict(response.headers)
             return ProbeResponse(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-TIMEOUT = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds for the whole exchange."""
 
 # The blocks of IANA's special-purpose registries (RFC 6890) that are not globally reachable. The
@@ -136,7 +136,7 @@ class PublicWeb:
             # `client.build_request` is not used, because it would add the header User-Agent.
             request = httpx.Request("GET", url, headers=headers)
             async with (
-                asyncio.timeout(TIMEOUT),
+                asyncio.timeout(TIMEOUT_SECONDS),
                 new_client(keep=False, check_address=check) as client,
             ):
                 response = await client.send(request, stream=True, follow_redirects=False)
@@ -145,7 +145,7 @@ class PublicWeb:
                 finally:
                     await response.aclose()
         except TimeoutError as error:
-            raise NoPage(f"no whole answer within {TIMEOUT:.0f} s") from error
+            raise NoPage(f"no whole answer within {TIMEOUT_SECONDS:.0f} s") from error
         except NoPage:
             raise
         except request_errors() as error:

@@ -21,10 +21,10 @@ from kefu.upstream.child_environment import child_environment
 CPU_SECONDS = 20
 """Maximum seconds of the processor for one page."""
 
-SECONDS = 60.0
+PAGE_SECONDS = 60.0
 """Maximum seconds for one page, on a busy machine."""
 
-MEMORY = 1 << 30
+MEMORY_BYTES = 1 << 30
 """Bytes of address space, Python and the parsers included. Only Linux enforces the limit."""
 
 LARGEST_REPLY = 64 << 20
@@ -38,7 +38,10 @@ class PageReader:
     """
 
     def __init__(
-        self, cpu_seconds: int = CPU_SECONDS, seconds: float = SECONDS, memory: int = MEMORY
+        self,
+        cpu_seconds: int = CPU_SECONDS,
+        seconds: float = PAGE_SECONDS,
+        memory: int = MEMORY_BYTES,
     ) -> None:
         self._cpu_seconds = cpu_seconds
         self._seconds = seconds

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kefu.knowledge.sources import HEAD, QUESTION
+from kefu.knowledge.sources import PASSAGES_HEAD, QUESTION_HEAD
 from kefu.knowledge.terms import characters, page_language, question_terms, terms
 from kefu.relay import sse
 
@@ -37,11 +37,11 @@ _CHINESE = {
     "no pages": "这是示例模式：没有连接模型，也没有可以引用的页面。设置 `KEFU_API_KEYS` "
     "并重新启动，就由模型回答。",
 }
-_LONGEST = 500
+_QUOTE_CHARS = 500
 """Characters of a quotation."""
 _SENTENCE = re.compile(r"[.!?。！？…:：]\W*$")
 _PIECE = re.compile(r"\S+\s*|\s+")
-_PACE = 0.02
+_PACE_SECONDS = 0.02
 """Seconds between two pieces of an answer."""
 
 
@@ -58,14 +58,16 @@ class Part(NamedTuple):
 
 def answer_to(message: str) -> str:
     """The answer to a visitor's message, which may have passages in front of it."""
-    head, found, question = message.rpartition(f"\n{QUESTION}\n")
+    head, found, question = message.rpartition(f"\n{QUESTION_HEAD}\n")
     texts = _CHINESE if characters(question) else _ENGLISH
-    if not found or not head.startswith(HEAD):
+    if not found or not head.startswith(PASSAGES_HEAD):
         return texts["no pages"]
     best = best_part(list(_parts(head)), question)
     if best is None:
         return f"[0] {texts['nothing']}"
-    quoted = best.text if len(best.text) <= _LONGEST else f"{best.text[:_LONGEST].rstrip()} …"
+    quoted = (
+        best.text if len(best.text) <= _QUOTE_CHARS else f"{best.text[:_QUOTE_CHARS].rstrip()} …"
+    )
     return "> " + quoted.replace("\n", "\n> ") + f" [{best.number}]\n\n{texts['quote']}"
 
 
@@ -122,7 +124,7 @@ class SampleResponse:
         self._events = iter(_events(text))
 
     async def read(self, timeout: float) -> bytes:
-        await asyncio.sleep(_PACE)
+        await asyncio.sleep(_PACE_SECONDS)
         return next(self._events, b"")
 
     async def aclose(self) -> None:

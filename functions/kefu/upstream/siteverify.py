@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 TURNSTILE = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
 HCAPTCHA = "https://api.hcaptcha.com/siteverify"
 
-TIMEOUT = 3.0
+TIMEOUT_SECONDS = 3.0
 """Seconds for the whole exchange."""
 
-_LONGEST = 16 * 1024
+_MAX_ANSWER_BYTES = 16 * 1024
 """Bytes of an answer; real ones have some hundred."""
 
 _AT_ONCE = 50
@@ -50,7 +50,7 @@ class SiteVerify:
         try:
             # `client.build_request` is not used, because it would add the header User-Agent.
             request = httpx.Request("POST", self._url, data=form, headers=headers)
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 response = await client.send(request, stream=True, follow_redirects=False)
                 try:
                     if response.status_code != 200:
@@ -71,7 +71,7 @@ async def _body(response: httpx.Response) -> bytes:
     body = b""
     async for part in response.aiter_raw():
         body += part
-        if len(body) > _LONGEST:
+        if len(body) > _MAX_ANSWER_BYTES:
             raise VerifierUnavailable("an answer that is too long")
     return body
 

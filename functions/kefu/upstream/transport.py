@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import aiohttp
     import httpx
 
-_READ = 16 * 1024
+_READ_BYTES = 16 * 1024
 """Bytes read at once; aiohttp pauses the sender at twice as many."""
 
-_IDLE = 15.0
+_IDLE_SECONDS = 15.0
 """Seconds an unused connection is kept: shorter than servers' own limits, so few are stale."""
 
 _DIRECT = ("", "localhost", "127.0.0.1", "::1")
@@ -87,11 +87,11 @@ def new_client(
                 limit=limit,
                 socket_factory=_checked_sockets(check_address) if check_address else None,
                 force_close=not keep,
-                keepalive_timeout=_IDLE if keep else None,
+                keepalive_timeout=_IDLE_SECONDS if keep else None,
             ),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
-            read_bufsize=_READ,
+            read_bufsize=_READ_BYTES,
             skip_auto_headers=("User-Agent",),
             trace_configs=[trace],
         )

@@ -11,7 +11,7 @@ from kefu.upstream.transport import failure_of, new_client, request_errors
 if TYPE_CHECKING:
     import httpx
 
-TIMEOUT = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds for the whole exchange."""
 
 
@@ -29,7 +29,7 @@ class HttpWebhook:
         self._client = client = self._client or new_client(proxy_for=self._url, limit=4)
         try:
             request = httpx.Request("POST", self._url, content=body, headers=dict(headers))
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 # Redirects are not followed: they could send visitors' data to another host.
                 response = await client.send(request, stream=True, follow_redirects=False)
                 await response.aclose()

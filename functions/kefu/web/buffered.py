@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kefu.errors import UpstreamUnavailable
 from kefu.web.error_response import error_response
 
-LARGEST = 6 * 1024 * 1024 - 64 * 1024
+MAX_BODY_BYTES = 6 * 1024 * 1024 - 64 * 1024
 """The limit of a body in bytes, encoded as a JSON string. The rest of 6 MB is for headers."""
 
 
@@ -23,7 +23,7 @@ class Buffered:
     A response over `largest` bytes is cancelled and replaced by a 503.
     """
 
-    def __init__(self, app: ASGIApp, largest: int = LARGEST) -> None:
+    def __init__(self, app: ASGIApp, largest: int = MAX_BODY_BYTES) -> None:
         self._app = app
         self._largest = largest
 

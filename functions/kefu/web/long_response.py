@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from kefu.web.json_response import encoded
 
-_BLOCK = 1 << 16
+_BLOCK_CHARS = 1 << 16
 """Characters after which a block is sent."""
 
 
@@ -45,7 +45,7 @@ def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size >= _BLOCK:
+        if size >= _BLOCK_CHARS:
             yield encoded("".join(held))
             held, size = [], 0
     if held:

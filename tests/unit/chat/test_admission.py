@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kefu.chat.admission import CHECKS, CHECKS_AT_ONCE, Admission, Allowance
+from kefu.chat.admission import BOT_CHECK_RATE, CHECKS_AT_ONCE, Admission, Allowance
 from kefu.chat.limits import Rate
 from kefu.errors import RateLimited
 from kefu.stores.memory import MemoryStore
@@ -78,7 +78,7 @@ async def test_t17_checks_of_one_address_are_counted_and_bounded() -> None:
     end.set()
     await check("1.1.1.1")
     await asyncio.gather(*waiting, return_exceptions=True)
-    for _ in range(CHECKS.requests - CHECKS_AT_ONCE):
+    for _ in range(BOT_CHECK_RATE.requests - CHECKS_AT_ONCE):
         await check("6.6.6.6")
     with pytest.raises(RateLimited):
         await check("6.6.6.6")

@@ -8,8 +8,8 @@ import pytest
 
 from kefu.knowledge.finding import PassageHit
 from kefu.knowledge.sources import (
-    HEAD,
-    QUESTION,
+    PASSAGES_HEAD,
+    QUESTION_HEAD,
     Source,
     block,
     joined,
@@ -31,7 +31,7 @@ def found(text: str, title: str = "Title") -> PassageHit:
 def test_the_passages_stand_in_front_of_the_question_one_on_a_line() -> None:
     made = block([found("one\ntwo"), found("three")], "Why?")
     head, first, second, empty, label, question = made.split("\n")
-    assert (head, empty, label, question) == (HEAD, "", QUESTION, "Why?")
+    assert (head, empty, label, question) == (PASSAGES_HEAD, "", QUESTION_HEAD, "Why?")
     assert json.loads(first) == {
         "n": 1,
         "title": "Title",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kefu.relay import sse
 from kefu.relay.attempt import Stream
 from kefu.relay.chunks import Completion, MalformedChunk
-from kefu.relay.key_leak import SHORTEST, KeyLeakDetector
+from kefu.relay.key_leak import MIN_KEY_SIZE, KeyLeakDetector
 
 KEY = 'sk-sk-sk-A1/b"2\\sk-sk-C3'
 """It begins again and again inside of itself, and JSON escapes some of it."""
@@ -104,7 +104,9 @@ async def test_t18_a_key_is_withheld_wherever_it_is_cut(
     out = await let_out(deltas)
     assert out[-1] == [{"error": True}]
     seen = "".join(map(texts_in, (one for read in out for one in read)))
-    assert seen.count(KEY[:SHORTEST]) <= (before + KEY[: SHORTEST - 1]).count(KEY[:SHORTEST])
+    assert seen.count(KEY[:MIN_KEY_SIZE]) <= (before + KEY[: MIN_KEY_SIZE - 1]).count(
+        KEY[:MIN_KEY_SIZE]
+    )
 
 
 def texts_in(value: object) -> str:
@@ -131,15 +133,15 @@ async def test_what_only_begins_like_the_key_comes_whole_and_in_its_order(
 
 async def test_nothing_waits_but_what_may_be_the_key() -> None:
     """Each of these texts is released with the read that contained it."""
-    texts = ["The task", "s: ", "s", "sk", "-sk-s", "x", "pass", " ", KEY[: SHORTEST - 1], "?"]
+    texts = ["The task", "s: ", "s", "sk", "-sk-s", "x", "pass", " ", KEY[: MIN_KEY_SIZE - 1], "?"]
     out = await let_out([content(text) for text in texts])
     assert out[: len(texts)] == [[content(text)] for text in texts]
-    begun = await let_out([content("a"), content(KEY[:SHORTEST]), content("A"), content("b")])
-    held = [content(KEY[:SHORTEST])]
+    begun = await let_out([content("a"), content(KEY[:MIN_KEY_SIZE]), content("A"), content("b")])
+    held = [content(KEY[:MIN_KEY_SIZE])]
     assert begun[:4] == [[content("a")], [], [*held, content("A")], [content("b")]]
 
 
-@pytest.mark.parametrize(("size", "known"), [(SHORTEST, True), (12, True), (13, False)])
+@pytest.mark.parametrize(("size", "known"), [(MIN_KEY_SIZE, True), (12, True), (13, False)])
 async def test_an_answer_may_end_with_the_beginning_of_the_key_not_with_most_of_it(
     size: int, known: bool
 ) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import pytest
 
 from kefu.errors import StoreFull, StoreUnavailable
-from kefu.sessions.store.capacity import EVERY, UNLIMITED, Capacity, Level
+from kefu.sessions.store.capacity import READ_SECONDS, UNLIMITED, Capacity, Level
 
 LIMIT = 1000
 
@@ -94,7 +94,7 @@ async def test_the_size_is_read_in_the_background_and_not_for_each_message() -> 
         store.capacity.admit(new=True)
     await asyncio.sleep(0)
     assert store.read == 1
-    store.now += EVERY
+    store.now += READ_SECONDS
     store.used = 0
     with pytest.raises(StoreFull):
         store.capacity.admit(new=True)

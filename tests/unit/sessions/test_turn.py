@@ -23,7 +23,7 @@ from kefu.knowledge.sources import parted
 from kefu.sessions import hooks
 from kefu.sessions.hooks import EndedTurn, Hook, HookContext
 from kefu.sessions.store.attendance import Attendance
-from kefu.sessions.store.capacity import FROM, RETRY_AFTER, Capacity
+from kefu.sessions.store.capacity import LEVEL_STARTS, RETRY_AFTER, Capacity
 from kefu.sessions.store.model import LEASE, BeginResult, NewMessage, Session, SessionId
 from kefu.web.request_record import Record
 from kefu.web.schemas import MessageRequest
@@ -485,7 +485,7 @@ def full(part: float) -> Capacity:
 
 @pytest.mark.parametrize(
     ("part", "new", "known"),
-    [(FROM[1], 200, 200), (FROM[2], 503, 200), (FROM[3], 503, 503)],
+    [(LEVEL_STARTS[1], 200, 200), (LEVEL_STARTS[2], 503, 200), (LEVEL_STARTS[3], 503, 503)],
 )
 @in_virtual_time
 async def test_d19_a_full_store_refuses_messages_before_the_model_is_paid(

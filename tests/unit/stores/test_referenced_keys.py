@@ -9,7 +9,13 @@ from itertools import pairwise
 import pytest
 from botocore.exceptions import ClientError
 
-from kefu.stores.referenced_keys import FIRST_RETRY, RETRY, ReferencedKeys, cause_of, secrets_in
+from kefu.stores.referenced_keys import (
+    FIRST_RETRY,
+    RETRY_SECONDS,
+    ReferencedKeys,
+    cause_of,
+    secrets_in,
+)
 
 CANARY = "sk-canary-kept-5f3c9a7e1b"
 ROTATED = "sk-canary-rotated-9d21c07b"
@@ -178,13 +184,13 @@ async def test_after_a_failure_known_keys_are_read_again_in_ten_seconds() -> Non
         return CANARY
 
     keys = ReferencedKeys(read, lambda _: None, clock, ttl=300, on_degraded=lambda _: None)
-    for second in (0, 299, 300, 300 + RETRY - 1, 300 + RETRY):
+    for second in (0, 299, 300, 300 + RETRY_SECONDS - 1, 300 + RETRY_SECONDS):
         clock.now = 1_000_000.0 + second
         keys.prefetch()
         for _ in range(20):
             await asyncio.sleep(0.001)
     await keys.aclose()
-    assert [at - 1_000_000 for at in readings] == [0, 300, 300 + RETRY]
+    assert [at - 1_000_000 for at in readings] == [0, 300, 300 + RETRY_SECONDS]
 
 
 @pytest.mark.parametrize(

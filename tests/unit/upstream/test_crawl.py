@@ -247,7 +247,7 @@ async def test_g9_a_site_with_too_many_pages_is_cut_and_says_so(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     easy(site)
-    monkeypatch.setattr(crawl_module, "PAGES", 3)
+    monkeypatch.setattr(crawl_module, "MAX_PAGES", 3)
     found = await crawl(site)
     left = [one for one in found.outcomes.values() if one.reason == "more than 3 pages"]
     assert len(found.outcomes) - len(left) == 3
@@ -260,7 +260,7 @@ async def test_g9_a_run_ends_when_its_time_is_over_and_keeps_the_pages_of_the_la
 ) -> None:
     easy(site)
     first = await crawl(site)
-    monkeypatch.setattr(crawl_module, "SECONDS", 0)
+    monkeypatch.setattr(crawl_module, "MAX_CRAWL_SECONDS", 0)
     second = await crawl(site, first.states)
     assert {one.reason for one in second.outcomes.values()} == {"no time was left"}
     assert second.of("kept") >= first.of("learnt")

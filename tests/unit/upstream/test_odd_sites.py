@@ -13,14 +13,14 @@ import pytest
 from kefu.bootstrap.learn import hosts
 from kefu.knowledge.learning import Outcome, State
 from kefu.upstream.crawl.crawl import Crawler
-from kefu.upstream.crawl.fetch import LARGEST, Fetched, Fetcher, Refused
+from kefu.upstream.crawl.fetch import MAX_PAGE_BYTES, Fetched, Fetcher, Refused
 from kefu.upstream.public_web import may_have_pages
 from tests.fakes.files import SITEMAP, pdf, word
 from tests.fakes.site import Answer, Site, html, served
 
 AGENT = "Kefu/1"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-TWICE = gzip.compress(gzip.compress(b"<p>" + bytes(2 * LARGEST)))
+TWICE = gzip.compress(gzip.compress(b"<p>" + bytes(2 * MAX_PAGE_BYTES)))
 
 
 def zipped(body: bytes, coding: str = "gzip") -> Answer:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, cast
 
-THREADS = 32
+MAX_THREADS = 32
 """Threads that may run at once. If all threads are in use, calls of plain functions fail."""
 
 Function = Callable[..., object]
@@ -83,8 +83,8 @@ class Calls:
             if is_ours:
                 return asyncio.create_task(called)
             return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(called, self._loop()))
-        if self._threads >= THREADS:
-            raise HookFailed(f"was not called: {THREADS} calls of hooks are running")
+        if self._threads >= MAX_THREADS:
+            raise HookFailed(f"was not called: {MAX_THREADS} calls of hooks are running")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Outcome] = loop.create_future()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kefu.messages import Message
 from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, Reply
 
-CLEAR, HELP = "/clear", "/help"
+CLEAR_COMMAND, HELP_COMMAND = "/clear", "/help"
 
 _CLEARED = "好的，之前的内容我不再参考。\nDone: I no longer look at what was said before."
 _HELP = (
@@ -23,8 +23,8 @@ class Commands(Hook):
 
     def __init__(self, config: HookConfig) -> None:
         self._answers = {
-            CLEAR: Reply(_text(config, "cleared", _CLEARED)),
-            HELP: Reply(_text(config, "help", _HELP)),
+            CLEAR_COMMAND: Reply(_text(config, "cleared", _CLEARED)),
+            HELP_COMMAND: Reply(_text(config, "help", _HELP)),
         }
 
     async def user_message(self, text: str, visit: HookContext) -> str:
@@ -36,9 +36,9 @@ class Commands(Hook):
         for message in history:
             if message.role == "user":
                 command = message.content.lower()
-            if command == CLEAR:
+            if command == CLEAR_COMMAND:
                 shown.clear()
-            elif command != HELP:
+            elif command != HELP_COMMAND:
                 shown.append(message)
         return shown
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from kefu.chat.prompt import data
 from kefu.sessions.hooks.hook import BadOptions, Hook, HookConfig, HookContext, texts
 
-_LONGEST = 200
+_FACT_CHARS = 200
 """Maximum length of one fact about a visitor, in characters."""
 
 
@@ -19,7 +19,9 @@ class UserProfile(Hook):
 
     async def context(self, question: str, visit: HookContext) -> str:
         facts = {
-            name: visit.profile[name][:_LONGEST] for name in self._fields if name in visit.profile
+            name: visit.profile[name][:_FACT_CHARS]
+            for name in self._fields
+            if name in visit.profile
         }
         if not facts:
             return ""

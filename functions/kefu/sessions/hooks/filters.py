@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from kefu.sessions.hooks.calls import Calls, Function, HookFailed
 
-PIECE = 0.5
+FILTER_SECONDS = 0.5
 """Seconds for a call of a filter. A filter delays the answer at most once: a filter that fails is
 not used any more for this answer.
 """
@@ -61,12 +61,12 @@ class GuardedFilter:
         try:
             if self._is_new:
                 self._is_new = False
-                self._filter = await self._create(PIECE)
+                self._filter = await self._create(FILTER_SECONDS)
                 if self._filter is None:
                     self._is_off = True
                     return self._given
             function: Function = getattr(self._filter, method)
-            shown = await self._calls.call(function, args, PIECE)
+            shown = await self._calls.call(function, args, FILTER_SECONDS)
         except AttributeError:
             return self._fail(f"returned no filter with {method}")
         except HookFailed as failure:

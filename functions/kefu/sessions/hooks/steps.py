@@ -24,20 +24,20 @@ BEFORE_MODEL = 2.0
 """Seconds for all `history` and `context` of one message, which run side by side. The hook
 `summary` takes up to 1.5 seconds.
 """
-AFTERWARDS = 10.0
+BACKGROUND_SECONDS = 10.0
 """Seconds for a function that runs in the background."""
 
 ON_AWS = 5.0
 """Seconds that a request waits for functions in the background, in a Lambda instance: it is frozen
 after its response."""
 
-CLOSING = 1.0
+CLOSING_SECONDS = 1.0
 """Seconds for functions in the background when the server stops."""
 
-LONGEST = 20_000
+MAX_ADDED_CHARS = 20_000
 """Characters that one hook may add to a message or to the system prompt."""
 
-TIMEOUTS, PAUSE = 3, 60.0
+MAX_TIMEOUTS, PAUSE_SECONDS = 3, 60.0
 """A function with this many time-outs in a row is not called for this many seconds."""
 
 _FAILED = object()
@@ -60,13 +60,13 @@ class _Step:
         """Raises HookFailed."""
         now = asyncio.get_running_loop().time
         if now() < self._paused_until:
-            raise HookFailed(f"is left out after {TIMEOUTS} time-outs")
+            raise HookFailed(f"is left out after {MAX_TIMEOUTS} time-outs")
         try:
             result = await calls.call(self._function, args, seconds, is_ours=self.hook.is_ours)
         except TimedOut:
             self._timeouts += 1
-            if self._timeouts >= TIMEOUTS:
-                self._paused_until = now() + PAUSE
+            if self._timeouts >= MAX_TIMEOUTS:
+                self._paused_until = now() + PAUSE_SECONDS
             raise
         self._timeouts = 0
         return result
@@ -112,7 +112,7 @@ class Hooks:
         """`clean` is applied to each changed text. A Reply ends the step."""
         until = _now() + BEFORE_SAVING
         for step in self._steps.get("user_message", ()):
-            longest = len(text) + LONGEST
+            longest = len(text) + MAX_ADDED_CHARS
             changed = await self._called(step, (text, visit), until)
             if changed is _FAILED or not self._is_text(step, changed, longest):
                 continue
@@ -146,7 +146,7 @@ class Hooks:
         return [
             str(text)
             for step, text in zip(steps, found, strict=True)
-            if text not in (_FAILED, None, "") and self._is_text(step, text, LONGEST)
+            if text not in (_FAILED, None, "") and self._is_text(step, text, MAX_ADDED_CHARS)
         ]
 
     def filters(self, visit: HookContext, field: str) -> list[Filter | GuardedFilter]:
@@ -186,7 +186,7 @@ class Hooks:
     async def aclose(self) -> None:
         """Wait for functions in the background for a short time, then cancel them."""
         if self._background:
-            await asyncio.wait(set(self._background), timeout=CLOSING)
+            await asyncio.wait(set(self._background), timeout=CLOSING_SECONDS)
         for task in list(self._background):
             task.cancel()
         self._calls.close()
@@ -197,7 +197,7 @@ class Hooks:
         except Exception as error:  # noqa: BLE001 - such as a store that fails
             self._on_fault(f"{step} was not called: {type(error).__name__}")
             return
-        until = _now() + AFTERWARDS
+        until = _now() + BACKGROUND_SECONDS
         steps = self._steps.get(step, ())
         await asyncio.gather(*(self._called(one, (value,), until) for one in steps))
 
@@ -213,7 +213,7 @@ class Hooks:
         if not isinstance(value, str):
             self._failed(step, f"returned {type(value).__name__}, not str")
         elif len(value) > longest:
-            self._failed(step, f"returned more than {LONGEST:,} characters")
+            self._failed(step, f"returned more than {MAX_ADDED_CHARS:,} characters")
         elif not _is_unicode(value):
             self._failed(step, "returned a text that is no Unicode")
         else:

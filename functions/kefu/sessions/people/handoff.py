@@ -25,7 +25,7 @@ from kefu.sessions.store.model import Session, SessionId, StoredMessage
 from kefu.sessions.store.ports import Sessions
 from kefu.sessions.turn.saving import before_model
 
-LEASE = 30.0
+LEASE_SECONDS = 30.0
 """Seconds after which a delivery without a result counts as failed."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0
@@ -37,10 +37,10 @@ A_DAY = 200
 AT_ONCE = 20
 """Deliveries of one run."""
 
-TRANSCRIPT = 100
+TRANSCRIPT_MESSAGES = 100
 """Messages of the chat that are delivered with a request: the newest."""
 
-_DAY = 86400.0
+_DAY_SECONDS = 86400.0
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
@@ -143,7 +143,7 @@ class HandOff:
             return
         for _ in range(AT_ONCE):
             now = self._clock.now()
-            request = await self.store.claim_contact(now, now + LEASE)
+            request = await self.store.claim_contact(now, now + LEASE_SECONDS)
             if request is None:
                 return
             day = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
@@ -158,7 +158,7 @@ class HandOff:
         self, outlet: Outlet, request: ContactRequest, now: float, day: str
     ) -> None:
         """Deliver nothing until tomorrow, and tell the recipient so, once a day."""
-        tomorrow = (now // _DAY + 1) * _DAY
+        tomorrow = (now // _DAY_SECONDS + 1) * _DAY_SECONDS
         self._resumes_at = min(tomorrow, now + LONGEST_PAUSE)
         await self.store.end_contact(request, due_at=tomorrow, delivered_at=None)
         notice = f"contact notice:{day}"
@@ -175,7 +175,7 @@ class HandOff:
         messages: Sequence[StoredMessage] = ()
         if request.session_id:
             session, now = SessionId(request.session_id), self._clock.now()
-            messages = await self.store.messages(session, limit=TRANSCRIPT, now=now)
+            messages = await self.store.messages(session, limit=TRANSCRIPT_MESSAGES, now=now)
         delivery = Delivery(
             request, self.form.fields, messages, self._panel_link(request.session_id)
         )

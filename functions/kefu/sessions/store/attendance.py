@@ -12,7 +12,7 @@ State = Literal["bot", "waiting", "person", "closed"]
 - `closed`: a person has dealt with the chat; the model answers further messages.
 """
 
-BEFORE: Mapping[State, Collection[State]] = {
+STATES_BEFORE: Mapping[State, Collection[State]] = {
     "bot": ("waiting", "person"),
     "waiting": ("bot", "closed"),
     "person": ("bot", "waiting", "closed"),
@@ -35,7 +35,7 @@ def holder_before(change: Attendance, taken_from: str) -> str:
     """The operator who must have the chat for the change; "": any."""
     if change.state == "person":
         return taken_from
-    return change.operator if "person" in BEFORE[change.state] else ""
+    return change.operator if "person" in STATES_BEFORE[change.state] else ""
 
 
 class OperatorMessage(NamedTuple):

@@ -16,13 +16,13 @@ Level = Literal["ok", "no_bodies", "no_new_chats", "full"]
 """`no_bodies`: bodies of model calls are not stored. `full`: no message is stored."""
 
 LEVELS: tuple[Level, ...] = ("ok", "no_bodies", "no_new_chats", "full")
-FROM = (0.0, 0.8, 0.9, 1.0)
+LEVEL_STARTS = (0.0, 0.8, 0.9, 1.0)
 """The used part of the limit at which each level starts."""
 
-RELEASE = 0.05
+RELEASE_FRACTION = 0.05
 """A level ends when this part of the limit is free again, so that it does not change often."""
 
-EVERY = 0.25
+READ_SECONDS = 0.25
 """Minimum seconds between two reads of the size. Meanwhile the size may exceed the limit."""
 
 RETRY_AFTER = 60
@@ -77,9 +77,9 @@ class Capacity:
             raise StoreFull("New chats cannot be kept: the store is full.", retry_after=RETRY_AFTER)
 
     def prefetch(self) -> None:
-        """Start reading the size, unless a read is younger than `EVERY`. Returns at once."""
+        """Start reading the size, unless a read is younger than `READ_SECONDS`. Returns at once."""
         under_way = self._reading is not None and not self._reading.done()
-        if self._limit and not under_way and self._clock() - self._read_at >= EVERY:
+        if self._limit and not under_way and self._clock() - self._read_at >= READ_SECONDS:
             self._reading = asyncio.create_task(self._read())
 
     async def room(self) -> Room:
@@ -110,8 +110,8 @@ def _level(used: int | None, limit: int, before: Level) -> Level:
     held = LEVELS.index(before)
     reached = [
         number
-        for number, part in enumerate(FROM)
-        if used >= (part - RELEASE * (number <= held)) * limit
+        for number, part in enumerate(LEVEL_STARTS)
+        if used >= (part - RELEASE_FRACTION * (number <= held)) * limit
     ]
     return LEVELS[reached[-1]]
 

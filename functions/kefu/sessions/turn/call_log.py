@@ -44,9 +44,9 @@ from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.sessions.store.model import CallRecord, StoredMessage
 
-CALLS_A_TRY, AUXILIARY = 10, 5
+CALLS_A_TRY, FIRST_AUXILIARY = 10, 5
 """Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. The numbers after the first
-`AUXILIARY` are for summary calls.
+`FIRST_AUXILIARY` are for summary calls.
 """
 
 Capture = Literal["off", "errors", "all"]
@@ -126,7 +126,7 @@ class Recording(NamedTuple):
     def auxiliary_call(self, number: int, call: Call, turn: TurnRecord) -> CallRecord:
         """The record of a summary call; `number` counts the turn's summary calls from 0."""
         # A site's own hook may make more calls than there are numbers; the last number is reused.
-        number = min(AUXILIARY + number, CALLS_A_TRY - 1)
+        number = min(FIRST_AUXILIARY + number, CALLS_A_TRY - 1)
         call_number = CALLS_A_TRY * turn.retries + number + 1
         sent = _Sent(call_number, None, call.body, None, call.attempts, call.started)
         return self._last(sent, call, turn)

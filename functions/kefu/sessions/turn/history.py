@@ -20,7 +20,7 @@ from kefu.sessions.store.ports import SessionStore
 Exchange = Sequence[StoredMessage]
 """Messages of the visitor, and the answers to them that come before the visitor's next message."""
 
-PAGES = 3
+MAX_READS = 3
 """Maximum number of reads for one history. Failed turns in a page can make another read necessary.
 """
 
@@ -37,7 +37,7 @@ async def latest_exchanges(
     """
     found, before = list[StoredMessage](), message.id
     known: list[Exchange] = []
-    for _ in range(PAGES if limit else 0):
+    for _ in range(MAX_READS if limit else 0):
         page = await store.messages(message.session_id, before=before, limit=2 * limit, now=now)
         found[:0] = page
         known = exchanges(found, message.id)
@@ -65,7 +65,7 @@ async def rated_turn(
                 turn = EndedTurn(session, question.id, *texts, now)
                 return turn._replace(rating=answer.rating, comment=answer.comment)
         before = page[0].id
-        if len(found) >= PAGES * RATED_PAGE:
+        if len(found) >= MAX_READS * RATED_PAGE:
             break
     raise LookupError("the rated answer")
 

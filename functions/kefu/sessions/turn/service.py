@@ -33,7 +33,7 @@ from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, ses
 
 NEW_TITLE = "新对话"
 
-NEWEST = 40
+MAX_SEARCHED_MESSAGES = 40
 """Messages that are searched for one whose answer is awaited."""
 
 ASK_AGAIN = 3
@@ -193,7 +193,7 @@ class SessionService:
         Raises SessionBusy while the message is being answered, UpstreamUnavailable if it has no
         complete answer, and InvalidRequest if there is no such message.
         """
-        newest = await self.page(session, None, NEWEST)
+        newest = await self.page(session, None, MAX_SEARCHED_MESSAGES)
         asked = next((m for m in newest if m.client_message_id == client_message_id), None)
         if asked is None:
             raise InvalidRequest("There is no such message.", param="client_message_id")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 
-from kefu.sessions.store.attendance import BEFORE, Attendance, OperatorMessage, holder_before
+from kefu.sessions.store.attendance import STATES_BEFORE, Attendance, OperatorMessage, holder_before
 from kefu.sessions.store.model import SessionId
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import of_state
@@ -31,7 +31,7 @@ class DynamoAttendance(DynamoTurns):
         # First, because a chat that waits must be found also if this process is killed now.
         await self._requeue(session, of_state(change.state))
         # A chat that never changed its state has no attribute for the state.
-        before = [state for state in BEFORE[change.state] if state != "person"]
+        before = [state for state in STATES_BEFORE[change.state] if state != "person"]
         allowed = [f"#state = :from_{state}" for state in before]
         allowed.append("#state = :person AND #operator = :holder")
         if "bot" in before:

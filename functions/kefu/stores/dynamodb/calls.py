@@ -17,7 +17,7 @@ from kefu.stores.packed_calls import CallPlace, pack, unpack
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item
 
-PART: Final = 350 * 1024
+PART_BYTES: Final = 350 * 1024
 """The largest part of a body in one item, in bytes. DynamoDB limits an item to 400 KB."""
 
 
@@ -34,7 +34,7 @@ class DynamoCalls(DynamoAttendance):
             await self._table.run(lambda: items.delete_rows(self._table, written))
 
     async def _put_parts(self, row: Row, body: bytes, at: float) -> list[Row]:
-        parts = [body[start : start + PART] for start in range(0, len(body), PART)]
+        parts = [body[start : start + PART_BYTES] for start in range(0, len(body), PART_BYTES)]
         rows = [Row(row.pk, f"{row.sk}#{number:02}") for number in range(len(parts))]
         fixed = {
             "created": value_of(at),

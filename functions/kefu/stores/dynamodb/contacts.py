@@ -29,7 +29,7 @@ CONTACTS: Final = "contacts"
 WAITING: Final = "waiting"
 _ALL: Final = (" ", "~")
 _TEXTS: Final = ("session_id", "name", "email", "message", "consent")
-_ABANDONED: Final = 60.0
+_ABANDONED_SECONDS: Final = 60.0
 """Seconds after which an item of the queue without a request is removed."""
 
 
@@ -72,7 +72,7 @@ class DynamoContacts(DynamoUpkeep):
                 return _request(item)
             stored = item or self._table.read(row)
             has_ended = "delivered" in stored or "done" in stored
-            is_abandoned = items.time_in(queued, "created") + _ABANDONED < now
+            is_abandoned = items.time_in(queued, "created") + _ABANDONED_SECONDS < now
             if has_ended or (not stored and is_abandoned):
                 items.delete_rows(self._table, [items.row_of(queued)])
         return None

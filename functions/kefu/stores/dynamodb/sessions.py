@@ -30,8 +30,8 @@ from kefu.stores.dynamodb.texts import READ_AT_ONCE, asked_most, page_of_matches
 from kefu.stores.dynamodb.upkeep import days_between
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.turns import (
-    FAR,
-    START,
+    FAR_FUTURE,
+    FIRST_CURSOR,
     StoredTurn,
     cursor_after,
     date_of,
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1000
 """The number of sessions that are read for one page of the list, with or without a filter."""
 
-BATCH: Final = 100
+BATCH_ITEMS: Final = 100
 """The most items that BatchGetItem reads."""
 
 NEWEST: Final = 200
 """The number of sessions whose questions are read."""
 
-PARTS: Final = 5
+PARTS_AT_ONCE: Final = 5
 """Parts of an older version's chats that one look at the insights converts."""
 
-DAY: Final = 86400.0
+DAY_SECONDS: Final = 86400.0
 """One day in seconds."""
 
 DAYS_AT_ONCE: Final = 100
 """Days of the list of an older version that one look reads at most: each is a query."""
 
-READERS: Final = 8
+READERS_AT_ONCE: Final = 8
 """Sessions whose turns are read at the same time. Chats have the other threads."""
 
 AHEAD: Final = 3600.0
@@ -87,7 +87,7 @@ class DynamoSessions(DynamoCalls):
 
         def work() -> Page:
             if queue_for(wanted) and (converted := self._convert(now)):
-                return Page([], cursor or START, read=converted)
+                return Page([], cursor or FIRST_CURSOR, read=converted)
             return read(wanted, last, limit, now)
 
         page = await self._table.run(work)
@@ -99,7 +99,7 @@ class DynamoSessions(DynamoCalls):
 
     async def _turns_of(self, names: Sequence[SessionId]) -> Sequence[Sequence[StoredTurn]]:
         """The turns of each session. Several are read at the same time."""
-        gate = asyncio.Semaphore(READERS)
+        gate = asyncio.Semaphore(READERS_AT_ONCE)
 
         async def turns(name: SessionId) -> list[StoredTurn]:
             async with gate:
@@ -119,7 +119,7 @@ class DynamoSessions(DynamoCalls):
         queue, scanned, read = queue_for(wanted), 0, 0
         is_scan = queue is None and wanted != SessionFilter(since=wanted.since, until=wanted.until)
         period = min(last[0], now + AHEAD), max(now - self._retention.session, wanted.since or 0.0)
-        for listed in self._listed(queue, period, BATCH if is_scan else limit + 1):
+        for listed in self._listed(queue, period, BATCH_ITEMS if is_scan else limit + 1):
             overviews = [items.overview_in(one, now) for one in self._sessions(listed, now)]
             overviews.sort(key=_position, reverse=True)
             new = [row for row in overviews if _position(row) < last]
@@ -166,17 +166,17 @@ class DynamoSessions(DynamoCalls):
 
     def _newest(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
         """The newest sessions, and whether there are no other sessions."""
-        page = self._page(SessionFilter(since=since), (FAR, ""), NEWEST, now)
+        page = self._page(SessionFilter(since=since), (FAR_FUTURE, ""), NEWEST, now)
         return page.rows, page.cursor is None
 
     def _newest_gaps(self, since: float, now: float) -> tuple[Sequence[Overview], bool]:
         """The newest sessions with a question that was not answered, or an answer rated down."""
-        left = all(self._convert(now) for _ in range(PARTS))
+        left = all(self._convert(now) for _ in range(PARTS_AT_ONCE))
         gaps = (
             SessionFilter(since=since, unanswered=True),
             SessionFilter(since=since, rating="down"),
         )
-        pages = [self._page(wanted, (FAR, ""), NEWEST, now) for wanted in gaps]
+        pages = [self._page(wanted, (FAR_FUTURE, ""), NEWEST, now) for wanted in gaps]
         rows = {row.session.id: row for page in pages for row in page.rows}
         is_whole = not left and len(rows) <= NEWEST and all(page.cursor is None for page in pages)
         return sorted(rows.values(), key=_position, reverse=True)[:NEWEST], is_whole
@@ -211,7 +211,7 @@ class DynamoSessions(DynamoCalls):
         while date_of(day) >= date_of(oldest):
             pk = items.active_row(items.active_at(day), "").pk
             yield from self._table.query(pk, (" ", f"{minutes}#~"), newest=page)
-            day, minutes = day - DAY, "~"
+            day, minutes = day - DAY_SECONDS, "~"
 
     def _sessions(self, listed: Sequence[Item], now: float) -> list[Item]:
         """Read the sessions of items of the list or of a queue.
@@ -228,8 +228,8 @@ class DynamoSessions(DynamoCalls):
 
         rows = {items.listed_in(item)[1]: items.row_of(item) for item in listed}
         ids = list(rows)
-        for start in range(0, len(ids), BATCH):
-            keys = [items.session_row(one).key() for one in ids[start : start + BATCH]]
+        for start in range(0, len(ids), BATCH_ITEMS):
+            keys = [items.session_row(one).key() for one in ids[start : start + BATCH_ITEMS]]
             self._table.batch(read, {self._table.name: {"Keys": keys, "ConsistentRead": True}})
         return [one for one in sessions if self._is_kept(one, now) and _is_current(one, rows)]
 
@@ -241,8 +241,8 @@ class DynamoSessions(DynamoCalls):
         if self._is_converted:
             return 0
         until, read = read_converted(self._table, now + AHEAD), 0
-        oldest = max(now - self._retention.session, until - DAYS_AT_ONCE * DAY)
-        for listed in self._listed(None, (until, oldest), BATCH) if until > oldest else ():
+        oldest = max(now - self._retention.session, until - DAYS_AT_ONCE * DAY_SECONDS)
+        for listed in self._listed(None, (until, oldest), BATCH_ITEMS) if until > oldest else ():
             sessions = self._sessions(listed, now)
             new = [one for session in sessions for one in entries(session, queues_of(session))]
             items.put_rows(self._table, new)

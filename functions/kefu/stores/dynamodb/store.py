@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from kefu.chat.limits import SLACK, Granted, Rate, admit, far_from
+from kefu.chat.limits import SLACK_SECONDS, Granted, Rate, admit, far_from
 from kefu.errors import StoreUnavailable
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores import deadlines
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kefu.stores.dynamodb.sessions import DynamoSessions
     from kefu.stores.dynamodb.table import Item, Values
 
-DAY: Final = 86400
+DAY_SECONDS: Final = 86400
 POOL: Final = Row("pool", "cooldowns")
 REASON: Final = "reason_"
-TURNS: Final = 4
+MAX_TAKE_ATTEMPTS: Final = 4
 """The number of attempts of `take` when concurrent writers change the bucket.
 
 A second attempt is only needed if the bucket was drained, used and drained again in one call."""
@@ -85,7 +85,7 @@ class DynamoStore:
                 ":far": number(deadlines.far_from(self._clock())),
                 ":reason": {"S": cooldown.reason.value},
                 # Later than every deadline in the item: a cooldown lasts at most a day.
-                ":expires": number(int(cooldown.until) + DAY),
+                ":expires": number(int(cooldown.until) + DAY_SECONDS),
             },
         )
 
@@ -115,7 +115,7 @@ class DynamoStore:
         """
         row = Row(f"rate#{bucket}", "limit")
         fresh, used = _changes(rate, now)
-        for _ in range(TURNS):
+        for _ in range(MAX_TAKE_ATTEMPTS):
             done, item = self._table.update(row, fresh)
             if done:
                 return 0.0
@@ -127,14 +127,14 @@ class DynamoStore:
                 return 0.0
             item = item or self._table.read(row)
             if (number_in(item, "arrival") or 0.0) >= now:
-                return max(_wait(item, rate, now), SLACK)
+                return max(_wait(item, rate, now), SLACK_SECONDS)
         raise StoreUnavailable("DynamoDB: too many writers for one bucket")
 
     async def _spend(
         self, budget: str, amount: int, fits: str | None, values: Values
     ) -> int | None:
         """Return the new use of the budget; None if the condition `fits` does not hold."""
-        expires = number(int(self._clock()) + 2 * DAY)
+        expires = number(int(self._clock()) + 2 * DAY_SECONDS)
         change = Change(
             "SET #expires = :expires ADD #used :amount",
             fits,
@@ -176,7 +176,7 @@ def _changes(rate: Rate, now: float) -> tuple[Change, Change]:
         {
             ":now": number(now),
             ":interval": number(rate.interval),
-            ":latest": number(now + rate.period - rate.interval + SLACK),
+            ":latest": number(now + rate.period - rate.interval + SLACK_SECONDS),
             ":expires": expires,
         },
     )

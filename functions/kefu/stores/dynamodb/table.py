@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-THREADS: Final = 16
+MAX_THREADS: Final = 16
 
 BATCH_TRIES: Final = 7
 BATCH_PAUSE: Final = 0.05
@@ -221,14 +221,14 @@ class Table:
                     read_timeout=1,
                     # The caller retries, because only it knows which operations are idempotent.
                     retries={"mode": "standard", "total_max_attempts": 1},
-                    max_pool_connections=THREADS,
+                    max_pool_connections=MAX_THREADS,
                     tcp_keepalive=True,
                 )
             return self._client
 
 
 def _workers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="kefu-dynamodb")
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="kefu-dynamodb")
 
 
 def change(expression: str, condition: str | None = None, **values: float | str) -> Change:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kefu.sessions.store.model import SessionId
 from kefu.sessions.store.overview import AskedQuestion, AskedQuestions, Overview, Page
-from kefu.stores.turns import COMMENTS, StoredTurn, cursor_after
+from kefu.stores.turns import MAX_COMMENTS, StoredTurn, cursor_after
 
 READ_AT_ONCE = 200
 """Sessions whose texts are read for one page of a search."""
@@ -58,5 +58,5 @@ def _question(group: Sequence[StoredTurn]) -> AskedQuestion:
         len(group),
         sum(turn.unanswered for turn in group),
         sum(turn.rating == "down" for turn in group),
-        [turn.comment for turn in group if turn.comment][:COMMENTS],
+        [turn.comment for turn in group if turn.comment][:MAX_COMMENTS],
     )

@@ -20,7 +20,7 @@ from kefu.stores.turns import DayChange, StoredTurn, ended_turn, is_error
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item
 
-TOGETHER: Final = 2.0
+TOGETHER_SECONDS: Final = 2.0
 """Two turns that begin within these seconds are assumed to be the same message, sent twice."""
 
 DAY_NAMES: Final = {"prompt_tokens": "prompt", "completion_tokens": "completion"}
@@ -189,7 +189,7 @@ class DynamoUpkeep:
         Restores the session's item `old`, unless another turn has begun since.
         """
         status = items.text_in(old, "status")
-        if items.time_in(old, "lease") > now + LEASE - TOGETHER:
+        if items.time_in(old, "lease") > now + LEASE - TOGETHER_SECONDS:
             status = first.status
         restore = change(
             "SET #seq = :old, #status = :status, #lease = :lease ADD #turns :less",

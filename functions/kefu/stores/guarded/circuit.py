@@ -16,7 +16,7 @@ from kefu.errors import StoreUnavailable
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+PATIENCE_SECONDS = 10.0
 """The time limit in seconds for a call that no chat waits for."""
 
 IN_A_ROW = 3
@@ -98,13 +98,13 @@ class Circuit:
             self.failed(what, TimeoutError(), began)
 
     async def succeeds(self, what: str, call: Awaitable[object]) -> bool:
-        """Whether a call that no chat waits for succeeds within `PATIENCE`. Raises no error."""
+        """Whether a call that no chat waits for succeeds in `PATIENCE_SECONDS`. Raises no error."""
         began = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await call
         except Exception as error:  # noqa: BLE001 - no error of a store may stop a chat
-            self.failed(what, error, began, PATIENCE)
+            self.failed(what, error, began, PATIENCE_SECONDS)
             return False
         self.answered(began)
         return True
@@ -178,10 +178,10 @@ class Circuit:
         now = asyncio.get_running_loop().time
         began = now()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._probe()
         except Exception as error:  # noqa: BLE001 - no error of a store may stop the probes
-            self._on_degraded(f"still unavailable: {_description(error, PATIENCE)}")
+            self._on_degraded(f"still unavailable: {_description(error, PATIENCE_SECONDS)}")
             return False
         if now() - began > self.timeout:
             self._on_degraded("still slow")

@@ -11,7 +11,7 @@ from collections import Counter
 
 from kefu.chat.limits import Granted, LimitStore, Rate
 from kefu.errors import StoreUnavailable
-from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
+from kefu.stores.guarded.circuit import PATIENCE_SECONDS, Circuit, started
 from kefu.stores.memory import MemoryStore
 
 FIRST_ANSWER = 3.0
@@ -95,7 +95,7 @@ class GuardedLimits:
     ) -> None:
         """Give back a reservation that was granted too late, and was not used."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 granted = await reserving
         except Exception:  # noqa: BLE001 - `wait` has reported it, or the store does not answer
             return

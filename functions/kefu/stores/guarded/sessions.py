@@ -14,14 +14,14 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from kefu.errors import QueryTimeout, StoreUnavailable
 from kefu.sessions.store.model import BeginResult, NewMessage, Session, SessionId, TurnOutcome
 from kefu.sessions.store.ports import Sessions
-from kefu.stores.guarded.circuit import PATIENCE, Circuit, started
+from kefu.stores.guarded.circuit import PATIENCE_SECONDS, Circuit, started
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 LONGEST_QUERY = 8.0
-"""Seconds for a list of the operator's panel. Less than `PATIENCE`, after which the store has
-failed."""
+"""Seconds for a list of the operator's panel. Less than `PATIENCE_SECONDS`, after which the store
+has failed."""
 
 _Method = Callable[Concatenate[Sessions, P], Coroutine[Any, Any, T]]
 _Guarded = Callable[Concatenate["GuardedSessions", P], Coroutine[Any, Any, T]]
@@ -39,7 +39,7 @@ def _guarded(
     """
 
     async def guarded(self: GuardedSessions, /, *args: P.args, **named: P.kwargs) -> T:
-        limit = self._chat_limit(what) if kind == "chat" else PATIENCE
+        limit = self._chat_limit(what) if kind == "chat" else PATIENCE_SECONDS
         call: Awaitable[T] = getattr(self._store, method.__name__)(*args, **named)
         if kind == "query":
             call = self._in_time(call)

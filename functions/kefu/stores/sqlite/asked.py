@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from kefu.sessions.store.overview import AskedQuestion, AskedQuestions
-from kefu.stores.turns import COMMENTS
+from kefu.stores.turns import MAX_COMMENTS
 
 _PERIOD = (
     "at >= ?1 AND at < ?2 AND topic <> 0"
@@ -55,6 +55,6 @@ def _comments(
     found = dict[int, list[str]]()
     for topic, comment in db.execute(sql, (*period, oldest)):
         known = found.setdefault(topic, [])
-        if len(known) < COMMENTS:
+        if len(known) < MAX_COMMENTS:
             known.append(comment)
     return found

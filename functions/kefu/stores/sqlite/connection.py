@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kefu.stores.sqlite.migrations import PAGE_SIZE
 
-PAUSES = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.025, 0.025, 0.05, 0.05, 0.1)
+PAUSE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.025, 0.025, 0.05, 0.05, 0.1)
 """Seconds between the attempts of a call on the event loop while a lock is held, as in SQLite's
 busy handler. After these attempts the call goes to the worker thread.
 

@@ -29,7 +29,7 @@ from kefu.errors import StoreUnavailable
 from kefu.stores.sqlite.claim import Claim
 from kefu.stores.sqlite.connection import (
     LONGEST_LOG,
-    PAUSES,
+    PAUSE_SECONDS,
     create_file,
     is_busy,
     set_up,
@@ -121,10 +121,10 @@ class SqliteFile:
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the event loop, or in the worker thread after an error.
 
-        While another connection holds the lock, `work` is tried again after each of `PAUSES`.
+        While another connection holds the lock, `work` is called again after `PAUSE_SECONDS`.
         `work` must be short and idempotent, because it is run again after an error.
         """
-        for pause in PAUSES:
+        for pause in PAUSE_SECONDS:
             if self._quick is None:
                 break
             if not self._locking:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 MOST_CHATS = 10_000
 """The chats that are kept. The least recently used entries are deleted."""
 
-OVERHEAD = 1.4
+OVERHEAD_FACTOR = 1.4
 """The memory that SQLite takes for a page, as a multiple of its size."""
 
 
@@ -60,7 +60,7 @@ class SqliteMemory(SqliteFile):
         return await self.run(work)
 
     async def used(self) -> int:
-        return round(OVERHEAD * await self.run(size_in_use))
+        return round(OVERHEAD_FACTOR * await self.run(size_in_use))
 
     async def wipe(self) -> None:
         """Do nothing: deleted data is overwritten, and there is no log."""

@@ -22,7 +22,7 @@ T = TypeVar("T")
 AT_ONCE: Final = 2
 """Queries that run at the same time. Each may occupy a processor."""
 
-STEPS: Final = 20_000
+STEPS_PER_CHECK: Final = 20_000
 """Instructions of SQLite's virtual machine between two checks of the time limit: about 2 ms."""
 
 
@@ -59,7 +59,7 @@ class Reader:
             with closing(sqlite3.connect(self._uri, self._busy_timeout, uri=True)) as db:
                 db.execute("PRAGMA query_only = ON")
                 # `interrupt()` is not used: it has no effect between two statements.
-                db.set_progress_handler(ended.is_set, STEPS)
+                db.set_progress_handler(ended.is_set, STEPS_PER_CHECK)
                 return work(db)
         except sqlite3.DatabaseError as error:
             raise StoreUnavailable(f"SQLite {self._path.name}: {error}") from error

@@ -81,7 +81,7 @@ OWNED = {
 AT_ONCE = 20
 """Rows of each table that one transaction deletes. Few, because a deletion holds the write lock."""
 
-DELETED = 0.0
+DELETED_MARK = 0.0
 """The value of `updated` that marks a session as being deleted. Its chat is expired."""
 
 _PURGE = [

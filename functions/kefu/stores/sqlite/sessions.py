@@ -18,7 +18,7 @@ from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
 from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TURN, purge_part, turn_of
 from kefu.stores.sqlite.turns import quick
-from kefu.stores.turns import START, bucket_of, cursor_after, position
+from kefu.stores.turns import FIRST_CURSOR, bucket_of, cursor_after, position
 
 _RECORD = (
     "INSERT OR REPLACE INTO calls (session, message, number, created, record)"
@@ -70,7 +70,7 @@ class SqliteSessions(SqliteAttendance):
         self, wanted: SessionFilter, cursor: str | None, limit: int, now: float
     ) -> Page:
         if wanted.text and (left := await self._indexed()):
-            return Page([], cursor or START, waiting=left)
+            return Page([], cursor or FIRST_CURSOR, waiting=left)
         last = position(cursor, wanted.until)
         since = 0.0 if wanted.since is None else wanted.since
         bounds = (*last, since, now - self._retention.session)

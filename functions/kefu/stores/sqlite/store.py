@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kefu.chat.limits import SLACK, Granted, Rate, admit, far_from
+from kefu.chat.limits import SLACK_SECONDS, Granted, Rate, admit, far_from
 from kefu.relay.key_pool import Cooldown, Cooldowns, Fingerprint
 from kefu.stores.deadlines import BUDGET_LIFE, later, reason_of
 from kefu.stores.sqlite.connection import writing
@@ -70,7 +70,7 @@ class SqliteStore:
 
     async def take(self, bucket: str, rate: Rate) -> float:
         now = self._clock()
-        latest = now + rate.period - rate.interval + SLACK
+        latest = now + rate.period - rate.interval + SLACK_SECONDS
         far = far_from(rate, now)
         values = (bucket, now + rate.interval, now, rate.interval, latest, far)
 
@@ -78,7 +78,7 @@ class SqliteStore:
             if db.execute(_TAKE, values).rowcount == 1:
                 return 0.0
             row = db.execute("SELECT arrival FROM rates WHERE bucket = ?", (bucket,)).fetchone()
-            return max(SLACK, admit(row[0] if row else None, rate, now)[1])
+            return max(SLACK_SECONDS, admit(row[0] if row else None, rate, now)[1])
 
         return await self._file.run(work)
 

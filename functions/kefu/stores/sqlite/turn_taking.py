@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-LONGEST: Final = 1.0
+MAX_PAUSE_SECONDS: Final = 1.0
 """Seconds of the longest pause. The clock may have been set meanwhile."""
 
-LOOK, LOOKS = 0.002, 500
+LOOK_SECONDS, MAX_LOOKS = 0.002, 500
 """Seconds between two checks whether a call still waits for the lock, and their largest number."""
 
 
@@ -39,9 +39,9 @@ class Turn:
 
         Returns at once when the thread has other work.
         """
-        asked = self._asked.wait(min(max(0.0, pause), LONGEST))
-        for _ in range(LOOKS):
+        asked = self._asked.wait(min(max(0.0, pause), MAX_PAUSE_SECONDS))
+        for _ in range(MAX_LOOKS):
             if asked or not self._waiting:
                 break
-            asked = self._asked.wait(LOOK)
+            asked = self._asked.wait(LOOK_SECONDS)
         self._asked.clear()

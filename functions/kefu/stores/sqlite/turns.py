@@ -22,7 +22,7 @@ from kefu.sessions.store.model import (
 from kefu.stores.sqlite.connection import writing
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.rows import (
-    DELETED,
+    DELETED_MARK,
     TURN,
     add_turn,
     count,
@@ -229,10 +229,10 @@ class SqliteTurns:
     async def delete(self, session_id: SessionId) -> None:
         def part(db: Connection) -> bool:
             with writing(db):
-                return purge_part(db, session_id, DELETED)
+                return purge_part(db, session_id, DELETED_MARK)
 
         mark = "UPDATE sessions SET updated = ? WHERE id = ?"
-        await self._file.run(lambda db: db.execute(mark, (DELETED, session_id)).rowcount)
+        await self._file.run(lambda db: db.execute(mark, (DELETED_MARK, session_id)).rowcount)
         while await self._file.run_in_thread(part):
             pass
         await self._file.wipe()

@@ -15,13 +15,13 @@ from kefu.upstream.crawl.judging import ENDS, NO_PAGES, check_text, is_passing, 
 from kefu.upstream.crawl.robots import Robots, read_robots, read_sitemaps
 from kefu.upstream.reader import PageReader
 
-PAGES = 2000
+MAX_PAGES = 2000
 """Maximum pages of a site."""
 
-SECONDS = 1800.0
+MAX_CRAWL_SECONDS = 1800.0
 """Maximum seconds for a whole site."""
 
-PAUSE = 1.0
+PAUSE_SECONDS = 1.0
 """Seconds between two requests to a host, unless robots.txt asks for more."""
 
 LONGEST_PAUSE = 30.0
@@ -62,13 +62,13 @@ class Crawler:
 
     async def _run(self) -> list[Outcome]:
         loop = asyncio.get_running_loop()
-        until = loop.time() + SECONDS
+        until = loop.time() + MAX_CRAWL_SECONDS
         try:
             await self._open()
         except Refused as error:
             self._add(self._missed(self._start, error))
             return list(self._outcomes.values())
-        while self._has_more() and len(self._outcomes) < PAGES and loop.time() < until:
+        while self._has_more() and len(self._outcomes) < MAX_PAGES and loop.time() < until:
             url = self._queue.popleft()
             self._add(await self._visit(url))
             if self._queue:
@@ -76,7 +76,7 @@ class Crawler:
         if is_late := loop.time() >= until:
             self._enqueue_known()
         for url in self._queue:
-            limit = "no time was left" if is_late else f"more than {PAGES} pages"
+            limit = "no time was left" if is_late else f"more than {MAX_PAGES} pages"
             kept = is_late and url in self._known
             self._add(Outcome(url, "kept" if kept else "skipped", limit, state=self._noted(url)))
         return list(self._outcomes.values())
@@ -136,7 +136,7 @@ class Crawler:
 
     async def _pause(self) -> None:
         if not self._fetcher.is_local:
-            await asyncio.sleep(max(PAUSE, self._robots.delay if self._robots else 0))
+            await asyncio.sleep(max(PAUSE_SECONDS, self._robots.delay if self._robots else 0))
 
     def _enqueue(self, url: str) -> None:
         url = rooted(url.partition("#")[0])

@@ -21,13 +21,13 @@ import httpx
 from kefu.knowledge.learning import State
 from kefu.upstream.public_web import Address, is_public, may_have_pages
 
-LARGEST = 5 << 20
+MAX_PAGE_BYTES = 5 << 20
 """Bytes of a page."""
 
-TIMEOUT = 20.0
+TIMEOUT_SECONDS = 20.0
 """Seconds for a whole page."""
 
-REDIRECTS = 5
+MAX_REDIRECTS = 5
 
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
@@ -70,7 +70,7 @@ class Fetcher:
         self,
         agent: str,
         allowed: Callable[[Address], bool] = is_public,
-        timeout: float = TIMEOUT,
+        timeout: float = TIMEOUT_SECONDS,
         private: frozenset[str] = frozenset(),
     ) -> None:
         """`private`: the hosts whose addresses are not checked."""
@@ -108,7 +108,7 @@ class Fetcher:
         reason why an address must not be read, or "". Raises Refused.
         """
         seen = set[str]()
-        for _ in range(REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             if url in seen:
                 raise Refused("redirects in a circle")
             seen.add(url)
@@ -118,7 +118,7 @@ class Fetcher:
             if isinstance(result, Fetched):
                 return result
             url = result
-        raise Refused(f"more than {REDIRECTS} redirects")
+        raise Refused(f"more than {MAX_REDIRECTS} redirects")
 
     async def _one(self, url: str, known: State) -> Fetched | str:
         try:
@@ -161,19 +161,19 @@ class Fetcher:
         for each coding that the response names.
         """
         self.bodies += 1
-        too_large = Refused(f"larger than {LARGEST >> 20} MB", "skipped")
+        too_large = Refused(f"larger than {MAX_PAGE_BYTES >> 20} MB", "skipped")
         coding = response.headers.get("content-encoding", "").strip().lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             raise Refused(f"compressed as {coding}, which was not asked for")
         body = bytearray()
         async for part in response.aiter_raw():
             body += part
-            if len(body) > LARGEST:
+            if len(body) > MAX_PAGE_BYTES:
                 raise too_large
         if not body or coding in {"", "identity"}:
             return bytes(body)
-        unpacked = _unpacked(bytes(body), LARGEST + 1)
-        if len(unpacked) > LARGEST:
+        unpacked = _unpacked(bytes(body), MAX_PAGE_BYTES + 1)
+        if len(unpacked) > MAX_PAGE_BYTES:
             raise too_large
         return unpacked
 

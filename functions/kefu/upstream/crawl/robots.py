@@ -10,7 +10,7 @@ from kefu.knowledge.learning import Outcome
 from kefu.upstream.crawl.fetch import Fetched, Refused
 from kefu.upstream.reader import PageReader
 
-SITEMAPS = 50
+MAX_SITEMAPS = 50
 """Sitemaps that are read at most."""
 
 Get = Callable[[str], Awaitable[Fetched]]
@@ -58,7 +58,7 @@ async def read_sitemaps(
     """
     waiting = list(robots.sitemaps) or [urljoin(start, "/sitemap.xml")]
     seen, found, failed = set[str](), dict[str, None](), list[Outcome]()
-    while waiting and len(seen) < SITEMAPS:
+    while waiting and len(seen) < MAX_SITEMAPS:
         address = waiting.pop(0)
         if address in seen:
             continue

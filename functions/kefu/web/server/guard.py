@@ -15,7 +15,7 @@ from kefu.errors import HeadersTooLarge, InvalidRequest, KefuError
 MAX_HEADER_BYTES = 64 * 1024
 """Maximum bytes of request line and headers, and of the trailers after a chunked body."""
 
-PIECE = 16 * 1024
+PIECE_BYTES = 16 * 1024
 """Bytes that are parsed between two checks of the length of the headers."""
 
 _SEND_BUFFER = 65536
@@ -24,7 +24,7 @@ _SEND_BUFFER = 65536
 The default grows to megabytes, so a thousand clients that read nothing would occupy gigabytes. A
 large buffer also hides whether a client is slow or reads nothing."""
 
-_LINGER = 1.0
+_LINGER_SECONDS = 1.0
 """Seconds from an error response to closing the connection, so that the client can read it."""
 
 
@@ -82,7 +82,7 @@ class ConnectionGuard(asyncio.Protocol):
         self.transport.write(answer)
         self.transport.write_eof()
         _stop(self._head)
-        self._head = self.loop.call_later(_LINGER, self.transport.abort)
+        self._head = self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE, ConnectionGuard
+from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE_BYTES, ConnectionGuard
 
 
 class Http10Protocol(ConnectionGuard, H11Protocol):
@@ -19,10 +19,10 @@ class Http10Protocol(ConnectionGuard, H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         # h11 checks the length of headers only while they are incomplete.
-        for at in range(0, len(data), PIECE):
+        for at in range(0, len(data), PIECE_BYTES):
             if self.refused or self.transport.is_closing():
                 return
-            piece = data[at : at + PIECE]
+            piece = data[at : at + PIECE_BYTES]
             if self.cycle is None:
                 self._received += len(piece)
             super().data_received(piece)

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-LINGER = 2.0
+LINGER_SECONDS = 2.0
 """Seconds for which the rest of a body is read and dropped."""
 
 Message = MutableMapping[str, Any]
@@ -46,7 +46,7 @@ def lingering(app: App) -> App:
             if unread and message["type"] == "http.response.body" and not message.get("more_body"):
                 await send({**message, "more_body": True})
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(drop_rest(), LINGER)
+                    await asyncio.wait_for(drop_rest(), LINGER_SECONDS)
                 message = {"type": "http.response.body", "body": b""}
             await send(message)
 

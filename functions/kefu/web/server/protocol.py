@@ -9,7 +9,7 @@ import sys
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE, ConnectionGuard
+from kefu.web.server.guard import MAX_HEADER_BYTES, PIECE_BYTES, ConnectionGuard
 
 MAX_HEADERS = 200
 """Maximum number of headers of a request."""
@@ -49,7 +49,7 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
         if self._request_line is not None:
             data = self._request_line + data
             line = data.lstrip(b"\r\n")  # empty lines before a request are ignored: RFC 9112, 2.2
-            if _incomplete(line) and len(data) <= PIECE:
+            if _incomplete(line) and len(data) <= PIECE_BYTES:
                 self._request_line = data
                 return
             self._request_line = None
@@ -61,15 +61,15 @@ class GuardedProtocol(ConnectionGuard, HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         # The parser copies a header with each new piece of it, so an endless header takes
         # quadratic time. A header's length is therefore checked before the next piece is parsed.
-        for at in range(0, len(data), PIECE):
+        for at in range(0, len(data), PIECE_BYTES):
             if self.refused or self.transport.is_closing():
                 return
-            piece = data[at : at + PIECE]
+            piece = data[at : at + PIECE_BYTES]
             self._progress = False
             super().data_received(piece)
             self._no_body_since = 0 if self._progress else self._no_body_since + len(piece)
             # The first piece of a request is not counted, so the limit is one piece lower.
-            too_long = self._no_body_since > MAX_HEADER_BYTES - PIECE
+            too_long = self._no_body_since > MAX_HEADER_BYTES - PIECE_BYTES
             if too_long or (self._in_head and len(self.headers) > MAX_HEADERS):
                 self.refuse_long_headers()
 

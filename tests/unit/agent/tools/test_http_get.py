@@ -256,7 +256,7 @@ def test_no_address_is_public_that_python_knows_to_be_special(address: public_we
 
 async def test_a_server_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """K7: the time limit applies to the whole exchange, also if data arrive all the time."""
-    monkeypatch.setattr(public_web, "TIMEOUT", 0.5)
+    monkeypatch.setattr(public_web, "TIMEOUT_SECONDS", 0.5)
 
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")

@@ -16,7 +16,7 @@ import pytest
 from kefu.messages import Message
 from kefu.sessions.hooks import EndedTurn, Filter, HookContext, Hooks, Reply, loaded
 from kefu.sessions.hooks import steps as steps_module
-from kefu.sessions.hooks.calls import THREADS
+from kefu.sessions.hooks.calls import MAX_THREADS
 from kefu.sessions.store.model import Session, SessionId
 from tests.fakes.relaying import in_virtual_time
 
@@ -171,10 +171,12 @@ async def test_h11_threads_that_hang_have_a_limit() -> None:
         faults.append(fault)
         refused.set()
 
-    named = [loaded(str(n), SimpleNamespace(context=hang)) for n in range(THREADS + 1)]
+    named = [loaded(str(n), SimpleNamespace(context=hang)) for n in range(MAX_THREADS + 1)]
     until = asyncio.get_running_loop().time() + 60
     assert await Hooks(named, on_fault).context("question", VISIT, until) == []
-    assert faults == [f"{THREADS}: context was not called: {THREADS} calls of hooks are running"]
+    assert faults == [
+        f"{MAX_THREADS}: context was not called: {MAX_THREADS} calls of hooks are running"
+    ]
 
 
 async def test_h11_hooks_change_texts_in_their_order() -> None:
@@ -295,7 +297,7 @@ async def test_h11_what_runs_in_the_background_cannot_fail_the_caller() -> None:
 async def test_h11_a_server_that_stops_does_not_wait_for_hooks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(steps_module, "CLOSING", 0.01)
+    monkeypatch.setattr(steps_module, "CLOSING_SECONDS", 0.01)
     began = threading.Event()
 
     async def hang(turn: object) -> None:

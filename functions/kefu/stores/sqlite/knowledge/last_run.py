@@ -10,7 +10,7 @@ from pathlib import Path
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText, Passage
 from kefu.stores.sqlite.knowledge.packed import unpacked, unpacked_pages
-from kefu.stores.sqlite.knowledge.schema import VERSION, check
+from kefu.stores.sqlite.knowledge.schema import SCHEMA_VERSION, check
 
 
 def read_back(path: Path) -> dict[str, Learnt]:
@@ -20,7 +20,7 @@ def read_back(path: Path) -> dict[str, Learnt]:
     """
     with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
         check(db, str(path))
-        if db.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+        if db.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
             return _converted(db)
         data = db.execute("SELECT pages FROM whole").fetchone()[0]
     return {one.page.url: one for one in unpacked_pages(data)}

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MODEL: Final = "use-multilingual-3"
 """The model's name in the file. Numbers of another model are not comparable, and are not read."""
 
-SIZE: Final = 512
+VECTOR_BYTES: Final = 512
 """Numbers for a passage, one byte each."""
 
-LONGEST: Final = 1000
+MAX_QUESTION_CHARS: Final = 1000
 """Characters of a question that are read, from its end: a pasted page is no question."""
 
 ROWS: Final = 4096
@@ -55,7 +55,7 @@ def load() -> None:
 
 
 def encoded(texts: Sequence[str]) -> bytes:
-    """The numbers for some texts, `SIZE` bytes for each. Takes about 15 ms for a passage."""
+    """The numbers for some texts, `VECTOR_BYTES` bytes for each. A passage takes about 15 ms."""
     rows = _model().encode(texts)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     whole: NDArray[np.int8] = np.rint(rows * (127 / np.maximum(largest, SMALLEST))).astype(np.int8)
@@ -71,7 +71,7 @@ class Meanings:
         """
         load()
         parts = [part for (part,) in db.execute("SELECT vectors FROM meaning ORDER BY first")]
-        self._rows = np.frombuffer(b"".join(parts), np.int8).reshape(-1, SIZE)
+        self._rows = np.frombuffer(b"".join(parts), np.int8).reshape(-1, VECTOR_BYTES)
         # Length of each row, because only directions are compared.
         squares = np.einsum("ij,ij->i", self._rows, self._rows, dtype=np.int32)
         self._lengths = np.maximum(np.sqrt(squares), SMALLEST)
@@ -81,7 +81,7 @@ class Meanings:
 
     def nearest(self, question: str, limit: int) -> list[int]:
         """The ids of the passages nearest in meaning, best first."""
-        asked = _model().encode([question[-LONGEST:]])[0].astype(np.float32)
+        asked = _model().encode([question[-MAX_QUESTION_CHARS:]])[0].astype(np.float32)
         starts = range(0, len(self._rows), ROWS)
         parts = [self._rows[start : start + ROWS].astype(np.float32) @ asked for start in starts]
         near = np.concatenate(parts) / self._lengths if parts else np.empty(0)

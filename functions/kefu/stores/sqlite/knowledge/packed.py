@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kefu.knowledge.learning import Learnt
 from kefu.knowledge.pages import Block, PageText, Passage
 
-FAST = 1
+LZMA_PRESET = 1
 """One of LZMA's presets. The default one needs eight times as long for a seventh less."""
 
 
@@ -26,7 +26,7 @@ def packed_pages(pages: Iterable[Learnt]) -> bytes:
     import lzma
 
     lines = (as_json([*page, dict(state)]) for page, state in pages)
-    return lzma.compress("\n".join(lines).encode(), preset=FAST)
+    return lzma.compress("\n".join(lines).encode(), preset=LZMA_PRESET)
 
 
 def unpacked_pages(data: bytes) -> Iterator[Learnt]:

@@ -26,7 +26,7 @@ from kefu.stores.sqlite.knowledge.schema import CannotRead, check, meaning_of
 if TYPE_CHECKING:
     from kefu.stores.sqlite.knowledge.meaning import Meanings
 
-HITS = 40
+MAX_HITS = 40
 """Passages that are read for a question, before at most two of a page are kept."""
 
 _RANKED = """SELECT term.rowid, sum(-rank * wanted.value) AS score
@@ -34,7 +34,7 @@ _RANKED = """SELECT term.rowid, sum(-rank * wanted.value) AS score
     GROUP BY term.rowid ORDER BY score DESC, term.rowid LIMIT ?"""
 """BM25 is a sum over terms. Each is searched alone, because FTS5 has no weights for terms."""
 
-TERMS = 48
+MAX_TERMS = 48
 """Maximum terms of a question: a pasted page is no question."""
 
 
@@ -92,14 +92,14 @@ class KnowledgeFile:
     def find(self, question: str, before: Sequence[str], limit: int) -> list[PassageHit]:
         """At most `limit` passages, best first. Raises sqlite3.Error for a damaged file."""
         text = asked(question, before)
-        wanted = question_terms(text, self.languages)[:TERMS]
+        wanted = question_terms(text, self.languages)[:MAX_TERMS]
         if not wanted:
             return []
         near = self._related(wanted)
         whole = {whole_term(question, language) for language in self.languages}
         rows = self._by_words(wanted, near, sorted(filter(None, whole)))
         if self._meanings:
-            rows = joined([id for id, _ in rows], self._meanings.nearest(text, HITS))
+            rows = joined([id for id, _ in rows], self._meanings.nearest(text, MAX_HITS))
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
 
     def _by_words(
@@ -108,7 +108,7 @@ class KnowledgeFile:
         weights = {f'"{term}"': RELATED_WEIGHT for term in near}
         weights |= dict.fromkeys(self._single(wanted), 1.0)
         weights |= {f'"{term}"': 1.0 for term in (*self._rare(wanted), *whole)}
-        return self._db.execute(_RANKED, (json.dumps(weights), HITS)).fetchall()
+        return self._db.execute(_RANKED, (json.dumps(weights), MAX_HITS)).fetchall()
 
     def _rare(self, wanted: Sequence[str]) -> Sequence[str]:
         """The terms that a large index does not list as frequent. Below `MAX_RARE_TERMS`, the

@@ -25,7 +25,7 @@ REFRESH_AFTER = 30.0
 RETRY_AFTER = 5.0
 """Seconds between two attempts while there is no copy."""
 
-PATIENCE = 1.0
+PATIENCE_SECONDS = 1.0
 """Seconds that a question waits for a check of the original; then the old copy is used."""
 
 FIRST_PATIENCE = 3.0
@@ -92,7 +92,7 @@ class ReloadingKnowledge:
             self._refreshed = now
             self._refreshing = asyncio.create_task(self._refresh(self._original))
         if self._refreshing and not self._refreshing.done():
-            left = self._refreshed + (PATIENCE if self._file else patience) - now
+            left = self._refreshed + (PATIENCE_SECONDS if self._file else patience) - now
             await asyncio.wait({self._refreshing}, timeout=max(0.0, left))
 
     async def _refresh(self, original: Original) -> None:

@@ -6,13 +6,13 @@ import sqlite3
 
 from kefu.knowledge import terms
 
-VERSION = 3
+SCHEMA_VERSION = 3
 """The version of the tables. Before 3, a file had no pages as they were read."""
 
-READABLE = frozenset({2, VERSION})
+READABLE = frozenset({2, SCHEMA_VERSION})
 """A file of another version is refused: the pages are quickly learnt again."""
 
-APPLICATION = 0x4B656675
+APPLICATION_ID = 0x4B656675
 """`Kefu` in ASCII: the application_id by which SQLite files are recognized."""
 
 TABLES = (
@@ -47,8 +47,8 @@ class CannotRead(OSError):
 
 
 def create(db: sqlite3.Connection) -> None:
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     for statement in (*TABLES, *INDEX):
         db.execute(statement)
     db.execute("INSERT INTO meta VALUES ('terms', ?)", (str(terms.VERSION),))
@@ -64,7 +64,7 @@ def check(db: sqlite3.Connection, name: str) -> None:
     """Check the version of the file. Raises CannotRead with the reason and the remedy."""
     again = f"Please run `kefu learn` again to make {name}."
     try:
-        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise CannotRead(f"{name} is not a file of learnt pages. {again}")
         version = db.execute("PRAGMA user_version").fetchone()[0]
         made_of = db.execute("SELECT value FROM meta WHERE name = 'terms'").fetchone()

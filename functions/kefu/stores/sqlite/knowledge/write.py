@@ -22,9 +22,9 @@ from kefu.knowledge.terms import page_language, terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import packed, packed_pages, unpacked
 from kefu.stores.sqlite.knowledge.schema import MEANING, CannotRead, check, create, meaning_of
 
-COMMON = 0.05
-FREQUENT = 500
-"""A frequent term is in more than the share `COMMON` of all passages, or in more than so many."""
+COMMON_SHARE = 0.05
+FREQUENT_PASSAGES = 500
+"""A frequent term is in more than the share `COMMON_SHARE` of the passages, or in more."""
 
 NOTHING_OWN = "has no text of its own"
 """The reason why a page is not learnt: its text is on many pages."""
@@ -210,7 +210,7 @@ class _Index:
     def close(self) -> None:
         count = self.next - 1
         if count > LARGE_SITE_PASSAGES:
-            least = min(FREQUENT, COMMON * count)
+            least = min(FREQUENT_PASSAGES, COMMON_SHARE * count)
             often = [one for one in self._frequency.items() if one[1] > least]
             self._db.executemany("INSERT INTO frequent VALUES (?, ?)", sorted(often))
         self._db.execute("INSERT INTO term (term) VALUES ('optimize')")
