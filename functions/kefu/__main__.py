@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None, constants: Constants | None = None) -> int:
     """Run a command. Returns the exit code. The errors of all commands are printed here.
 
-    `constants`: constants of the service, for tests.
+    `constants`: in tests, other constants than those of the service.
     """
     from kefu.cli.parser import parser
     from kefu.errors import HistoryUnavailable, KefuError, StoreUnavailable

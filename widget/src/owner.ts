@@ -41,7 +41,7 @@ export class Owner {
     this.check();
   }
 
-  /** The signal that is aborted when the chat is cleared. Requests for the chat use this token. */
+  /** The signal that is aborted when the chat is cleared. Requests for the chat use it. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }

@@ -103,7 +103,7 @@ class AgentSession:
 
     @property
     def drift(self) -> float | None:
-        """The relative error of Kefu's count: 0.1 is 10 % too much. None for an unknown model."""
+        """The relative error of Kefu's count: 0.1 is 10 % too much. None if it is unknown."""
         return self._meter.drift
 
     async def run_turn(self, user_input: str) -> TurnResult:

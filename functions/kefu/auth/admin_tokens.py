@@ -3,7 +3,7 @@
 A *ticket* is part of a link. Links can end up in a browser history, so a ticket can be used only
 once, within minutes. The panel exchanges the ticket for a *pass*, which is valid for hours. Only
 the used tickets are stored. A command signs a short pass for each request, so that the server,
-which may be a wrong server, never gets the token. `kefu chat` and `kefu test` sign a check*, which
+which may be a wrong server, never gets the token. `kefu chat` and `kefu test` sign a *check*, which
 is good for the bot check alone.
 """
 

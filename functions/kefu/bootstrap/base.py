@@ -26,7 +26,7 @@ KEYS_TTL_SECONDS: Final = 300.0
 
 class Connection(Protocol):
     async def aclose(self) -> None:
-        """Close the connection. The next use of the store opens a new connection."""
+        """Close the connection. Its next use opens a new one."""
         ...
 
 
@@ -40,7 +40,7 @@ class Base(NamedTuple):
     notices: list[str]
     """Messages for the operator; they are logged when the service starts."""
     secrets: list[ReferencedKeys]
-    """The readers of the secrets that are stored in AWS. The method `secret` makes the checks."""
+    """The readers of the secrets that are stored in AWS. The method `secret` makes them."""
     connections: list[Connection]
     """The connections to other services, to be closed before a snapshot and at the end."""
 
@@ -49,7 +49,7 @@ class Base(NamedTuple):
     ) -> Callable[[], Awaitable[None]] | None:
         """Read secrets from a place in Secrets Manager or in the Parameter Store of SSM.
 
-        `set_secrets` is called with the secrets after each read. `what` names the keys in log
+        `set_secrets` is called with the secrets after each read. `what` names the secrets in log
         lines. Returns a function that waits for the first read; None if `place` is empty.
         """
         if not place:

@@ -66,7 +66,10 @@ class Readiness:
         return health
 
     async def problems(self) -> Sequence[Problem]:
-        """The reasons why a chat cannot be answered; empty if it can. Concurrent calls share it."""
+        """The reasons why a chat cannot be answered; empty if it can.
+
+        Concurrent calls share one check.
+        """
         fresh = 0 <= self._base.clock.now() - self._checked < CACHE_SECONDS
         if self._checking is None or (self._checking.done() and not fresh):
             self._checking = asyncio.create_task(self._check())

@@ -55,7 +55,7 @@ def _configs(base: Base) -> Configs:
 
 
 def _config(base: Base, name: str, preset: Preset) -> Config:
-    """The values of the preset. Values that `site` does not have come from the settings."""
+    """The values of the preset. Values that it does not have come from the settings."""
     settings = base.settings
 
     def own(value: T | None, usual: T) -> T:

@@ -56,7 +56,7 @@ class Allowance(NamedTuple):
 
 
 class Admission:
-    """Applies the limits of a site. IP addresses are counted by `network_of`."""
+    """Applies the limits of a site. Limits of an IP address count its network: see `network_of`."""
 
     def __init__(self, store: LimitStore, clock: Clock, allowance: Allowance) -> None:
         self._store = store
@@ -143,7 +143,7 @@ class Admission:
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.
 
-        Each refused request writes a log line, so their number is limited, too.
+        Each of these requests writes a log line, so their number is limited, too.
         """
         await self._take(f"note:{network_of(ip)}", self._allowance.per_ip)
 

@@ -91,7 +91,7 @@ class TooLong(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Dialogue:
-    """A question with its request and its answer. A question's fields are filled in step by step,
+    """A question with its request and its answer. Its fields are filled in step by step,
     so that a failed question can be logged, too.
     """
 

@@ -30,7 +30,7 @@ from kefu.messages import Message
 
 NOT_ANSWERED = "The pages of this site do not answer that."
 NOT_ANSWERED_ZH = "本站页面没有回答这个问题。"
-"""The rule for a model's answer that it cannot answer."""
+"""Shown instead of an answer that says only that the model cannot answer."""
 
 
 class PassageBudget(NamedTuple):
@@ -114,7 +114,7 @@ class Grounding:
 
     @property
     def used(self) -> Sequence[int]:
-        """The numbers of the cited sources, in order. None without an answer."""
+        """The numbers of the cited sources, in order; empty if the question was not answered."""
         return list(self._filter.used) if self._filter and self._filter.answered else []
 
     @property
@@ -154,7 +154,7 @@ class Grounding:
         return {"passages": given, "cited": cited, "answered": self.answered}
 
     def facts(self) -> Mapping[str, object]:
-        """For the log of calls: the passages, and the changes to the answer."""
+        """For the log of calls: the passages that were given, and those that the answer cited."""
         passages = [
             {"n": n, "url": one.url or one.page, "title": one.title, "heading": one.heading}
             | {"score": one.score, "terms": one.matched}

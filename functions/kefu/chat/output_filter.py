@@ -41,7 +41,7 @@ class OutputFilter:
         self._head: Json = {}
 
     def use(self, layer: MakeFilters, ending: Callable[[], str] = lambda: "") -> None:
-        """Add filters behind the existing filters.
+        """Add filters behind the existing ones. A layer that makes none adds nothing.
 
         `ending` returns a text that follows a complete answer.
         """
@@ -60,7 +60,7 @@ class OutputFilter:
     async def next(self, batch: list[Chunk], *, waits: bool, pings: bool) -> list[Chunk] | None:
         """The chunks to send after this batch of the model; an empty list for a ping.
 
-        None when not even a ping is to be sent: if the filter `waits`, unless the batch has the
+        None when not even a ping is to be sent: if `waits`, unless the batch has the
         model's first text; and without `pings`, while text is held back. An empty batch is a ping.
         """
         for chunk in batch:

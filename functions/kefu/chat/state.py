@@ -83,7 +83,7 @@ class Answer:
     """A new pass, which the visitor can send instead of another bot check."""
     session: SessionAccess | None = None
     is_saved: bool = False
-    """Whether the visitor's message is saved. After it, the client may learn the session id."""
+    """Whether the visitor's message is saved. Only then may the client learn the session id."""
     goes_on: bool = False
     """Whether the answer goes on when its visitor disconnects, so that others can take it up."""
     dialogue: Dialogue | None = None
@@ -122,7 +122,7 @@ class Answer:
             self._task = None
 
     def note(self) -> None:
-        """Wake the requests that follow the answer. Without observers, this costs nothing."""
+        """Wake the requests that follow the answer. Without followers, this costs nothing."""
         if self._change:
             self._change.set_result(None)
             self._change = None
@@ -136,6 +136,6 @@ class Answer:
         """Note the end of the answer, once; later stops have no effect."""
         if not self.has_ended:
             self.has_ended, self.error = True, error
-            # Without references, the response is freed at once, not by the garbage collector.
+            # Without these references, the response is freed at once, not by the garbage collector.
             self._task = self.free = None
             self.note()

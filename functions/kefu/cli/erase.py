@@ -94,7 +94,7 @@ def _finish(
 async def _erase(
     settings: Settings, chats: Sequence[SessionId], requests: Sequence[ContactRequest]
 ) -> int:
-    """Delete all `keys`, and print a line for each. Returns the number of remaining keys."""
+    """Delete all that was found, and print a line for each. Returns the number that remains."""
     failed = 0
     async for one in erase(settings, chats, requests):
         if one.problem:

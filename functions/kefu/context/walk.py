@@ -88,7 +88,7 @@ class Walk:
     def later_systems(self) -> Sequence[int]:
         messages, head = self.messages, self.head
         roles = set(map(_ROLE, islice(messages, head, None)))
-        if "system" not in roles:  # most conversations have no holes
+        if "system" not in roles:  # so it is in most conversations
             return ()
         return [
             at for at, role in enumerate(map(_ROLE, messages)) if role == "system" and at >= head
@@ -96,7 +96,7 @@ class Walk:
 
     def pinned(self) -> Iterator[int]:
         messages = self.messages
-        if not any(map(_PINNED, messages)):  # most conversations have no holes
+        if not any(map(_PINNED, messages)):  # so it is in most conversations
             return iter(())
         newest_first = range(len(messages) - 1, self.head - 1, -1)
         positions = compress(newest_first, map(_PINNED, reversed(messages)))

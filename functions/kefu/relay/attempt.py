@@ -68,7 +68,7 @@ class UpstreamResponse(Protocol):
         ...
 
     def finish(self) -> None:
-        """End the exchange, but keep the connection for reuse if possible. `release` does not wait.
+        """End the exchange, but keep the connection for reuse if possible. Does not wait.
 
         Called when the answer is complete; bytes that may follow are discarded. Idempotent.
         """
@@ -86,7 +86,7 @@ class ModelProvider(NamedTuple):
 
 
 class Stream:
-    """The chunks of one response. The iterator never returns text that contains the API key.
+    """The chunks of one response. Text that contains the API key is never returned.
 
     A key that the upstream spreads over several chunks is found, too.
     """
@@ -103,7 +103,7 @@ class Stream:
         self._secret = secret
         self._detector = KeyLeakDetector(secret) if len(secret) >= MIN_KEY_SIZE else None
         self._held: list[Chunk] = []
-        """Chunks that may contain a part of the key. Held chunks are dropped after an early end."""
+        """Chunks that may contain a part of the key. They are dropped if the answer breaks off."""
 
     @property
     def has_content(self) -> bool:

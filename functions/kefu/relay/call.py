@@ -46,7 +46,7 @@ class Call:
 
     body: bytes
     completion: Completion
-    """Empty until the first content; then the id of the attempt that sent it."""
+    """Empty until the first content; then the completion of the attempt that sent it."""
     started: float
     """Monotonic time at which the client's request arrived."""
     attempts: list[Attempt] = field(default_factory=list)

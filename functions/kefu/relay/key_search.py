@@ -151,7 +151,7 @@ class KeySearch:
             return
         candidate = await self._candidate()
         if any(task.done() for task in self._running):
-            return  # the event may be the answer
+            return  # the ended attempt may be the answer
         if candidate is None:
             self._nobody_left = True
         elif self._monotonic() >= self._deadline():
@@ -216,7 +216,7 @@ class KeySearch:
         if self._news and not self._news.done():
             self._news.set_result(None)
 
-    # The queue of ended attempts
+    # The ends of attempts
 
     async def _has_won(self, task: asyncio.Task[Stream]) -> bool:
         """Whether an attempt that has ended has content. Reacts to a failure."""

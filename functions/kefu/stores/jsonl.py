@@ -201,7 +201,7 @@ class SessionLogs:
 
 
 def logs_in(file: Path) -> Sequence[Log]:
-    """The log in a file, or the events that an earlier version stored in an SQLite file.
+    """The log in a file, or the logs that an earlier version stored in an SQLite file.
 
     Raises HistoryUnavailable.
     """

@@ -152,7 +152,7 @@ class StoredTurn(NamedTuple):
         return None
 
     def is_ahead(self, now: float) -> bool:
-        """Whether the lease is longer than any lease of this clock. A store then cuts the text."""
+        """Whether the lease is longer than any lease of this clock. A store then shortens it."""
         return self.status == "pending" and self.lease > now + LEASE
 
     def retried(self, asked: NewMessage, now: float) -> dict[str, Any]:

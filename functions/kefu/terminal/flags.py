@@ -37,7 +37,7 @@ def wrong_settings() -> AbstractContextManager[None]:
 
 
 def read_settings(overrides: Mapping[str, str] | None = None) -> Settings:
-    """The settings; `overrides`: values by variable. Raises WrongUse for invalid arguments."""
+    """The settings; `overrides`: values by variable. Raises WrongUse for invalid settings."""
     from kefu.settings import load
 
     with wrong_settings():

@@ -85,7 +85,7 @@ def tools_of(flags: ChatFlags, workplace: Workplace, kind: str) -> Mapping[str, 
     if unknown := [name for name in names if name not in TOOLS]:
         raise WrongUse(f"there is no tool {unknown[0]}; there are: {', '.join(TOOLS)}")
     if not workplace.hosts and flags.tools is None:
-        names.remove("http_get")  # the command may fetch from no host
+        names.remove("http_get")  # it may fetch from no host
     return {tool.name: tool for tool in tools_for(workplace, names)}
 
 

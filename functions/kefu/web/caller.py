@@ -1,4 +1,4 @@
-"""Reads the caller of a request: the client's address, the proof of a CDN, and the deadline.
+"""Reads the caller of a request: its address, its proof for the bot check, and its deadline.
 
 The address and the deadline come from Lambda or from a trusted proxy. Values that a client can
 forge are never used. Mangum puts the Lambda event and context into the ASGI scope. The Lambda Web

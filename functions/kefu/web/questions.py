@@ -27,7 +27,7 @@ class Questions:
         self._sampling = sampling
 
     async def read(self, request: Request, model: type[R]) -> R:
-        """Return the validated body. Raises a KefuError for an invalid question."""
+        """Return the validated body. Raises a KefuError for an invalid body."""
         value = await read_json(request, self._options.body)
         fields = value if isinstance(value, dict) else {}
         if "message" in fields and "messages" not in fields:
@@ -62,7 +62,7 @@ class Questions:
         return body
 
     async def read_completion(self, request: Request) -> CompletionRequest:
-        """Return the validated body of `/v1`. Raises a KefuError for an invalid question."""
+        """Return the validated body of `/v1`. Raises a KefuError for an invalid body."""
         from kefu.web.completion_schemas import CompletionRequest, refuse_unsupported
 
         value = await read_json(request, self._options.body)

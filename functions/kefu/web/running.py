@@ -44,7 +44,7 @@ class Running:
             answer.stop(AnswerCancelled())
 
     def find(self, session_id: str, client_message_id: str) -> Answer | None:
-        """The answer to this message of a stored chat; None if another process makes it."""
+        """The answer to this message of a stored chat; None if this process does not make it."""
         wanted = session_id, client_message_id
         matching = (a for a in self.answers if (_session_of(a), a.client_message_id) == wanted)
         # A request that follows the answer has no text of its own.
@@ -73,7 +73,7 @@ class ChatRuntime:
     def close(self) -> bool:
         """Refuse new requests, and end the answers in progress with an error event.
 
-        Returns False for a closed stream.
+        Returns False if the runtime was already closed.
         """
         if self.admission.closed:
             return False

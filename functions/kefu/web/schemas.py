@@ -186,7 +186,7 @@ class ResumeRequest(StrictBody):
 
     client_message_id: ClientMessageId
     again: ClientMessageId | None = None
-    """The `replaces` of the request for the answer, if any."""
+    """As in the request for the answer, if that replaces an earlier answer."""
     sources: StrictBool | Literal["text", "passages"] = False
 
 

@@ -34,7 +34,6 @@ _STREAM_HEADERS = [
 Events = AsyncGenerator[AnswerEvent]
 Headers = Iterable[tuple[bytes, bytes]]
 
-
 Respond = Callable[[Request], Awaitable[ASGIApp]]
 """Reads a request, and returns the response with its answer."""
 
@@ -62,7 +61,7 @@ class AnswerResponse:
     runtime: ChatRuntime
     answer: Answer
     events: Events
-    """The filters of this answer, or of an earlier answer. Filters are made at their first use."""
+    """The events of this answer, or of an earlier one. They are made when they are read."""
     stream: bool = True
     """True: server-sent events. False: one JSON object."""
     wants_usage: bool = False
@@ -96,7 +95,7 @@ class AnswerResponse:
                 await error_response(error)(scope, receive, send)
 
     def _other_answer(self, busy: SessionBusy) -> Events:
-        """The events of another request that answers this message. Raises `busy` without events."""
+        """The events of the request that answers this message. Raises `busy` if there is none."""
         answer = self.answer
         session, message = answer.session, answer.client_message_id
         running = session and message and self.runtime.running.find(session.id, message)
@@ -153,7 +152,7 @@ class AnswerResponse:
             async for event in events:
                 if isinstance(event, SourcesFound | SourcesUsed):
                     answer.sources.append(event)
-                    # Sent with the first chunk: an earlier error gets its own status.
+                    # Sent with the next chunk: an error before that gets its own status.
                     sources += _encoded_sources(event, answer.source_format)
                     continue
                 if not client.has_head:

@@ -51,7 +51,7 @@ class SessionResume:
 class Rewind:
     """The user removed the last turn or all turns from the conversation.
 
-    The log keeps removed turns, but later prompts do not."""
+    The log keeps removed turns, but later prompts do not contain them."""
 
     type: ClassVar[str] = "rewind"
     action: str = "undo"
@@ -64,7 +64,7 @@ class Rewind:
 class SessionEnd:
     """The session ended. The log has no such line if the process was killed.
 
-    Events of a later process may follow."""
+    Events of a later process follow if the session was resumed."""
 
     type: ClassVar[str] = "session_end"
     turn_count: int = 0

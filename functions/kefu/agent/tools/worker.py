@@ -72,7 +72,7 @@ def _forked(
 
 
 def _read(reading: int) -> bytes:
-    """Reads the child's reply. Kills this process group if standard input closes before."""
+    """Reads the child's reply. Kills this process group if standard input closes meanwhile."""
     reply = bytearray()
     while True:
         ready, _, _ = select.select([_STDIN, reading], [], [])

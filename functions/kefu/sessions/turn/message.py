@@ -39,8 +39,8 @@ for its first operation, and the widget waits five seconds for the first byte.
 
 
 HEADERS_WAIT = 1.0
-"""Seconds from the request in which nothing is sent until the model has sent text, so
-that an error can still become an HTTP status.
+"""Seconds from the request in which nothing is sent until the model has sent text, so that an error
+can still become an HTTP status.
 """
 
 

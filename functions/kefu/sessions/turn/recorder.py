@@ -44,7 +44,7 @@ class TurnRecorder:
     ) -> None:
         """`received_at` is the monotonic time of the visitor's request, `visit.now` its Unix time.
 
-        `visit` is that of the hooks that follow the outcome.
+        `visit` is the context of the hooks that follow the outcome.
         """
         self.meta: dict[str, object] = {}
         """Fields for the `meta` of each call."""

@@ -17,7 +17,7 @@ from kefu.stores.sqlite.rows import purge_part
 T = TypeVar("T")
 
 MOST_CHATS = 10_000
-"""The chats that are kept. The least recently used entries are deleted."""
+"""The chats that are kept. The least recently used chats are deleted."""
 
 OVERHEAD_FACTOR = 1.4
 """The memory that SQLite takes for a page, as a multiple of its size."""

@@ -82,7 +82,7 @@ AT_ONCE = 20
 """Rows of each table that one transaction deletes. Few, because a deletion holds the write lock."""
 
 DELETED_MARK = 0.0
-"""The value of `updated` that marks a session as being deleted. Its chat is expired."""
+"""The value of `updated` that marks a session as being deleted: its chat is then expired."""
 
 _PURGE = [
     f"DELETE FROM {table} WHERE session = ?1 AND {key} IN"  # noqa: S608 - constant names
