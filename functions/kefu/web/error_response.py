@@ -7,11 +7,12 @@ import json
 from starlette.responses import JSONResponse
 
 from kefu.errors import KefuError
+from kefu.relay.sse import encode
 
 
 def error_event(error: KefuError) -> bytes:
     """Encode the error as the last server-sent event, for a stream whose headers are sent."""
-    return b"data: " + json.dumps(error.body(), separators=(",", ":")).encode() + b"\n\n"
+    return encode(json.dumps(error.body(), separators=(",", ":")))
 
 
 def error_response(error: KefuError) -> JSONResponse:

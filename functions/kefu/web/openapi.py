@@ -6,6 +6,7 @@ its own bodies and response models during import, which slows cold starts.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -137,6 +138,7 @@ _STREAMS: Mapping[str, Spec] = {
 """The paths whose responses are answers. FastAPI does not describe such plain routes."""
 
 
+@functools.cache
 def _models() -> Spec:
     """The types of bodies by name; the types of `/v1` are imported with its first request."""
     from kefu.web import completion_schemas

@@ -15,7 +15,7 @@ from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
 from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, chunk_of
 from kefu.relay.collected import Collected
-from kefu.relay.sse import DONE, PING
+from kefu.relay.sse import DONE, PING, encode
 from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
 from kefu.web.request_record import Record, record_of
@@ -280,8 +280,7 @@ def _encoded_sources(
 
 
 def _sources_event(sources: dict[str, object]) -> bytes:
-    text = chunk_of({"object": "kefu.sources", "choices": [], **sources}).text
-    return f"data: {text}\n\n".encode()
+    return encode(chunk_of({"object": "kefu.sources", "choices": [], **sources}).text)
 
 
 def _answer_headers(answer: Answer, error: KefuError | None = None) -> dict[str, str]:
