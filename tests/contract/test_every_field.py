@@ -114,7 +114,10 @@ class Script:
         asked = asked._replace(replaces=True, attempt="one")
         begun = await self.begin(chat, asked)
         await self.begin(chat, asked)  # busy
-        await self.finish(begun, TurnOutcome("ok", "Thirty."))
+        at = self.clock.now
+        assert await self.store.renew(ONE, begun.message.id, begun.retries, at, '[{"id":"a"}]')
+        await self.look()
+        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps='[{"id":"b"}]'))
         await self.begin(chat, asked)  # the retry of a request, which has its answer
         await self.store.rate(ONE, "second", "up")
 

@@ -63,6 +63,8 @@ class StoredTurn(NamedTuple):
     """`NewMessage.attempt` of the last retry."""
     unanswered: bool = False
     """Whether the site's pages did not answer. SQLite stores this field elsewhere."""
+    steps: str = ""
+    """The calls of tools in the answer: see `kefu.tools.use`."""
 
     @classmethod
     def line(
@@ -111,6 +113,7 @@ class StoredTurn(NamedTuple):
             status=self.seen_at(now),
             created_at=self.asked_at,
             client_message_id=self.client_message_id,
+            steps=self.steps,
         )
 
     def answer_message(self, now: float) -> StoredMessage | None:
@@ -127,6 +130,7 @@ class StoredTurn(NamedTuple):
             rating=self.rating,
             comment=self.comment,
             operator=self.operator,
+            steps=self.steps,
         )
 
     def seen_at(self, now: float) -> Status:
@@ -169,7 +173,8 @@ class StoredTurn(NamedTuple):
 
     def ended(self, ended: TurnOutcome, now: float) -> StoredTurn:
         if not ended.text:
-            return self._replace(status=ended.status, answered_at=self.answered_at or now)
+            at, steps = self.answered_at or now, ended.steps or self.steps
+            return self._replace(status=ended.status, answered_at=at, steps=steps)
         return self._replace(**answered(ended, now))
 
     def is_asked(self, since: float, until: float, *, gaps: bool) -> bool:
@@ -225,6 +230,7 @@ def answered(ended: TurnOutcome, now: float) -> dict[str, Any]:
         "rating": None,
         "comment": "",
         "unanswered": ended.unanswered,
+        "steps": ended.steps,
     }
 
 

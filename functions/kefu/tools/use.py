@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-State = Literal["running", "asked", "sending", "done", "failed", "unsure"]
+State = Literal["running", "asked", "denied", "sending", "done", "failed", "unsure"]
 """The state of a call.
 
 - `running`: a read that has no result yet; never stored.
 - `asked`: waits for the visitor's click, and was not sent.
+- `denied`: the visitor clicked No.
 - `sending`: the visitor has clicked. Found after a crash, it may have been sent: `unsure`.
 - `done`, `failed`: certain.
 - `unsure`: a write that may have been carried out.

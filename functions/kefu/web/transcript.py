@@ -40,7 +40,18 @@ def _fields(message: StoredMessage) -> Mapping[str, object]:
         **({"sources": named(cited)} if cited else {}),
         **({"comment": message.comment} if message.comment else {}),
         **({"operator": message.operator} if message.operator else {}),
+        **({"steps": _steps(message)} if message.steps and message.role == "assistant" else {}),
     }
+
+
+def _steps(message: StoredMessage) -> list[dict[str, object]]:
+    """The calls of tools before an answer, without what only the operator sees."""
+    from kefu.tools.use import stored_uses  # here, because few chats have calls
+
+    return [
+        {"tool": one.name, "title": one.title, "state": one.state, "card": one.card}
+        for one in stored_uses(message.steps)
+    ]
 
 
 def _as_markdown(session: Session, messages: Sequence[StoredMessage]) -> str:

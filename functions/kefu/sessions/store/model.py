@@ -75,6 +75,8 @@ class StoredMessage(NamedTuple):
     """For an answer that was rated down: the visitor's comment."""
     operator: str = ""
     """The name of the operator who wrote the line; "" for other messages."""
+    steps: str = ""
+    """The calls of tools between question and answer, which both have: see `kefu.tools.use`."""
 
 
 class NewMessage(NamedTuple):
@@ -120,6 +122,8 @@ class TurnOutcome(NamedTuple):
     """Whether the site's pages did not answer the question; only with the status `ok`."""
     first_word: float | None = None
     """Seconds from the question to the first word of the answer; None without a word."""
+    steps: str = ""
+    """The calls of tools, as `kefu.tools.use.stored` writes them; "" without calls."""
 
 
 class CallRecord(NamedTuple):

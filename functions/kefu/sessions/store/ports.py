@@ -43,8 +43,15 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
-        """Extend the lease of a running turn to `now + LEASE`.
+    async def renew(
+        self,
+        session_id: SessionId,
+        message_id: int,
+        retries: int,
+        now: float,
+        steps: str | None = None,
+    ) -> bool:
+        """Extend the lease of a running turn to `now + LEASE`, and save `steps` unless it is None.
 
         Returns False when the caller no longer owns the turn: it has ended, started again or was
         deleted. The end of the lease is not compared, because a process with another clock may have

@@ -207,6 +207,8 @@ class DynamoTurns(DynamoContacts):
             end = items.turn_change(answered(ended, now), condition, **values)
         else:
             sets = "SET #status = :status, #answered = if_not_exists(#answered, :now)"
+            if ended.steps:
+                sets, values = f"{sets}, #steps = :steps", {**values, "steps": ended.steps}
             end = change(sets, condition, status=ended.status, now=now, **values)
         row = items.turn_row(session_id, message_id)
         former = await self._read(row) if retries else {}

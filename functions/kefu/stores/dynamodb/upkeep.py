@@ -132,10 +132,20 @@ class DynamoUpkeep:
         done, _ = await self._table.run(lambda: self._table.put(row, values, replace=replace))
         return done
 
-    async def renew(self, session_id: SessionId, message_id: int, retries: int, now: float) -> bool:
+    async def renew(
+        self,
+        session_id: SessionId,
+        message_id: int,
+        retries: int,
+        now: float,
+        steps: str | None = None,
+    ) -> bool:
         lease = now + LEASE
         condition, values = runs_for(retries)
-        extend = change("SET #lease = :lease", condition, lease=lease, **values)
+        fields: dict[str, float | str | None] = {"lease": lease}
+        if steps is not None:
+            fields["steps"] = steps
+        extend = items.turn_change(fields, condition, **values)
         renewed, _ = await self._update(items.turn_row(session_id, message_id), extend)
         if renewed:  # the list of sessions derives its status from the session's lease
             condition = "#status = :pending AND #lease < :lease"

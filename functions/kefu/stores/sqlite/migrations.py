@@ -214,6 +214,10 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE contacts ADD COLUMN done REAL;
     ALTER TABLE contacts ADD COLUMN consent TEXT NOT NULL DEFAULT '';
     """,
+    # 13: the calls of tools, on overflow pages as all columns after `fill`.
+    """
+    ALTER TABLE turns ADD COLUMN steps TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 PAGE_SIZE = 1024

@@ -71,6 +71,7 @@ _ADD_TITLE = "INSERT OR IGNORE INTO titles (session, title, user) VALUES (?, ?, 
 _BEGIN_AGAIN = "UPDATE sessions SET updated = ?, status = 'pending', lease = ? WHERE id = ?"
 _MET_AGAIN = "UPDATE sessions SET updated = ?, lease = min(lease, ?) WHERE id = ?"
 _SET_LEASE = "UPDATE turns SET lease = ? WHERE session = ? AND question_id = ?"
+_SET_STEPS = "UPDATE turns SET steps = ? WHERE session = ? AND question_id = ?"
 _LISTED = "UPDATE sessions SET lease = max(lease, ?) WHERE id = ? AND status = 'pending'"
 _END = (
     "UPDATE sessions SET status = ?, errors = errors + ?, tokens = tokens + ?,"
@@ -155,13 +156,21 @@ class SqliteTurns:
 
     @transaction
     def renew(
-        self, db: Connection, session_id: SessionId, message_id: int, retries: int, now: float
+        self,
+        db: Connection,
+        session_id: SessionId,
+        message_id: int,
+        retries: int,
+        now: float,
+        steps: str | None = None,
     ) -> bool:
         turn = self._turn(db, session_id, message_id, now)
         if turn is None or not turn.runs_for(retries):
             return False
         db.execute(_SET_LEASE, (now + LEASE, session_id, message_id))
         db.execute(_LISTED, (now + LEASE, session_id))
+        if steps is not None:
+            db.execute(_SET_STEPS, (steps, session_id, message_id))
         return True
 
     @transaction
