@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from kefu.relay.key_pool import keys_in
 from kefu.settings.access import (
@@ -17,7 +18,9 @@ from kefu.settings.access import (
 )
 from kefu.settings.chat import ChatSettings
 from kefu.settings.contact import ContactSettings
+from kefu.settings.endpoint import Endpoint, endpoint_of, named_variable
 from kefu.settings.fields import place_of, text_of, values_of
+from kefu.settings.file import Keys
 from kefu.settings.knowledge import KnowledgeSettings
 from kefu.settings.model import ModelSettings, keys_at
 from kefu.settings.server import (
@@ -27,6 +30,9 @@ from kefu.settings.server import (
     ServerSettings,
 )
 from kefu.settings.sessions import SessionSettings
+
+if TYPE_CHECKING:
+    from kefu.settings.tools import ToolTable
 
 SECTIONS = (
     ModelSettings,
@@ -64,10 +70,31 @@ class Settings(
     config_file: str = Field("", alias="KEFU_CONFIG", exclude=True)
     """The path of the kefu.toml that was read; "": none was."""
 
+    tool_tables: dict[str, Any] = Field({}, alias="tools", exclude=True)
+    """See `tools`."""
+
     # Set by AWS
     lambda_function: str = Field("", alias="AWS_LAMBDA_FUNCTION_NAME", exclude=True)
     lambda_runtime: str = Field("", alias="AWS_LAMBDA_RUNTIME_API", exclude=True)
     lambda_start: str = Field("", alias="AWS_LAMBDA_INITIALIZATION_TYPE", exclude=True)
+
+    @field_validator("tool_tables")
+    @classmethod
+    def _tools_are_right(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if not given:
+            return given
+        # Imported here, because few services have tools, and the class takes long to build.
+        from kefu.settings.tool_checks import checked
+
+        return {**checked(given)}
+
+    @model_validator(mode="after")
+    def _tools_fit_the_rest(self) -> Self:
+        if self.tools or any(preset.tools for preset in self.presets.values()):
+            from kefu.settings.tool_references import check_with_presets
+
+            check_with_presets(self.tools, self.presets, has_users=bool(self.identity_secrets))
+        return self
 
     @model_validator(mode="after")
     def _limits_fit_the_strategy(self) -> Self:
@@ -131,6 +158,7 @@ class Settings(
             *self.fallback_keys,
             *self.endpoint.secrets,
             *self.fallback_endpoint.secrets,
+            *(secret for name in self.tools for secret in self.tool_endpoint(name).secrets),
             *self.session_keys,
             *self.identity_keys,
             *self.origin_secrets,
@@ -138,6 +166,20 @@ class Settings(
             text_of(self.bot_check_secret),
             self.panel_token,
         )
+
+    @property
+    def tools(self) -> Mapping[str, ToolTable]:
+        return self.tool_tables
+
+    def tool_endpoint(self, name: str) -> Endpoint:
+        """The headers of a tool's requests, with the values of environment variables."""
+        return endpoint_of("", self.tools[name].headers, self.variables)
+
+    @property
+    def named_variables(self) -> dict[str, Keys]:
+        values = ((name, text) for name, one in self.tools.items() for text in one.headers.values())
+        named = {named_variable(text): ("tools", name) for name, text in values}
+        return {name: keys for name, keys in named.items() if name} | super().named_variables
 
     @property
     def session_keys(self) -> tuple[str, ...]:

@@ -22,8 +22,12 @@ class ConfigFile(NamedTuple):
     tables: dict[str, object]
 
     def place(self, keys: Keys) -> str:
-        """The file and the line of a key or a table, for a message: `kefu.toml, line 3`."""
-        line = _line_of(self.text, keys)
+        """The file and the line of a key or a table, for a message: `kefu.toml, line 3`.
+
+        For a key that is missing, the line of its table.
+        """
+        lines = (_line_of(self.text, keys[:end]) for end in range(len(keys), 0, -1))
+        line = next(filter(None, lines), 0)
         return f"{self.path}, line {line}" if line else str(self.path)
 
 
@@ -69,7 +73,9 @@ def referenced_text(value: str, folder: Path) -> str:
 
 
 def name_of(keys: Keys) -> str:
-    """`[limits] daily_tokens`"""
+    """`[limits] daily_tokens`, or `[tools.stock]` for the table of a tool."""
+    if keys[0] == "tools" and len(keys) == 2:
+        return f"[{'.'.join(keys)}]"
     return f"[{'.'.join(keys[:-1])}] {keys[-1]}" if len(keys) > 1 else keys[0]
 
 

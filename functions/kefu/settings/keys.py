@@ -23,6 +23,12 @@ ELSEWHERE = {
 }
 """Names that other programs have for a setting."""
 
+_INNER = {
+    "presets": ("parameters",),
+    "tools": ("approve", "bind", "headers", "parameters", "title"),
+}
+"""Tables in those of presets and tools, whose names are not settings."""
+
 _SECRET_VALUE = re.compile(
     r"\b(?:sk|ak|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # model providers, Stripe
     r"|\bAKIA[0-9A-Z]{16}\b"  # AWS
@@ -43,16 +49,16 @@ class KnownKeys(NamedTuple):
     """Keys that only the environment may set -> the environment variable."""
     switches: Collection[Keys]
     """Keys that are true or false."""
-    preset: Collection[str]
-    """The keys of a table [presets.NAME]."""
+    named: Mapping[str, Collection[str]]
+    """The keys of the tables [presets.NAME] and [tools.NAME]: of all that the owner names."""
     free: Collection[Keys]
     """Tables whose names are the provider's."""
 
     def is_free(self, keys: Keys) -> bool:
-        """Whether the name is the provider's, or that of a hook's option."""
-        in_preset = keys[0] == "presets" and keys[2:3] == ("parameters",) and len(keys) > 3
+        """Whether the name is the provider's or the owner's, or that of a hook's option."""
+        in_named = len(keys) > 3 and keys[2] in _INNER.get(keys[0], ())
         in_table = any(keys[: len(one)] == one != keys for one in self.free)
-        return keys[0] == "hooks" or in_preset or in_table
+        return keys[0] == "hooks" or in_named or in_table
 
 
 def check_keys(file: ConfigFile, known: KnownKeys) -> None:
@@ -95,7 +101,7 @@ def _secret_variable(keys: Keys, known: KnownKeys) -> str:
 
 
 def _instead(keys: Keys, known: KnownKeys) -> str:
-    if keys[0] == "model" and (keys[-1] == "url" or keys[-2] == "headers"):
+    if keys[0] in ("model", "tools") and (keys[-1] == "url" or keys[-2] == "headers"):
         return 'write "env:NAME" with the name of an environment variable that holds it'
     return f"set {_likely(keys, known)} instead"
 
@@ -110,8 +116,8 @@ def _likely(keys: Keys, known: KnownKeys) -> str:
 def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:
     if known.is_free(keys):
         return True
-    if keys[0] == "presets":
-        return len(keys) < 3 or (len(keys) == 3 and keys[2] in known.preset)
+    if keys[0] in known.named:
+        return len(keys) < 3 or (len(keys) == 3 and keys[2] in known.named[keys[0]])
     if value == {}:
         # A table may be there for the comments in it.
         named = (*known.settings, *known.secrets, *known.free)
@@ -120,8 +126,8 @@ def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:
 
 
 def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
-    if keys[0] == "presets" and len(keys) > 1:
-        tables = {keys[:2]: list(known.preset)}
+    if keys[0] in known.named and len(keys) > 1:
+        tables = {keys[:2]: list(known.named[keys[0]])}
     else:
         tables = {}
         for one in known.settings:
@@ -131,7 +137,7 @@ def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
     if keys in tables:
         return f"{keys[-1]} must be a table: [{'.'.join(keys)}]."
     if table not in tables:
-        names = [".".join(one) for one in tables] + ["presets.NAME", "hooks.NAME"]
+        names = [".".join(one) for one in tables] + ["presets.NAME", "hooks.NAME", "tools.NAME"]
         near = _near(".".join(table), names, 0.6)
         hint = f"Did you mean [{near}]?" if near else f"There are [{'], ['.join(names)}]."
         what = f"there is no table [{'.'.join(table)}]" if table else f"{keys[-1]} is in no table"

@@ -90,17 +90,18 @@ def load(overrides: Mapping[str, str] | None = None) -> Settings:
         settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError("\n".join(_lines(error, file))) from None
-    try:
-        named = {name: _secret_of(name) for name in settings.named_variables}
-    except ValueError as error:
-        raise ConfigurationError(f"{file.path}: {error}" if file else str(error)) from None
+    named = {
+        name: _secret_of(name, table, file) for name, table in settings.named_variables.items()
+    }
     return settings.model_copy(update={"variables": named})
 
 
 def _given(overrides: Mapping[str, str]) -> dict[str, str]:
     """The values of the environment variables, with the text of the file that the prompt names."""
     # An empty variable counts as unset, as it does in a shell script.
-    given = {name: text for name, text in os.environ.items() if text and name in NAMES}
+    given = {
+        name: text for name, text in os.environ.items() if text and name in NAMES and name.isupper()
+    }
     given |= overrides
     if {"KEFU_API_KEYS", OLD_KEYS} <= given.keys():
         raise ConfigurationError(
@@ -116,12 +117,18 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _secret_of(name: str) -> SecretStr:
-    """The value of a variable that a header or a URL names as `env:NAME`. Raises ValueError."""
+def _secret_of(name: str, table: Keys, file: ConfigFile | None) -> SecretStr:
+    """The value of a variable that a header or a URL of a table names as `env:NAME`.
+
+    Raises ConfigurationError.
+    """
     text = os.environ.get(name, "").strip()
     if not text or not text.isascii() or not text.isprintable():
         problem = "holds a character that no header has" if text else "is not set"
-        raise ValueError(f"[model] names the environment variable {name}, which {problem}")
+        place = f"{file.place(table)}: " if file else ""
+        raise ConfigurationError(
+            f"{place}[{'.'.join(table)}] names the environment variable {name}, which {problem}"
+        )
     return SecretStr(text)
 
 
@@ -136,11 +143,20 @@ def _values(file: ConfigFile) -> dict[str, object]:
             settings={key: name for key, (name, _) in named.items() if not _is_secret(name)},
             secrets={key: name for key, (name, _) in named.items() if _is_secret(name)},
             switches=[key for key, (_, field) in named.items() if _is_switch(field)],
-            preset=tuple(Preset.model_fields),
+            named={
+                "presets": tuple(Preset.model_fields),
+                "tools": _keys_of_tools() if "tools" in file.tables else (),
+            },
             free=TABLES,
         ),
     )
     return cast(dict[str, object], _with_texts(file, file.tables, ()))
+
+
+def _keys_of_tools() -> tuple[str, ...]:
+    from kefu.settings.tools import ToolTable
+
+    return tuple(ToolTable.model_fields)
 
 
 def _is_secret(variable: str) -> bool:

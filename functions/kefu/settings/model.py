@@ -26,6 +26,7 @@ from kefu.settings.fields import (
     table,
     values_of,
 )
+from kefu.settings.file import Keys
 
 _OWN = frozenset(
     {
@@ -223,12 +224,12 @@ class ModelSettings(Section):
         return self
 
     @property
-    def named_variables(self) -> frozenset[str]:
-        """The names of `variables`."""
+    def named_variables(self) -> dict[str, Keys]:
+        """The names of `variables`, and the table that names each."""
         given = (self.headers, self.fallback_headers)
         values = [*given, query_of(self.upstream_url), query_of(self.fallback_url)]
         names = (named_variable(text) for one in values for text in one.values())
-        return frozenset(filter(None, names))
+        return dict.fromkeys(filter(None, names), ("model",))
 
     @property
     def endpoint(self) -> Endpoint:

@@ -24,6 +24,9 @@ class Preset(BaseModel):
     parameters: Parameters | None = Field(
         None, description="A table of its own, in place of `[model.parameters]`."
     )
+    tools: tuple[str, ...] | None = Field(
+        None, description="The names of its tools. Unset: all tools."
+    )
 
 
 class SessionSettings(Section):

@@ -1,0 +1,69 @@
+"""Checks the tools that wait for the visitor's click: the question, and what it can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kefu.settings.tools import ToolTable, Wrong
+
+Properties = Mapping[str, Mapping[str, object]]
+"""The JSON Schemas of parameters by their names."""
+
+
+def approval_problems(table: ToolTable) -> Iterator[Wrong]:
+    """A9: a write has a question; a read has none. A server of MCP decides for its own tools."""
+    if table.kind == "mcp":
+        return
+    if table.is_write and not table.approve:
+        hint = ' (or effect = "read", if it changes nothing)'
+        says = 'is a write, so it needs a question to the visitor: approve = "Cancel order {id}?"'
+        yield "", says + (hint if table.kind == "python" else "")
+    if not table.is_write:
+        for key in sorted({"approve", "preview", "idempotent"} & table.model_fields_set):
+            yield key, 'is for writes: remove it, or write effect = "write"'
+
+
+def card_problems(table: ToolTable, parameters: Properties) -> Iterator[Wrong]:
+    """A9: the placeholders of the question, and the arguments that it cannot show.
+
+    `parameters`: all of the tool. Those of a Python function are known when it is loaded.
+    """
+    if not table.is_write:
+        return
+    for text in table.approve.values():
+        yield from (("approve", says) for says in _question(table, text, parameters))
+    for name, schema in parameters.items():
+        if not table.preview and name not in table.bind and is_free_text(schema):
+            says = (
+                f"{name} is free text, so the model could choose what the visitor cannot judge: "
+                "limit it by enum or by a pattern from ^ to $, or show what it stands for: preview"
+            )
+            yield ("parameters" if table.kind == "http" else "python"), says
+
+
+def _question(table: ToolTable, text: str, parameters: Properties) -> Iterator[str]:
+    from kefu.tools.card import PLACEHOLDER
+
+    if "{" in (rest := PLACEHOLDER.sub("", text)) or "}" in rest:
+        yield "a placeholder must be {NAME}, with letters, digits, _ and . in it"
+    for path in PLACEHOLDER.findall(text):
+        name = path.partition(".")[0]
+        if name in table.optional:
+            yield f"{name} can be left out, and the question could not be asked then: require it"
+        elif name not in parameters and name not in table.bind and not table.preview:
+            yield f"{name} is no parameter: add it, or name a preview whose result has it"
+
+
+def is_free_text(schema: Mapping[str, object]) -> bool:
+    """Whether a value may be any text, so that a card cannot show what it stands for."""
+    if "enum" in schema or "const" in schema:
+        return False
+    pattern, items = schema.get("pattern"), schema.get("items")
+    match schema.get("type"):
+        case "integer" | "number" | "boolean" | "null":
+            return False
+        case "string" if isinstance(pattern, str):
+            return not (pattern.startswith("^") and pattern.endswith("$"))
+        case "array" if isinstance(items, dict):
+            return is_free_text(items)
+    return True
