@@ -22,9 +22,10 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import AskedQuestion, Day, Overview, SessionFilter
+from kefu.sessions.store.overview import AskedQuestion, Day, Overview, SessionFilter, ToolDay
 from kefu.sessions.store.ports import Sessions
 from kefu.stores.turns import date_of
+from kefu.tools.use import Use, stored
 from tests.contract.chats import ONE, body, call, response
 from tests.contract.engines import HandClock
 from tests.fakes.chats_in_memory import ChatsInMemory
@@ -40,8 +41,19 @@ RETURNED = (
     ContactRequest,
     Overview,
     Day,
+    ToolDay,
 )
 """What the store returns."""
+
+
+STEPS = stored(
+    [
+        Use("a", "stock", "{}", state="failed", title="Looking"),
+        Use("b", "cancel", "{}", state="unsure", card="Cancel it?"),
+        Use("c", "cancel", "{}", state="asked", card="Cancel it?"),
+        Use("d", "cancel", "{}", state="denied", card="Cancel it?"),
+    ]
+)
 
 
 class Told(NamedTuple):
@@ -81,6 +93,7 @@ class Script:
             *await store.calls(ONE),
             *(await store.newest(SessionFilter(), None, 9, now)).rows,
             *await store.days(today, today),
+            *await store.tool_days(today, today),
             *await store.contacts(9),
             *(one._replace(comments=tuple(one.comments)) for one in found.questions),
         ]
@@ -117,7 +130,7 @@ class Script:
         at = self.clock.now
         assert await self.store.renew(ONE, begun.message.id, begun.retries, at, '[{"id":"a"}]')
         await self.look()
-        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps='[{"id":"b"}]'))
+        await self.finish(begun, TurnOutcome("ok", "Thirty.", steps=STEPS))
         await self.begin(chat, asked)  # the retry of a request, which has its answer
         await self.store.rate(ONE, "second", "up")
 

@@ -23,7 +23,7 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import Overview, SessionFilter
+from kefu.sessions.store.overview import Overview, SessionFilter, ToolFilter
 
 FAR_FUTURE = 253_402_300_800.0
 """Unix time of the year 10000, later than every stored time."""
@@ -36,6 +36,13 @@ MAX_COMMENTS = 10
 
 MAX_USER_NUMBER = 65_521
 """The greatest number of a user. Several users may share a number, so it identifies nobody."""
+
+TOOL_COUNTERS: Mapping[ToolFilter, str] = {
+    "used": "tool_calls",
+    "failed": "tool_failures",
+    "declined": "declined",
+}
+"""The fields of `Overview` that a filter by tools looks at."""
 
 ERRORS: tuple[Status, ...] = ("failed", "partial")
 
@@ -248,6 +255,7 @@ def wants(wanted: SessionFilter, row: Overview) -> bool:
         and wanted.has_error in (None, row.errors > 0)
         and wanted.state in (None, row.session.attendance.state)
         and (not wanted.unanswered or row.unanswered > 0)
+        and (wanted.tool is None or getattr(row, TOOL_COUNTERS[wanted.tool]) > 0)
         and (wanted.rating != "up" or row.ups > 0)
         and (wanted.rating != "down" or row.downs > 0)
         and wanted.config_id in ("", row.session.config_id)

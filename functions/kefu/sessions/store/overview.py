@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, Session, SessionId, Status
+
+ToolFilter = Literal["used", "failed", "declined"]
+"""Sessions in which a tool was called, a call failed or may have failed, or a visitor said no."""
 
 
 class SessionFilter(NamedTuple):
@@ -25,6 +28,7 @@ class SessionFilter(NamedTuple):
     """A rating that an answer of the session has."""
     unanswered: bool = False
     """Only sessions with a question that the site's pages did not answer."""
+    tool: ToolFilter | None = None
     config_id: str = ""
     user: str = ""
     text: str = ""
@@ -47,6 +51,12 @@ class Overview(NamedTuple):
     """Numbers of answers with these ratings."""
     comment: str = ""
     """The comment on the newest answer with a comment."""
+    tool_calls: int = 0
+    """Number of calls of tools, with those that waited for a click."""
+    tool_failures: int = 0
+    """Number of calls that failed, or of which nobody knows."""
+    declined: int = 0
+    """Number of calls that the visitor declined."""
 
 
 class Page(NamedTuple):
@@ -86,6 +96,27 @@ class Day(NamedTuple):
     """Answers with a first word."""
     first_word_ms: int = 0
     """The sum of the answers' times to the first word, in milliseconds."""
+
+
+class ToolDay(NamedTuple):
+    """The calls of one tool on one UTC day, by the ends of their turns. Deleted chats stay in it.
+
+    A call that waits for the visitor's click counts as `asked`, and in the turn of the click as
+    `approved` or `declined`.
+    """
+
+    date: str
+    tool: str
+    """The name of the tool; `?` for names that the model made up."""
+    uses: int = 0
+    """Calls with a result: done, failed or unsure."""
+    failures: int = 0
+    """Calls that were refused or failed: certainly not carried out."""
+    unsure: int = 0
+    """Writes that may have been carried out."""
+    asked: int = 0
+    approved: int = 0
+    declined: int = 0
 
 
 class AskedQuestion(NamedTuple):

@@ -17,7 +17,14 @@ from kefu.sessions.store.model import (
     StoredMessage,
     TurnOutcome,
 )
-from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
+from kefu.sessions.store.overview import (
+    AskedQuestions,
+    Day,
+    Page,
+    SessionFilter,
+    ToolDay,
+    UserSessions,
+)
 
 
 class SessionStore(Protocol):
@@ -146,6 +153,10 @@ class SessionIndex(Protocol):
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         """The days from `since` to `until`, both included, on which anything happened, in order."""
+        ...
+
+    async def tool_days(self, since: str, until: str) -> Sequence[ToolDay]:
+        """The calls of tools from day `since` to day `until`, both included, by day and name."""
         ...
 
     async def questions(

@@ -10,6 +10,7 @@
     active#2026-01-31    141#ID                   a session last used between 14:10 and 14:20
     queue#…                                       see `queues`
     days                 2026-01-31               the totals of a day
+    tool_days            2026-01-31               the calls of each tool on a day
     secret               sessions                 the key that signs session tokens
 
 `~` sorts after every `turn#`, so that one query reads the session and its newest turns, and another
@@ -31,7 +32,7 @@ from kefu.sessions.store.attendance import Attendance, State
 from kefu.sessions.store.model import Session, SessionId, Status
 from kefu.sessions.store.overview import Overview
 from kefu.stores.dynamodb.table import Change, Row, change, number_in, value_of
-from kefu.stores.turns import StoredTurn, date_of, seen
+from kefu.stores.turns import TOOL_COUNTERS, StoredTurn, date_of, seen
 
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item, Table, Values
@@ -42,6 +43,7 @@ FIRST_TURN: Final = "turn#"
 LAST_TURN: Final = "turn#~"
 SECRET: Final = Row("secret", "sessions")
 DAYS: Final = "days"
+TOOL_DAYS: Final = "tool_days"
 
 
 def session_pk(session_id: str) -> str:
@@ -150,7 +152,15 @@ _TURN: Final = {
 """The fields that an item has besides its keys, by the types of their defaults."""
 
 
-_COUNTED: Final = ("turns", "tokens", "errors", "unanswered", "ups", "downs")
+_COUNTED: Final = (
+    "turns",
+    "tokens",
+    "errors",
+    "unanswered",
+    "ups",
+    "downs",
+    *TOOL_COUNTERS.values(),
+)
 """The numbers that a session's item has."""
 
 

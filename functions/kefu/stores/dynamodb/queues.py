@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Final
 from kefu.sessions.store.overview import SessionFilter
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.table import Row, Table, value_of
-from kefu.stores.turns import ERRORS, bucket_of
+from kefu.stores.turns import ERRORS, TOOL_COUNTERS, bucket_of
 
 if TYPE_CHECKING:
     from kefu.stores.dynamodb.table import Item, Values
 
 CONVERTED: Final = Row("queue", "converted")
 
-COUNTED: Final = ("downs", "ups", "unanswered", "errors")
+COUNTED: Final = ("downs", "ups", "unanswered", "errors", *TOOL_COUNTERS.values())
 """Attributes of a session that are also queues, for sessions with at least one."""
 
 
@@ -51,6 +51,7 @@ def queue_for(wanted: SessionFilter) -> str | None:
         *of_user(wanted.user),
         *of_state(wanted.state or "bot"),
         *([f"{wanted.rating}s"] if wanted.rating else ()),
+        *([TOOL_COUNTERS[wanted.tool]] if wanted.tool else ()),
         *(["unanswered"] if wanted.unanswered else ()),
         *(["errors"] if wanted.has_error or wanted.status in ERRORS else ()),
     )

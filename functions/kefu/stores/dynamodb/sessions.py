@@ -14,6 +14,7 @@ from kefu.sessions.store.overview import (
     Overview,
     Page,
     SessionFilter,
+    ToolDay,
     UserSessions,
 )
 from kefu.stores.dynamodb import items
@@ -27,7 +28,7 @@ from kefu.stores.dynamodb.queues import (
 )
 from kefu.stores.dynamodb.table import Row, Table, change
 from kefu.stores.dynamodb.texts import READ_AT_ONCE, asked_most, page_of_matches
-from kefu.stores.dynamodb.upkeep import days_between
+from kefu.stores.dynamodb.upkeep import days_between, tool_days_between
 from kefu.stores.dynamodb.users import sessions_of
 from kefu.stores.turns import (
     FAR_FUTURE,
@@ -263,6 +264,9 @@ class DynamoSessions(DynamoCalls):
 
     async def days(self, since: str, until: str) -> Sequence[Day]:
         return await self._table.run(lambda: days_between(self._table, since, until))
+
+    async def tool_days(self, since: str, until: str) -> Sequence[ToolDay]:
+        return await self._table.run(lambda: tool_days_between(self._table, since, until))
 
     async def used(self) -> None:
         """Returns None: a table has no maximum size. Rate limits and TTL bound the growth."""

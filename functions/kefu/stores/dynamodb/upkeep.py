@@ -6,15 +6,16 @@ Also stores the sums of each day.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from kefu.errors import StoreUnavailable
 from kefu.sessions.store.model import LEASE, Retention, Session, SessionId, TurnOutcome
-from kefu.sessions.store.overview import Day
+from kefu.sessions.store.overview import Day, ToolDay
 from kefu.stores.dynamodb import items
 from kefu.stores.dynamodb.queues import entries, of_user, queues_of, rows_of
 from kefu.stores.dynamodb.table import Change, Row, Table, change, value_of
+from kefu.stores.tool_counts import calls_of, in_chat
 from kefu.stores.turns import DayChange, StoredTurn, ended_turn, is_error
 
 if TYPE_CHECKING:
@@ -56,6 +57,35 @@ def days_between(table: Table, since: str, until: str) -> Sequence[Day]:
     ]
 
 
+def count_calls(table: Table, called: Sequence[ToolDay]) -> None:
+    """Add the calls of a turn to the sums of their tools, which are one item a day.
+
+    An attribute has the name of its field and the tool, such as `uses order_status`.
+    """
+    by = {
+        f"{field} {one.tool}": number
+        for one in called
+        for field, number in zip(ToolDay._fields[2:], one[2:], strict=True)
+        if number
+    }
+    names = {f"#n{place}": name for place, name in enumerate(by)}
+    values = {f":v{place}": value_of(number) for place, number in enumerate(by.values())}
+    sums = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+    row = Row(items.TOOL_DAYS, called[0].date)
+    table.update(row, Change(f"ADD {sums}", None, names, values))
+
+
+def tool_days_between(table: Table, since: str, until: str) -> Sequence[ToolDay]:
+    found = table.query(items.TOOL_DAYS, (since, until)) if since <= until else ()
+    return [day for item in found for day in _tool_days(item)]
+
+
+def _tool_days(item: Item) -> Iterator[ToolDay]:
+    for tool in sorted({name.partition(" ")[2] for name in item} - {""}):
+        numbers = (items.whole_in(item, f"{field} {tool}") for field in ToolDay._fields[2:])
+        yield ToolDay(items.text_in(item, "sk"), tool, *numbers)
+
+
 class DynamoUpkeep:
     """Reads and updates that `DynamoTurns` and `DynamoSessions` share."""
 
@@ -91,13 +121,17 @@ class DynamoUpkeep:
         if former:
             before = items.turn_in(former)
         more = turn.unanswered - before.unanswered
+        called = calls_of(ended.steps, now) if ended.steps else []
+        made = {name: by for name, by in in_chat(called).items() if by}
         session = change(
             "SET #status = :status ADD #errors :error, #tokens :tokens"
-            + ", #unanswered :more" * bool(more),
+            + ", #unanswered :more" * bool(more)
+            + "".join(f", #{name} :{name}" for name in made),
             "#updated > :oldest",
             status=ended.status,
             error=int(is_error(ended)),
             **({"more": more} if more else {}),
+            **made,
             tokens=ended.prompt_tokens + ended.completion_tokens,
             oldest=now - self._retention.session,
         )
@@ -105,9 +139,11 @@ class DynamoUpkeep:
         exists, item = await self._update(items.session_row(session_id), session)
         if exists:
             counted = {"errors": is_error(ended), "unanswered": more > 0}
-            new = {name for name, is_new in counted.items() if is_new}
+            new = {name for name, is_new in counted.items() if is_new} | made.keys()
             await self._requeue(item, new, {"unanswered"} if more < 0 else ())
             await self._table.run(lambda: count(self._table, day))
+            if called:
+                await self._table.run(lambda: count_calls(self._table, called))
         if exists and items.time_in(item, "renew") < items.time_in(item, "expires"):
             await self._table.run(lambda: self._renew(session_id, now))
         return exists

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kefu.sessions.store.overview import Overview, SessionFilter
 from kefu.stores.sqlite import words
 from kefu.stores.sqlite.rows import SESSION_LENGTH, session_columns, session_in
-from kefu.stores.turns import bucket_of, seen
+from kefu.stores.turns import TOOL_COUNTERS, bucket_of, seen
 
 _COUNTED = tuple(one for one in Overview._fields if one not in ("session", "status"))
 _COMMENT = (
@@ -87,6 +87,9 @@ def _with_number(wanted: SessionFilter) -> Iterator[_Condition]:
         yield _Condition(f"{wanted.rating}s > 0", by=f"sessions_{wanted.rating}s")
     if wanted.unanswered:
         yield _Condition("unanswered > 0", by="sessions_unanswered")
+    if wanted.tool:
+        name = TOOL_COUNTERS[wanted.tool]
+        yield _Condition(f"{name} > 0", by=f"sessions_{name}")
     if wanted.has_error:
         yield _Condition("errors > 0", by="sessions_errors")
     elif wanted.has_error is False:

@@ -218,6 +218,20 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE turns ADD COLUMN steps TEXT NOT NULL DEFAULT '';
     """,
+    # 14: the calls of tools by chat, each with an index as in 11, and by day.
+    """
+    ALTER TABLE sessions ADD COLUMN tool_calls INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN tool_failures INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN declined INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_tool_calls ON sessions (updated, id) WHERE tool_calls > 0;
+    CREATE INDEX sessions_tool_failures ON sessions (updated, id) WHERE tool_failures > 0;
+    CREATE INDEX sessions_declined ON sessions (updated, id) WHERE declined > 0;
+    CREATE TABLE tool_days (
+      date TEXT NOT NULL, tool TEXT NOT NULL, uses INTEGER NOT NULL, failures INTEGER NOT NULL,
+      unsure INTEGER NOT NULL, asked INTEGER NOT NULL, approved INTEGER NOT NULL,
+      declined INTEGER NOT NULL, PRIMARY KEY (date, tool)
+    ) WITHOUT ROWID
+    """,
 )
 
 PAGE_SIZE = 1024

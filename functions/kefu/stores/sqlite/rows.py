@@ -13,8 +13,9 @@ from typing import Any
 
 from kefu.sessions.store.attendance import Attendance
 from kefu.sessions.store.model import Session, SessionId
-from kefu.sessions.store.overview import Day
+from kefu.sessions.store.overview import Day, ToolDay
 from kefu.stores.sqlite.words import remove
+from kefu.stores.tool_counts import in_chat
 from kefu.stores.turns import DayChange, StoredTurn
 
 _NAMES = {
@@ -65,6 +66,20 @@ DAYS = f"SELECT {', '.join(Day._fields)} FROM days WHERE date BETWEEN ? AND ? OR
 _ADD_DAY = (
     "INSERT OR IGNORE INTO days (date, turns, errors, prompt_tokens, completion_tokens)"
     " VALUES (?, 0, 0, 0, 0)"
+)
+
+_CALLS = ToolDay._fields[2:]
+TOOL_DAYS = (
+    f"SELECT {', '.join(ToolDay._fields)} FROM tool_days"  # noqa: S608 - constant names
+    " WHERE date BETWEEN ? AND ? ORDER BY date, tool"
+)
+_ADD_TOOL_DAY = (
+    f"INSERT INTO tool_days VALUES (?, ?, {', '.join('?' for _ in _CALLS)}) ON CONFLICT DO UPDATE"  # noqa: S608 - constant names
+    f" SET {', '.join(f'{one} = {one} + excluded.{one}' for one in _CALLS)}"
+)
+_COUNT_CALLS = (
+    "UPDATE sessions SET tool_calls = tool_calls + ?, tool_failures = tool_failures + ?,"
+    " declined = declined + ? WHERE id = ?"
 )
 
 OWNED = {
@@ -137,6 +152,12 @@ def count(db: sqlite3.Connection, change: DayChange) -> None:
     if db.execute(update, values).rowcount == 0:
         db.execute(_ADD_DAY, (change.date,))
         db.execute(update, values)
+
+
+def count_calls(db: sqlite3.Connection, session_id: str, called: Sequence[ToolDay]) -> None:
+    """Add the calls of a turn to its chat and to the sums of their tools."""
+    db.executemany(_ADD_TOOL_DAY, called)
+    db.execute(_COUNT_CALLS, (*in_chat(called).values(), session_id))
 
 
 def purge(db: sqlite3.Connection, session_id: str) -> None:

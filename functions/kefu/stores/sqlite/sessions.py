@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from kefu.sessions.store.model import CallRecord, Retention, SessionId
-from kefu.sessions.store.overview import AskedQuestions, Day, Page, SessionFilter, UserSessions
+from kefu.sessions.store.overview import (
+    AskedQuestions,
+    Day,
+    Page,
+    SessionFilter,
+    ToolDay,
+    UserSessions,
+)
 from kefu.stores.folded_calls import Known, known
 from kefu.stores.packed_calls import CallPlace, pack, unpack
 from kefu.stores.sqlite import words
@@ -16,7 +23,7 @@ from kefu.stores.sqlite.asked import asked_most
 from kefu.stores.sqlite.attendance import SqliteAttendance
 from kefu.stores.sqlite.file import SqliteFile
 from kefu.stores.sqlite.listing import listed
-from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TURN, purge_part, turn_of
+from kefu.stores.sqlite.rows import AT_ONCE, DAYS, TOOL_DAYS, TURN, purge_part, turn_of
 from kefu.stores.sqlite.turns import quick
 from kefu.stores.turns import FIRST_CURSOR, bucket_of, cursor_after, position
 
@@ -88,6 +95,10 @@ class SqliteSessions(SqliteAttendance):
     @quick
     def days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[Day]:
         return [Day(*row) for row in db.execute(DAYS, (since, until)).fetchall()]
+
+    @quick
+    def tool_days(self, db: sqlite3.Connection, since: str, until: str) -> Sequence[ToolDay]:
+        return [ToolDay(*row) for row in db.execute(TOOL_DAYS, (since, until)).fetchall()]
 
     async def questions(
         self, since: float, until: float, limit: int, now: float, *, gaps: bool = False
