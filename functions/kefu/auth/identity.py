@@ -43,6 +43,13 @@ class Identities:
         """Replace the secrets."""
         self._secrets = secrets
 
+    @property
+    def signing_secret(self) -> str:
+        """The first secret, which signs. Raises UpstreamUnavailable if none could be loaded."""
+        if not self._secrets:
+            raise UpstreamUnavailable("The service cannot name its user.", retry_after=5)
+        return self._secrets[0]
+
     async def visitor(self, token: str) -> SiteUser:
         """The user of a token.
 

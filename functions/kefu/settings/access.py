@@ -1,4 +1,4 @@
-"""Settings of access: [identity], [bot_check], [openai] and [admin]."""
+"""Settings of access: [identity], [bot_check], [openai], [mcp] and [admin]."""
 
 from __future__ import annotations
 
@@ -75,6 +75,25 @@ class OpenaiSettings(Section):
         "Serve `/v1` for OpenAI clients. `tools`: also pass tools, tool calls and their results "
         "between them and the model. Unset: `on`, but `off` on AWS.",
         examples=["on"],
+    )
+
+
+class McpSettings(Section):
+    TITLE: ClassVar = "Assistants of your visitors"
+
+    serves_mcp: bool = setting(
+        False,
+        "mcp.enabled",
+        "KEFU_MCP",
+        "Let assistants search and read the learnt pages by the Model Context Protocol, at `/mcp`: "
+        "docs/assistants.md.",
+    )
+    mcp_keys: Annotated[SecretStr, AfterValidator(_long_keys)] = setting(
+        SecretStr(""),
+        "mcp.keys",
+        "KEFU_MCP_KEYS",
+        f"Keys of your own for these assistants, of {MIN_LENGTH} characters or more, comma "
+        "separated; each is sent as `Authorization: Bearer`. Unset: no key is needed.",
     )
 
 

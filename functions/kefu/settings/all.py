@@ -14,6 +14,7 @@ from kefu.settings.access import (
     AdminSettings,
     BotCheckSettings,
     IdentitySettings,
+    McpSettings,
     OpenaiSettings,
 )
 from kefu.settings.chat import ChatSettings
@@ -45,6 +46,7 @@ SECTIONS = (
     IdentitySettings,
     BotCheckSettings,
     OpenaiSettings,
+    McpSettings,
     ServerSettings,
 )
 """All sections, in the order of docs/settings.md."""
@@ -52,6 +54,7 @@ SECTIONS = (
 
 class Settings(
     ServerSettings,
+    McpSettings,
     OpenaiSettings,
     BotCheckSettings,
     IdentitySettings,
@@ -163,6 +166,7 @@ class Settings(
             *self.identity_keys,
             *self.origin_secrets,
             *self.client_keys,
+            *self.assistant_keys,
             text_of(self.bot_check_secret),
             self.panel_token,
         )
@@ -213,6 +217,11 @@ class Settings(
     def client_keys(self) -> tuple[str, ...]:
         """The keys that clients of `/v1` must send; empty: none is needed."""
         return keys_in(self.openai_keys.get_secret_value())
+
+    @property
+    def assistant_keys(self) -> tuple[str, ...]:
+        """The keys that assistants must send to `/mcp`; empty: none is needed."""
+        return keys_in(self.mcp_keys.get_secret_value())
 
     @property
     def keeps_chats(self) -> bool:

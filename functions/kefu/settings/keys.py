@@ -25,7 +25,7 @@ ELSEWHERE = {
 
 _INNER = {
     "presets": ("parameters",),
-    "tools": ("approve", "bind", "headers", "parameters", "title"),
+    "tools": ("approve", "bind", "headers", "parameters", "title", "tools"),
 }
 """Tables in those of presets and tools, whose names are not settings."""
 

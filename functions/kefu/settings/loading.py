@@ -183,6 +183,8 @@ def _lines(error: ValidationError, file: ConfigFile | None) -> Iterator[str]:
     for problem in error.errors():
         keys = tuple(part for part in problem["loc"] if isinstance(part, str))
         says = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if problem["type"] == "extra_forbidden":
+            says = "is not a setting here"
         if not keys:
             yield f"{file.path}: {says}" if file else says
         elif keys[0] in NAMES and keys[0].isupper():

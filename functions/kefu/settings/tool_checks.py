@@ -14,27 +14,27 @@ from kefu.settings.tools import (
     NAME,
     PLACEHOLDER,
     TABLES,
+    McpToolTable,
     Problem,
     ToolTable,
     Wrong,
     refused,
 )
 
-_MANY: Final = {"title", "after", "links"}
-_WRITE: Final = {"effect", "approve"}
-_USER: Final = {"user", "bind"}
+_OF_ALL: Final = {"after", "links", "user"}
+_SHOWN: Final = frozenset(McpToolTable.model_fields)
 
 KEYS: Final[Mapping[str, frozenset[str]]] = {
-    "http": frozenset(ToolTable.model_fields) - {"mcp", "allow", "python"},
-    "mcp": frozenset({"mcp", "allow", "headers", "user", *_MANY, *_WRITE}),
-    "python": frozenset({"python", "preview", "idempotent", *_MANY, *_WRITE, *_USER}),
+    "http": frozenset(ToolTable.model_fields) - {"mcp", "allow", "tools", "python"},
+    "mcp": frozenset({"mcp", "allow", "tools", "headers", *_OF_ALL}),
+    "python": frozenset({"python", *_OF_ALL, *_SHOWN}),
     "built-in": frozenset({"title"}),
 }
 """The keys that each kind of tool may have."""
 
 _A_KIND: Final = {
     "http": "a tool with a url",
-    "mcp": "an MCP server, whose tools describe themselves",
+    "mcp": "an MCP server: its tools describe themselves, and [tools.NAME.tools.TOOL] adds to it",
     "python": "a Python function, whose signature and docstring describe it",
     "built-in": "a tool of Kefu",
 }
@@ -112,6 +112,8 @@ def _server(table: ToolTable) -> Iterator[Wrong]:
     for name in table.allow:
         if not NAME.fullmatch(name):
             yield "allow", f"a model cannot call {name}: use letters, digits, _ and -"
+    for name in table.tools.keys() - {*table.allow}:
+        yield "tools", f"{name} is not in allow"
 
 
 def _no_address(url: str) -> str:

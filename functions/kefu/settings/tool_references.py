@@ -18,14 +18,19 @@ def reference_problems(
             yield "after", unknown_tool(other, known)
     if table.preview:
         yield from (("preview", says) for says in _preview(name, table, tables))
+    for own in table.tools.values():
+        if own.preview and own.preview not in known:
+            yield "tools", unknown_tool(own.preview, known)
 
 
 def _preview(name: str, table: ToolTable, tables: Mapping[str, ToolTable]) -> Iterator[str]:
     """A preview gets those arguments of the write that it has parameters for."""
     other = tables.get(table.preview)
     if not other or other.kind not in ("http", "python"):
-        readable = [one for one, its in tables.items() if its.kind in ("http", "python")]
-        yield unknown_tool(table.preview, [one for one in readable if one != name])
+        of_servers = [one for its in tables.values() for one in its.allow]
+        if table.preview not in of_servers:
+            known = [one for one, its in tables.items() if its.kind in ("http", "python")]
+            yield unknown_tool(table.preview, [*{*known, *of_servers} - {name}])
     elif other.is_write:
         yield f"{table.preview} is a write: name a tool that reads"
     elif table.kind == other.kind == "http":
@@ -53,8 +58,9 @@ def check_with_presets(
     """`has_users`: whether the site signs its users' tokens. Raises ValidationError."""
     known, problems = names_of(tables), list[Problem]()
     for name, table in tables.items():
-        if table.needs_user and not has_users:
-            key = "user" if table.user else "bind"
+        binds = table.bind or any(one.bind for one in table.tools.values())
+        if (table.user or binds) and not has_users:
+            key = "user" if table.user else "bind" if table.bind else "tools"
             says = "needs users who have signed in: set KEFU_IDENTITY_SECRETS, docs/identity.md"
             problems.append((("tools", name, key), says))
     for name, preset in presets.items():

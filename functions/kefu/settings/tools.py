@@ -93,10 +93,46 @@ Texts = Annotated[dict[str, str], BeforeValidator(_by_language), AfterValidator(
 """A text, or a table of texts by language. `""` is the language of a text without one."""
 
 
-class ToolTable(BaseModel):
-    """The table [tools.NAME]."""
+class _Shown(BaseModel):
+    """What the owner says about a tool of any kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: Texts = Field(
+        {},
+        description="What the visitor reads while the tool runs; or a table of texts by language.",
+    )
+    effect: Literal["", "read", "write"] = Field(
+        "",
+        description="A `write` waits for the visitor's click. Unset: `read` for `GET`, `HEAD` and "
+        "read-only tools of MCP, else `write`.",
+    )
+    approve: Texts = Field(
+        {},
+        description="The question to the visitor before a write: `Cancel order {order_id}?`; or a "
+        "table of texts by language.",
+    )
+    preview: str = Field(
+        "", description="The read tool whose JSON result has the other values of `approve`."
+    )
+    idempotent: StrictBool = Field(
+        False,
+        description="Whether an uncertain write is sent once more, with the same "
+        "`Idempotency-Key`.",
+    )
+    bind: Annotated[dict[str, str], AfterValidator(_claims)] = Field(
+        {},
+        description="Parameters that Kefu sets, and the model does not see: "
+        '`{ customer_id = "user.sub" }`. The tool is for signed-in users then.',
+    )
+
+
+class McpToolTable(_Shown):
+    """The table [tools.NAME.tools.TOOL] of one tool of an MCP server."""
+
+
+class ToolTable(_Shown):
+    """The table [tools.NAME]."""
 
     url: str = Field(
         "",
@@ -113,41 +149,14 @@ class ToolTable(BaseModel):
     )
     body: tuple[str, ...] = Field((), description="Parameters that are sent as a JSON object.")
     description: str = Field("", description="For the model: what the tool does, and when.")
-    title: Texts = Field(
-        {},
-        description="What the visitor reads while the tool runs; or a table of texts by language.",
-    )
-    effect: Literal["", "read", "write"] = Field(
-        "",
-        description="A `write` waits for the visitor's click. Unset: `read` for `GET`, `HEAD` and "
-        "read-only tools of MCP, else `write`.",
-    )
     parameters: Annotated[dict[str, dict[str, JsonValue]], AfterValidator(_properties)] = Field(
         {}, description="A table of its own: the JSON Schema of each parameter."
     )
     optional: tuple[str, ...] = Field((), description="Parameters that may be left out.")
-    bind: Annotated[dict[str, str], AfterValidator(_claims)] = Field(
-        {},
-        description="Parameters that Kefu sets, and the model does not see: "
-        '`{ customer_id = "user.sub" }`. The tool is for signed-in users then.',
-    )
     user: Literal["", "required"] = Field(
         "",
         description="`required`: for signed-in users only; the request has a signed token of the "
         "user.",
-    )
-    approve: Texts = Field(
-        {},
-        description="The question to the visitor before a write: `Cancel order {order_id}?`; or a "
-        "table of texts by language.",
-    )
-    preview: str = Field(
-        "", description="The read tool whose JSON result has the other values of `approve`."
-    )
-    idempotent: StrictBool = Field(
-        False,
-        description="Whether an uncertain write is sent once more, with the same "
-        "`Idempotency-Key`.",
     )
     errors: Literal["status", "text"] = Field(
         "status", description="`text`: the model gets the text of an error, not its status alone."
@@ -159,6 +168,11 @@ class ToolTable(BaseModel):
         (), description="Addresses that an answer may link to after a call."
     )
     allow: tuple[str, ...] = Field((), description="The tools of the MCP server that are offered.")
+    tools: dict[str, McpToolTable] = Field(
+        {},
+        description="Tables of their own: `title`, `effect`, `approve`, `preview`, `idempotent` "
+        "and `bind` of tools of the MCP server.",
+    )
 
     @property
     def kind(self) -> Literal["http", "mcp", "python", "built-in"]:
