@@ -143,7 +143,8 @@ def _success(response: ToolResponse, effect: Effect) -> Outcome:
         return _lost(f"The service answered {named} with a web page in place of data.", effect)
     if text := _plain(response):
         return Outcome(text)
-    text = f"The service answered {named} with content that is not readable ({kind})."
+    what = "damaged JSON" if kind == "json" else f"content that is not readable ({kind})"
+    text = f"The service answered {named} with {what}."
     return Outcome(text, "done" if effect == "write" else "failed")
 
 

@@ -52,6 +52,8 @@ def _problems(schema: object, value: Any, at: At) -> Iterator[str]:
         yield f"{at.name} is not allowed. Leave it out."
     if not isinstance(schema, Mapping) or at.depth >= MAX_DEPTH:
         return
+    if "$ref" in schema:  # before revision 2019-09 it replaces the keywords beside it
+        return
     inside = at._replace(depth=at.depth + 1)
     for word, rule in schema.items():
         known = _KEYWORDS.get(word)
