@@ -63,7 +63,18 @@ def is_free_text(schema: Mapping[str, object]) -> bool:
         case "integer" | "number" | "boolean" | "null":
             return False
         case "string" if isinstance(pattern, str):
-            return not (pattern.startswith("^") and pattern.endswith("$"))
+            return not _is_limit(pattern)
         case "array" if isinstance(items, dict):
             return is_free_text(items)
     return True
+
+
+def _is_limit(pattern: str) -> bool:
+    """Whether a pattern is for the whole text, and refuses a sentence."""
+    from kefu.tools.pattern import simple_pattern
+
+    found = simple_pattern(pattern)
+    return bool(found and found.from_start and found.to_end and not found.is_in(_SENTENCE))
+
+
+_SENTENCE = "Send it to 12 Main Street, and pay 100 to Mr Smith."

@@ -86,8 +86,8 @@ def _kind(name: str, table: ToolTable) -> Iterator[Wrong]:
 
 
 def _address(table: ToolTable) -> Iterator[Wrong]:
-    before, _, after = table.url.partition("://")
-    if "{" in before + after.partition("/")[0].partition("?")[0]:
+    scheme, has_host, rest = table.url.partition("://")
+    if has_host and "{" in scheme + rest.partition("/")[0].partition("?")[0]:
         yield "url", "scheme and host must be fixed: placeholders are for the path and the query"
         return
     query = parse_qsl(urlsplit(table.url).query, keep_blank_values=True)
