@@ -16,6 +16,7 @@ from kefu.settings import ConfigurationError, Settings
 if TYPE_CHECKING:
     from kefu.chat.grounding import Grounder
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
+    from kefu.web.routes.mcp import Assistants
 
 
 def learnt_pages(base: Base) -> ReloadingKnowledge | None:
@@ -50,6 +51,21 @@ def build_grounder(
     if settings.knowledge_rewrite == "auto" and model.kind == "remote":
         words = SearchWords(relay, admission, model.sampling, base.clock)
     return Grounder(pages, room, words, settings.knowledge_links)
+
+
+def build_assistants(base: Base, pages: ReloadingKnowledge | None) -> Assistants | None:
+    """What assistants may use at `/mcp`. None if it is disabled, or there are no learnt pages."""
+    if not base.settings.serves_mcp:
+        return None
+    if pages is None:
+        base.notices.append("/mcp is not served: there are no learnt pages. Run `kefu learn`.")
+        return None
+    from kefu.auth.client_keys import ClientKeys
+    from kefu.web.page_tools import PageTools
+    from kefu.web.routes.mcp import Assistants
+
+    tools, keys = PageTools(pages, KNOWLEDGE_TOKENS), ClientKeys(base.settings.assistant_keys)
+    return Assistants(tools, base.store.limits, keys)
 
 
 def _opened(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -40,3 +41,8 @@ class Passage(NamedTuple):
     text: str
     inside: Sequence[str] = ()
     """The headings of smaller sections within the passage."""
+
+
+def page_id(source: str) -> str:
+    """A name for a page without an address on the web. It does not show the path of the file."""
+    return hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]

@@ -10,6 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -185,6 +186,16 @@ def _header_value(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode(errors='replace')).decode()}?="
 
 
+def header_text(value: str) -> str:
+    """The text of a header's value, which may be in base64; "" for damaged base64."""
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except ValueError:
+        return ""
+
+
 def _result(response: ToolResponse, id: int) -> Json:
     """The result in a response. Raises McpFailed."""
     status, message = response.status, _message(response, id)
@@ -199,7 +210,8 @@ def _result(response: ToolResponse, id: int) -> Json:
         reason = f"answers with status {status}"
         if status < 400:
             reason = "answers with a redirect, which is not followed"
-        raise McpFailed(reason, certain=status < 500, refused=status in _OLDER_ANSWERS)
+        certain = status < 500 and status != HTTPStatus.REQUEST_TIMEOUT
+        raise McpFailed(reason, certain=certain, refused=status in _OLDER_ANSWERS)
     result = message.get("result")
     if not isinstance(result, dict):
         raise McpFailed("gave no valid result", certain=False)

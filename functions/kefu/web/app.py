@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.web.admin.panel import Panel
+    from kefu.web.routes.mcp import Assistants
     from kefu.web.session_chat import KeptChats
 
 Application = FastAPI
@@ -67,6 +68,8 @@ class AppParts(NamedTuple):
     sessions: SessionService | None = None
     panel: Panel | None = None
     contact: DeliveryRunner | None = None
+    assistants: Assistants | None = None
+    """What assistants may use at `/mcp`; None when it is disabled."""
 
 
 def create_app(parts: AppParts) -> FastAPI:
@@ -167,6 +170,10 @@ def _routers(parts: AppParts, kept: KeptChats | None) -> Iterator[APIRouter]:
         from kefu.web.routes.openai import openai_routes
 
         yield openai_routes(runtime, parts.client_keys)
+    if parts.assistants is not None:
+        from kefu.web.routes.mcp import mcp_routes
+
+        yield mcp_routes(runtime, parts.assistants)
     yield site_routes(parts.health, parts.problems, demo=options.demo)
 
 

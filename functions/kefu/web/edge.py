@@ -22,8 +22,10 @@ from kefu.web.request_record import Record
 if TYPE_CHECKING:
     from kefu.auth.origin_secret import OriginSecret
 
-_GUARDED = ("/api/", "/v1/")
-"""Paths that only allowed origins may call, because they cost money. All other paths are public."""
+_GUARDED = ("/api/", "/v1/", "/mcp")
+"""Paths that only allowed origins may call, because they cost money or answer other programs than
+browsers. All other paths are public.
+"""
 
 _CANCEL = "/api/chat/cancel"
 

@@ -10,12 +10,11 @@ from starlette.types import ASGIApp
 from kefu.auth.client_keys import ClientKeys
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
-from kefu.errors import Unauthorized
-from kefu.web.caller import answer_of, bearer_of
+from kefu.web.caller import answer_of
+from kefu.web.client_key import client_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.questions import Questions
-from kefu.web.request_record import record_of
 from kefu.web.running import ChatRuntime
 from kefu.web.sending import AnswerResponse, Respond
 
@@ -23,24 +22,9 @@ if TYPE_CHECKING:
     from kefu.web.completion_schemas import ShownModels
 
 
-async def _client_of(request: Request, runtime: ChatRuntime, keys: ClientKeys) -> str:
-    """Return the name of the client's key; "" if no key is needed.
-
-    Raises Unauthorized, and RateLimited after too many wrong keys from one address.
-    """
-    if not keys:
-        return ""
-    name = keys.name_of(bearer_of(request))
-    if name is None:
-        await runtime.admission.admit_wrong_key(runtime.gateway.address(request))
-        raise Unauthorized("Send a valid key: `Authorization: Bearer ...`.")
-    record_of(request.scope).facts["client"] = name
-    return name
-
-
 def completions_stream(runtime: ChatRuntime, questions: Questions, keys: ClientKeys) -> Respond:
     async def completions(request: Request) -> ASGIApp:
-        client = await _client_of(request, runtime, keys)
+        client = await client_of(request, runtime, keys)
         body = await questions.read_completion(request)
         answer, stream = answer_of(request, body, runtime.gateway), bool(body.stream)
         answer.client = client
@@ -59,7 +43,7 @@ def openai_routes(runtime: ChatRuntime, keys: ClientKeys) -> APIRouter:
 
     @router.get("/models", summary="List the model of this service")
     async def models(request: Request) -> ShownModels:
-        await _client_of(request, runtime, keys)
+        await client_of(request, runtime, keys)
         name = runtime.services.chat.sampling.model
         return {
             "object": "list",

@@ -17,7 +17,7 @@ from kefu.knowledge.finding import (
     chosen,
     joined,
 )
-from kefu.knowledge.pages import Passage
+from kefu.knowledge.pages import Passage, page_id
 from kefu.knowledge.related import RELATED_WEIGHT, related
 from kefu.knowledge.terms import is_pair, question_terms, whole_term
 from kefu.stores.sqlite.knowledge.packed import unpacked
@@ -101,6 +101,24 @@ class KnowledgeFile:
         if self._meanings:
             rows = joined([id for id, _ in rows], self._meanings.nearest(text, MAX_HITS))
         return [one._replace(wanted=wanted, near=near) for one in chosen(self._hits(rows), limit)]
+
+    def page(self, address: str) -> list[PassageHit]:
+        """All passages of a page, in order; none if the file has no such page.
+
+        `address`: of the page or of a part of it (`#part`), or its `page_id`. Raises sqlite3.Error
+        for a damaged file.
+        """
+        source, sources = address.partition("#")[0], self.sources()
+        if source not in sources and len(source) == len(page_id("")):
+            source = next((one for one in sources if page_id(one) == source), "")
+        rows = self._db.execute(
+            "SELECT title, passages FROM page WHERE source = ? ORDER BY first", (source,)
+        )
+        return [
+            PassageHit(source, _link(source, one.anchor), title, one.headings, one.text, 0)
+            for title, packed in rows
+            for one in unpacked(packed)
+        ]
 
     def _by_words(
         self, wanted: Sequence[str], near: Sequence[str], whole: Sequence[str]

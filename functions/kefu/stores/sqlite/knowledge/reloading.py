@@ -123,6 +123,10 @@ class ReloadingKnowledge:
     async def find(self, question: str, before: Sequence[str], limit: int) -> Sequence[PassageHit]:
         return await self._read(lambda file: file.find(question, before, limit))
 
+    async def page(self, address: str) -> Sequence[PassageHit]:
+        """All passages of a page, in order: see `KnowledgeFile.page`. Raises nothing."""
+        return await self._read(lambda file: file.page(address))
+
     async def problems(self) -> Sequence[tuple[str, str]]:
         """The pages that failed in the last run, each with the reason."""
         return await self._read(KnowledgeFile.problems)
