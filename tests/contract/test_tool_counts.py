@@ -76,6 +76,19 @@ async def test_a15_a_call_that_a_click_approves_is_one_call_of_its_chat(
     ]
 
 
+async def test_a15_a_click_is_no_question_of_a_visitor(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    """It is found by its words, and is not among the questions that are asked most."""
+    session = new(ONE, clock.now)
+    for asked in (NewMessage("Cancel 5"), NewMessage("✓ Cancel it?", ASKED.approval_id(1))):
+        begun = await sessions.begin(session, asked, clock.now)
+        await sessions.finish(ONE, begun.message.id, ended(ASKED), clock.now)
+    assert len(await found(sessions, SessionFilter(text="cancel it"), clock.now)) == 1
+    asked_most = await sessions.questions(0, clock.now + 1, 9, clock.now)
+    assert [one.text for one in asked_most.questions] == ["Cancel 5"]
+
+
 async def test_a15_days_count_uses_failures_and_cards_by_tool(
     sessions: Sessions, clock: HandClock
 ) -> None:

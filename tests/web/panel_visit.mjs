@@ -24,7 +24,7 @@ function stepsOn(page, url, seen, violations) {
     },
     async hash(hash) {
       await turnTo(() => page.goto(`${url}/admin#${hash}`));
-      await content.locator("table").waitFor();
+      await content.locator("table").first().waitFor();
     },
     async texts([name, selector]) {
       await page.locator(selector).first().waitFor();

@@ -5,9 +5,10 @@ import { type Around, callCard, cost, tokensOf } from "./call.ts";
 import { commentOf } from "./comment.ts";
 import { copyButton } from "./copy.ts";
 import { correction } from "./correction.ts";
-import { button, el } from "./dom.ts";
+import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { download } from "./save.ts";
+import { partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
 import { time } from "./times.ts";
@@ -122,7 +123,7 @@ function linkTo(id: string): string {
 
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
-  const said = el("div", { class: "said" }, bubble(message), answer && bubble(answer));
+  const said = el("div", { class: "said" }, bubble(message), ...answered(message, answer, kept));
   if (answer && acts.remove) said.append(correction(kept, message));
   const took = el("div", { class: "took" });
   if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
@@ -145,12 +146,25 @@ function turn(message: Message, answer: Message | undefined, kept: Whole, acts: 
   );
 }
 
+/** The answer, with the calls of tools at their places. */
+function answered(message: Message, answer: Message | undefined, kept: Whole): Child[] {
+  const steps = message.steps ?? [];
+  if (!steps.length) return [answer && bubble(answer)];
+  const parts = partsOf(answer?.content ?? "", steps);
+  // The facts about an answer follow its last text.
+  const last = parts.findLast(({ text }) => text);
+  return parts.flatMap((part) => [
+    part.steps.length > 0 && stepList(part.steps, message, kept),
+    answer && part.text && bubble({ ...answer, content: part.text }, part === last),
+  ]);
+}
+
 function previousOf(call: Call, calls: readonly Call[]): Call | undefined {
   const before = calls.slice(0, calls.indexOf(call));
   return before.findLast((one) => one.request !== null && one.meta.purpose === call.meta.purpose);
 }
 
-function bubble(message: Message): HTMLElement {
+function bubble(message: Message, hasFacts = true): HTMLElement {
   const { id, role, content, status, created_at, rating, comment, operator } = message;
   const who = role === "user" ? t.visitor : operator ? isolated(operator) : t.assistant;
   const wrong = status !== "ok" && (t.statusOf[status] ?? status);
@@ -159,14 +173,15 @@ function bubble(message: Message): HTMLElement {
     { class: `bubble ${role === "user" ? "user" : "assistant"}` },
     // Isolated: direction marks in a text must not affect the text around it (T32).
     role === "user" ? el("bdi", { class: "text" }, content) : answerOf(content),
-    el(
-      "p",
-      { class: "about" },
-      `#${id} ${who} · `,
-      time(created_at),
-      rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
-      wrong && el("span", { class: "status" }, wrong),
-    ),
-    comment && commentOf(comment),
+    hasFacts &&
+      el(
+        "p",
+        { class: "about" },
+        `#${id} ${who} · `,
+        time(created_at),
+        rating && el("span", { class: `status rating ${rating}` }, it.rated[rating] ?? rating),
+        wrong && el("span", { class: "status" }, wrong),
+      ),
+    hasFacts && comment && commentOf(comment),
   );
 }

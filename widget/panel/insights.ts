@@ -5,13 +5,14 @@ import { el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { costOf, hasPrices, type Sums } from "./prices.ts";
 import { gapsCard, questionsCard } from "./questions.ts";
-import { storeLines } from "./sums.ts";
-import { money, percent, seconds, whole } from "./texts.ts";
+import { header, scrolled, storeLines } from "./sums.ts";
+import { money, percent, seconds, tool, whole } from "./texts.ts";
 import { time } from "./times.ts";
 import type { About, Day, Insights } from "./types.ts";
 
 export const PERIODS = [7, 30, 90] as const;
 export const PERIOD = 30;
+const COUNTS = ["uses", "failures", "unsure", "asked", "approved", "declined"] as const;
 
 export function insightsView(
   found: Insights,
@@ -42,6 +43,7 @@ export function insightsView(
       chart(found.days, days),
     ),
     problems(found),
+    found.tools.length > 0 && toolsTable(found.tools),
     daysTable(found.days, about),
     ...storeLines(about),
   );
@@ -59,6 +61,24 @@ function problems({ pages }: Insights): HTMLElement | false {
     list.append(el("li", {}, address, el("span", { class: "row-facts" }, reason)));
   }
   return el("section", { class: "card" }, el("h3", {}, it.problems), list);
+}
+
+function toolsTable(tools: Insights["tools"]): HTMLElement {
+  const body = el("tbody");
+  for (const { tool: name, ...counts } of tools) {
+    const label = name === "?" ? tool.madeUp : el("code", {}, name);
+    const cells = COUNTS.map((count) => el("td", { class: "number" }, whole(counts[count])));
+    body.append(el("tr", {}, el("th", { scope: "row" }, label), ...cells));
+  }
+  const names = [tool.tool, ...COUNTS.map((count) => tool.counts[count])];
+  const table = scrolled(el("table", {}, header(names), body));
+  return el(
+    "section",
+    { class: "tool-sums" },
+    el("h3", {}, tool.tools),
+    table,
+    el("p", { class: "muted" }, tool.hint),
+  );
 }
 
 function periods(days: number): HTMLElement {

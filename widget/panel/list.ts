@@ -5,7 +5,7 @@ import { commentOf } from "./comment.ts";
 import { button, el } from "./dom.ts";
 import { filters, offerPresets, queryOf } from "./filters.ts";
 import { it } from "./insight-texts.ts";
-import { t, whole } from "./texts.ts";
+import { t, tool, whole } from "./texts.ts";
 import { time } from "./times.ts";
 import type { Row, SessionPage } from "./types.ts";
 
@@ -185,6 +185,8 @@ function rowOf(row: Row): HTMLElement {
     row.errors > 0 && t.errorsN(row.errors),
     wrong,
     row.unanswered > 0 && it.unansweredN(row.unanswered),
+    row.tool_failures > 0 && tool.failedN(row.tool_failures),
+    row.declined > 0 && tool.declinedN(row.declined),
     row.downs > 0 && it.downN(row.downs),
   ].filter((mark) => mark !== false);
   const facts = ` · ${t.turns(row.turns)} · ${t.tokensN(whole(row.tokens))}`;

@@ -335,8 +335,78 @@ const zh: Texts = {
   statusOf: { ok: "正常", pending: "回答中", failed: "失败", partial: "部分", interrupted: "中断" },
 };
 
+const enTool = {
+  tool: "Tool",
+  tools: "Tools",
+  steps: "Calls of tools",
+  card: "Card",
+  arguments: "Arguments",
+  result: "Result",
+  cut: "Shortened. With KEFU_CAPTURE=all, the record of the next call has it all.",
+  state: {
+    asked: "waits for a click",
+    approved: "approved",
+    denied: "declined",
+    expired: "expired without a click",
+    passed: "not clicked: another message came",
+    running: "running",
+    sending: "being sent",
+    done: "done",
+    failed: "failed",
+    unsure: "not sure whether it was done",
+  } as Record<string, string>,
+  failedN: (n: number) => `${n} tool ${n === 1 ? "failure" : "failures"}`,
+  declinedN: (n: number) => `${n} declined`,
+  counts: {
+    uses: "Calls",
+    failures: "Failed",
+    unsure: "Not sure",
+    asked: "Cards",
+    approved: "Approved",
+    declined: "Declined",
+  },
+  madeUp: "tools that do not exist",
+  hint: "By the end of the turn. Failed calls include those that were refused.",
+};
+
+const zhTool: typeof enTool = {
+  tool: "工具",
+  tools: "工具",
+  steps: "工具调用",
+  card: "确认卡片",
+  arguments: "参数",
+  result: "结果",
+  cut: "已缩短。设置 KEFU_CAPTURE=all 后，下一次调用的记录中有完整结果。",
+  state: {
+    asked: "等待点击",
+    approved: "已批准",
+    denied: "已拒绝",
+    expired: "已过期，没有点击",
+    passed: "没有点击：来了另一条消息",
+    running: "运行中",
+    sending: "发送中",
+    done: "完成",
+    failed: "失败",
+    unsure: "不确定是否已执行",
+  },
+  failedN: (n) => `${n} 次工具失败`,
+  declinedN: (n) => `${n} 次拒绝`,
+  counts: {
+    uses: "调用",
+    failures: "失败",
+    unsure: "不确定",
+    asked: "卡片",
+    approved: "批准",
+    declined: "拒绝",
+  },
+  madeUp: "不存在的工具",
+  hint: "按轮次结束的时间计。失败的调用包括被拒绝执行的调用。",
+};
+
 export const isChinese = /^zh\b/i.test(navigator.language);
 export const t: Texts = isChinese ? zh : en;
+/** The texts about tools. */
+export const tool = isChinese ? zhTool : enTool;
 const locale = isChinese ? "zh-CN" : "en";
 
 /** A name inside a sentence, which may be of another direction: U+2068 and U+2069. */

@@ -20,6 +20,8 @@ export interface Row {
   readonly downs: number;
   /** The visitor's comment on the newest answer with a comment. */
   readonly comment: string;
+  readonly tool_failures: number;
+  readonly declined: number;
 }
 
 export interface SessionPage {
@@ -55,6 +57,30 @@ export interface Message {
   readonly comment?: string;
   /** The name of the person who wrote the line. */
   readonly operator?: string;
+  readonly client_message_id?: string | null;
+  /** The calls of tools for a question; absent without any. */
+  readonly steps?: readonly Step[];
+}
+
+/** A call of a tool in an answer. */
+export interface Step {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, as the model wrote it. */
+  readonly arguments: string;
+  /** The number of the request to the model that asked for it, from 0. */
+  readonly step: number;
+  /** The length of the answer's text before the call, in characters. */
+  readonly at: number;
+  /** `asked`, `denied`, `sending`, `done`, `failed` or `unsure`. */
+  readonly state: string;
+  readonly result: string;
+  readonly ms: number;
+  readonly title: string;
+  /** The question to the visitor; empty for a call without a card. */
+  readonly card: string;
+  /** The Unix time until which the visitor may click. */
+  readonly expires: number;
 }
 
 export interface Attempt {
@@ -188,7 +214,20 @@ export interface Group {
   readonly comments: readonly string[];
 }
 
+/** The calls of a tool in a period. */
+export interface ToolSums {
+  /** `?` for all names that the model made up. */
+  readonly tool: string;
+  readonly uses: number;
+  readonly failures: number;
+  readonly unsure: number;
+  readonly asked: number;
+  readonly approved: number;
+  readonly declined: number;
+}
+
 export interface Insights {
+  readonly tools: readonly ToolSums[];
   readonly days: readonly Day[];
   /** The number of questions that were read for `questions`. */
   readonly read: number;

@@ -189,8 +189,14 @@ class StoredTurn(NamedTuple):
         while a new answer is awaited.
         """
         is_gap = self.unanswered or self.rating == "down"
-        has_ended = (self.status != "pending" or self.answer) and not self.operator
-        return bool(has_ended) and since <= self.answered_at < until and (is_gap or not gaps)
+        has_ended = self.status != "pending" or self.answer
+        is_question = not self.operator and not is_click(self.client_message_id)
+        return (
+            bool(has_ended)
+            and is_question
+            and since <= self.answered_at < until
+            and (is_gap or not gaps)
+        )
 
     def runs_for(self, retries: int) -> bool:
         """Whether the turn is `pending` and attempt `retries` is the latest."""
@@ -220,6 +226,13 @@ def seen(status: Status, lease: float, now: float) -> Status:
 def newest_comment(turns: Sequence[StoredTurn]) -> str:
     """The comment on the newest answer with a comment. The turns are in ascending order."""
     return next((turn.comment for turn in reversed(turns) if turn.comment), "")
+
+
+def is_click(client_message_id: str | None) -> bool:
+    """Whether a message is a click on a card, and so no question of a visitor."""
+    from kefu.tools.use import APPROVAL  # here, to keep starts short
+
+    return (client_message_id or "").startswith(APPROVAL)
 
 
 def may_change(before: Attendance, after: Attendance, taken_from: str) -> bool:

@@ -78,7 +78,7 @@ test("a searched word marks its other forms, and no parts of words (H7)", () => 
 });
 
 test("no gaps are told only if all chats were read and none was counted (M3)", () => {
-  const whole = { days: [], read: 9, is_whole: true, questions: [], pages: null };
+  const whole = { days: [], tools: [], read: 9, is_whole: true, questions: [], pages: null };
   const none = { ...whole, gaps: [], gaps_whole: true };
   expect(questions.gapsText(none, 0)).toBe("Every question was answered.");
   expect(questions.gapsText({ ...none, gaps_whole: false }, 5)).toContain("among the newest");

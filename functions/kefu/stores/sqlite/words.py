@@ -18,13 +18,14 @@ from hashlib import blake2b
 from zlib import crc32
 
 from kefu.stores.sqlite.connection import writing
+from kefu.stores.turns import is_click
 
 AT_ONCE = 20
 """Turns that one transaction adds or removes. Few turns, because indexing holds the write lock."""
 
 _NEW = (
-    "SELECT asked.id, operator, question, answer FROM asked JOIN turns USING (session, question_id)"
-    " WHERE NOT indexed ORDER BY asked.id LIMIT ?"
+    "SELECT asked.id, operator, client, question, answer FROM asked"
+    " JOIN turns USING (session, question_id) WHERE NOT indexed ORDER BY asked.id LIMIT ?"
 )
 _MARK = "UPDATE asked SET indexed = 1, topic = ? WHERE id = ? AND NOT indexed"
 _ADD = "INSERT INTO word_index (rowid, words) VALUES (?, ?)"
@@ -39,7 +40,7 @@ FAR_ID = 1 << 62
 """A message id greater than every real id."""
 
 NO_TOPIC = 0
-"""The topic of a line of an operator, and of a turn that is not in the index yet."""
+"""The topic of a line of an operator, of a click, and of a turn that is not in the index yet."""
 
 FOUND = (
     "id IN (SELECT session FROM asked WHERE asked.id IN"
@@ -53,8 +54,8 @@ def add_some(db: sqlite3.Connection) -> bool:
     rows = db.execute(_NEW, (AT_ONCE,)).fetchall()
     # Outside the transaction: finding the words takes longer than adding them.
     turns = [
-        (id, NO_TOPIC if operator else _topic(texts[0]), _numbers(texts))
-        for id, operator, *texts in rows
+        (id, NO_TOPIC if operator or is_click(client) else _topic(texts[0]), _numbers(texts))
+        for id, operator, client, *texts in rows
     ]
     if turns:
         with writing(db):

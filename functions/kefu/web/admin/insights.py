@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from kefu.sessions.store.overview import AskedQuestion
+from kefu.sessions.store.overview import AskedQuestion, ToolDay
 from kefu.sessions.store.ports import Sessions
 from kefu.web.admin.panel import PanelPages
 from kefu.web.admin.view import Json
 
 MAX_GAPS, MAX_QUESTIONS, MAX_PROBLEMS = 20, 10, 50
 """Rows in each list."""
+
+_CALLS = ToolDay._fields[2:]
 
 OLD_AFTER_SECONDS = 3 * 86400
 """Seconds after which learnt pages count as out of date, as in `kefu gaps`."""
@@ -20,19 +24,30 @@ OLD_AFTER_SECONDS = 3 * 86400
 async def insights(store: Sessions, since: str, until: str, now: float) -> Json:
     """The sums of these days, and the questions that were asked on them."""
     period = _start(since), _start(until) + 86400
-    days, asked, unanswered = await asyncio.gather(
+    days, tools, asked, unanswered = await asyncio.gather(
         store.days(since, until),
+        store.tool_days(since, until),
         store.questions(*period, MAX_QUESTIONS, now),
         store.questions(*period, MAX_GAPS, now, gaps=True),
     )
     return {
         "days": [one._asdict() for one in days],
+        "tools": _by_tool(tools),
         "read": asked.read,
         "is_whole": asked.is_whole,
         "questions": [_question(one) for one in asked.questions],
         "gaps": [_question(one) for one in unanswered.questions],
         "gaps_whole": unanswered.is_whole,
     }
+
+
+def _by_tool(days: Sequence[ToolDay]) -> list[Json]:
+    """The sums of each tool, the most used first."""
+    sums: dict[str, Counter[str]] = {}
+    for day in days:
+        sums.setdefault(day.tool, Counter()).update(dict(zip(_CALLS, day[2:], strict=True)))
+    tools = sorted(sums, key=lambda tool: (-sums[tool]["uses"] - sums[tool]["asked"], tool))
+    return [{"tool": tool, **{name: sums[tool][name] for name in _CALLS}} for tool in tools]
 
 
 def _start(date: str) -> float:

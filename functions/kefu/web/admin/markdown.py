@@ -16,6 +16,7 @@ from kefu.web.transcript import moment
 
 _TICKS = re.compile("`+")
 _WORD = re.compile("[a-z_]{1,40}")
+_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 _WHO = {"user": "Visitor", "assistant": "Assistant"}
 _BESIDE = ("trimmed", "attempts")
 """Fields of a call's metadata that `_facts` writes as list items."""
@@ -45,9 +46,28 @@ def _parts(
             yield f"Rated {one.rating}{':' if one.comment else '.'}"
         if one.comment:
             yield _block(one.comment, "text")
+        if one.steps and one.role == "user":
+            yield from _steps(one.steps)
         made = [call for call in calls if call.message_id == one.id]
         for place, call in enumerate(made, 1):
             yield from _call(place, call)
+
+
+def _steps(steps: str) -> Iterator[str]:
+    """The calls of tools that a question led to."""
+    from kefu.tools.use import stored_uses  # here, because few chats have calls
+
+    for use in stored_uses(steps):
+        name = use.name if _NAME.fullmatch(use.name) else "a tool that does not exist"
+        yield f"### Tool {name}, step {use.step + 1}: {use.state}, {use.ms} ms"
+        for title, text in (
+            ("Card", use.card),
+            ("Arguments", use.arguments),
+            ("Result", use.result),
+        ):
+            if text:
+                yield f"{title}:"
+                yield _json(text)
 
 
 def _call(place: int, call: CallRecord) -> Iterator[str]:

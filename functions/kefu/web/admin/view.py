@@ -49,8 +49,13 @@ def page_of_session(whole: ChatExport, before: int | None) -> Iterator[str]:
 
 
 def message(stored: StoredMessage) -> Json:
+    """Return a message as JSON. The calls of tools are at the question: not all have an answer."""
     fields = stored._asdict()
-    del fields["session_id"]
+    del fields["session_id"], fields["steps"]
+    if stored.steps and stored.role == "user":
+        from kefu.tools.use import stored_uses  # here, because few chats have calls
+
+        fields["steps"] = [use._asdict() for use in stored_uses(stored.steps)]
     return fields
 
 

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from kefu.errors import InvalidRequest, NotFound, SessionNotFound, StoreUnavailable
 from kefu.sessions.store.attendance import State
 from kefu.sessions.store.model import Rating, SessionId, Status, StoredMessage
-from kefu.sessions.store.overview import SessionFilter
+from kefu.sessions.store.overview import SessionFilter, ToolFilter
 from kefu.web.admin.insights import insights, learnt
 from kefu.web.admin.panel import Panel, panel_router
 from kefu.web.admin.view import EXPORTS, ChatExport, Json, key, page, page_of_session
@@ -37,6 +37,7 @@ _CHOICES = {
     "status": get_args(Status),
     "rating": get_args(Rating),
     "state": get_args(State),
+    "tool": get_args(ToolFilter),
     "has_error": ("true", "false"),
     "unanswered": ("true", "false"),
 }
