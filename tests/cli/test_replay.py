@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from kefu.sessions.store.model import (
+    CallRecord,
+    NewMessage,
+    Retention,
+    Session,
+    SessionId,
+    TurnOutcome,
+)
+from kefu.stores.sqlite.store import SqliteStore
 from tests.cli.conftest import Kefu
-from tests.fakes.behaviours import answer, status
+from tests.fakes.behaviours import answer, chunk, chunks, status
+from tests.fakes.chatting import FILE, STORE
 from tests.fakes.service import Service
 from tests.fakes.upstream import ScriptedUpstream
 
@@ -111,6 +123,80 @@ def test_stored_chats_are_asked_again_and_those_rated_down_alone(
     assert kefu("replay", good, "--server", server.url, "--json").code == 0
     sent = [call.raw_body for call in upstream.journal]
     assert sent == [sent[0], sent[1], sent[1], sent[0]]
+
+
+def called(*calls: tuple[str, str], text: str = "") -> dict[str, object]:
+    """A message with calls of tools, as the model sends it."""
+    functions = [
+        {"index": n, "id": f"c{n}", "type": "function", "function": {"name": a, "arguments": b}}
+        for n, (a, b) in enumerate(calls)
+    ]
+    return {"role": "assistant", "content": text, "tool_calls": functions}
+
+
+STATUS, STOCK = ("order_status", '{"order_id": "5", "all": true}'), ("stock", "{}")
+CANCEL = ("cancel_order", '{"order_id": "5"}')
+
+
+async def with_tools(server: Service) -> tuple[str, list[bytes]]:
+    """A stored chat with a turn of three requests, tried twice. Returns its id and the requests."""
+    name, now = SessionId("a" * 32), time.time()
+    bodies = [b'{"model":"m","messages":[],"step":%d}' % number for number in range(3)]
+    messages = called(STATUS, STOCK), called(CANCEL, text="It was sent."), {"content": "Done."}
+    store = SqliteStore(server.folder / FILE, time.time)
+    chats = store.sessions(Retention())
+    asked = NewMessage("Cancel order 5", "a")
+    begun = await chats.begin(Session(name, "5", "default", now, now), asked, now)
+    await chats.finish(name, begun.message.id, TurnOutcome("failed"), now)
+    begun = await chats.begin(Session(name, "5", "default", now, now), asked, now)
+    await chats.finish(name, begun.message.id, TurnOutcome("ok", "Done."), now, begun.retries)
+    call = CallRecord(
+        *(name, begun.message.id, 1, 1, now, b'{"first":"try"}', None, "{}", "stop"),
+        *(False, 0.2, 1.0, None),
+    )
+    await chats.record(call)
+    aside = call._replace(number=150, meta='{"again":1,"purpose":"search"}')
+    too_long = call._replace(number=101, error='{"code":"context_length_exceeded"}')
+    for one in (aside, too_long._replace(meta='{"again":1}')):
+        await chats.record(one)
+    for number, (body, message) in enumerate(zip(bodies, messages, strict=True)):
+        response = json.dumps({"choices": [{"message": message}]})
+        again = call._replace(number=102 + number, request=body, meta='{"again":1}')
+        await chats.record(again._replace(response=response))
+    await store.aclose()
+    return name, bodies
+
+
+def test_a17_each_request_of_a_turn_with_tools_is_sent_and_its_calls_are_compared(
+    kefu: Kefu, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name and arguments, in any order. No tool runs, and results are those of the record."""
+    monkeypatch.setenv("ADMIN_TOKEN", OPERATOR)
+    environment = {"ADMIN_TOKEN": OPERATOR}
+    same = called(STOCK, ("order_status", '{"all":true,"order_id":"5"}'))
+    replies = [
+        chunks(chunk(same), chunk({}, finish="tool_calls")),
+        answer("I have cancelled it."),
+        answer("Done."),
+    ]
+    upstream.script("*", *replies, *replies)
+    with Service(
+        upstream.base_url, environment=environment, sessions="true", store=STORE
+    ) as server:
+        name, bodies = asyncio.run(with_tools(server))
+        ran = kefu("replay", name, "--server", server.url, "--json")
+        shown = kefu("replay", name, "--server", server.url)
+    assert (ran.code, shown.code) == (0, 0), ran.err + shown.err
+    assert [one.raw_body for one in upstream.journal] == [*bodies, *bodies]
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert [line["place"] for line in lines] == [f"{name}:1:{number}" for number in (1, 2, 3)]
+    assert [line.get("same_calls") for line in lines] == [True, False, None]
+    assert lines[1]["before"]["calls"] == [dict(zip(("name", "arguments"), CANCEL, strict=True))]
+    assert (lines[1]["before"]["answer"], lines[1]["now"]["calls"]) == ("It was sent.", [])
+    assert lines[2]["before"] == {"answer": "Done.", "usage": None}
+    assert "cancel_order" in shown.out
+    assert "other calls" in shown.out
+    assert "calls:  the same in 1 of 2 answers with calls of tools" in shown.out
 
 
 def test_an_answer_that_fails_is_shown_and_the_others_are_asked(

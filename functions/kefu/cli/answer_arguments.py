@@ -50,7 +50,8 @@ def add_replay(commands: Commands) -> None:
         help="send questions of the past again, and compare the answers",
         description="Send the requests of a session again, and show both answers side by side with "
         "their tokens and costs (KEFU_PRICES). Without --model and "
-        "--system, the requests are the same byte by byte. Tools are not called again.",
+        "--system, the requests are the same byte by byte. Tools are not called again: "
+        "of a stored chat each request of a turn is sent, and the calls are compared.",
     )
     replay.add_argument(
         "session",

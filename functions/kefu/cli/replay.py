@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,15 @@ from kefu.bootstrap.operator import operator_of
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.prompt import Sampling
 from kefu.errors import KefuError
-from kefu.evaluation.recorded import Recorded, changed, final_text, of_chat, of_log
+from kefu.evaluation.recorded import (
+    Recorded,
+    ToolCalled,
+    changed,
+    final_text,
+    has_same_calls,
+    of_chat,
+    of_log,
+)
 from kefu.relay.chunks import Usage
 from kefu.settings import Settings
 from kefu.stores.jsonl import SessionLogs
@@ -36,6 +44,15 @@ class Replayed(NamedTuple):
     answer: str
     usage: Usage | None
     error: str = ""
+    calls: Sequence[ToolCalled] = ()
+
+    @property
+    def has_calls(self) -> bool:
+        return bool(self.calls or self.recorded.calls)
+
+    @property
+    def has_same_calls(self) -> bool:
+        return has_same_calls(self.recorded.calls, self.calls)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -129,7 +146,7 @@ async def _again(model: OpenModel, recorded: Recorded, body: bytes, name: str) -
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             made = await model.complete(body, name)
-            return Replayed(recorded, final_text(made.text), made.usage)
+            return Replayed(recorded, final_text(made.text), made.usage, calls=made.calls)
         except KefuError as error:
             wait = error.retry_after or 0
             if attempt == _ATTEMPTS or not 0 < wait <= _MAX_WAIT_SECONDS:
@@ -141,11 +158,17 @@ async def _again(model: OpenModel, recorded: Recorded, body: bytes, name: str) -
 def _show(one: Replayed, *, as_json: bool) -> None:
     before = one.recorded
     if as_json:
+        now = {"answer": one.answer, "usage": _json(one.usage), "error": one.error or None}
         line = {
             "place": before.place,
             "question": before.question,
-            "before": {"answer": before.answer, "usage": _json(before.usage)},
-            "now": {"answer": one.answer, "usage": _json(one.usage), "error": one.error or None},
+            "before": {
+                "answer": before.answer,
+                "usage": _json(before.usage),
+                **_calls(one, before),
+            },
+            "now": {**now, **_calls(one, one)},
+            **({"same_calls": one.has_same_calls} if one.has_calls else {}),
         }
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
         sys.stdout.flush()
@@ -157,7 +180,10 @@ def _show(one: Replayed, *, as_json: bool) -> None:
     table = Table(title=Text(clean(f"{before.place}  {before.question}")), title_justify="left")
     table.add_column(f"before, {_tokens(before.usage)}", ratio=1)
     table.add_column(f"now, {_tokens(one.usage)}", ratio=1)
-    table.add_row(Text(clean(before.answer)), Text(clean(one.error or one.answer)))
+    table.add_row(Text(_side(before.calls, before.answer)), Text(_side(one.calls, one.answer)))
+    if one.error or one.has_calls:
+        same = "the same calls" if one.has_same_calls else "other calls"
+        table.add_row("", Text(clean(one.error) or same))
     table.expand = True
     Console(file=sys.stdout).print(table)
 
@@ -166,11 +192,26 @@ def _json(usage: Usage | None) -> dict[str, int] | None:
     return usage._asdict() if usage else None
 
 
+def _calls(one: Replayed, of: Recorded | Replayed) -> dict[str, object]:
+    """The calls of one side; nothing if neither side has calls."""
+    calls = [{"name": name, "arguments": arguments} for name, arguments in of.calls]
+    return {"calls": calls} if one.has_calls else {}
+
+
+def _side(calls: Sequence[ToolCalled], answer: str) -> str:
+    """The text of an answer, and the calls of tools after it."""
+    return "\n".join(clean(line) for line in (answer, *map(" ".join, calls)) if line)
+
+
 def _tokens(usage: Usage | None) -> str:
     return f"{usage.prompt} + {usage.completion} tokens" if usage else "tokens unknown"
 
 
 def _totals(done: Iterable[Replayed], settings: Settings) -> Iterator[str]:
+    with_calls = [one for one in done if one.has_calls]
+    if with_calls:
+        same = sum(one.has_same_calls for one in with_calls)
+        yield f"calls:  the same in {same} of {len(with_calls)} answers with calls of tools\n"
     columns = {"before": [one.recorded.usage for one in done], "now": [one.usage for one in done]}
     for name, usages in columns.items():
         known = [usage for usage in usages if usage]

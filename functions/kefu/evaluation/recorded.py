@@ -12,6 +12,10 @@ from kefu.agent.react import parse, prompts
 from kefu.chat.prompt import Sampling, request_body
 from kefu.knowledge.sources import RULES as PAGE_RULES
 from kefu.relay.chunks import Usage
+from kefu.tools.use import Use
+
+ToolCalled = tuple[str, str]
+"""A call of a tool: its name and its arguments, which should be JSON."""
 
 
 class Recorded(NamedTuple):
@@ -23,6 +27,14 @@ class Recorded(NamedTuple):
     """The request, byte by byte."""
     answer: str
     usage: Usage | None
+    calls: Sequence[ToolCalled] = ()
+    """The calls of tools in the answer."""
+
+
+def has_same_calls(one: Sequence[ToolCalled], other: Sequence[ToolCalled]) -> bool:
+    """Whether both have the same calls by name and arguments, in any order."""
+    first, second = (sorted(Use("", *called).digest for called in calls) for calls in (one, other))
+    return first == second
 
 
 def of_log(log: Log, sampling: Sampling) -> Iterator[Recorded]:
@@ -54,29 +66,56 @@ def final_text(output: str) -> str:
 
 
 def of_chat(chat: Mapping[str, Any], *, rated_down: bool = False) -> Iterator[Recorded]:
-    """The answered requests of a stored chat, as the panel's API returns it.
+    """The answered requests of a stored chat, as the panel's API returns it: of each message those
+    of its last try. With tools they are several.
 
     `rated_down`: only requests whose answer the visitor rated down. A request that was not captured
     has an empty `body`.
     """
     messages = {message["id"]: message for message in chat["messages"]}
-    last: dict[int, Recorded] = {}
-    for call in chat["calls"]:
-        question = messages.get(call["message_id"])
-        if question is None or (call["meta"] or {}).get("purpose") == "summary":
-            continue
+    for question in messages.values():
         replies = [m for m in messages.values() if m.get("reply_to") == question["id"]]
         if rated_down and not any(m.get("rating") == "down" for m in (question, *replies)):
             continue
-        tokens = call["prompt_tokens"], call["completion_tokens"]
-        last[question["id"]] = Recorded(
-            f"{chat['session']['id']}:{question['id']}",
-            question["content"],
-            (call["request"] or "").encode(errors="backslashreplace"),
-            replies[-1]["content"] if replies else "",
-            None if None in tokens else Usage(*tokens),
-        )
-    yield from last.values()
+        steps = _last_try([one for one in chat["calls"] if one["message_id"] == question["id"]])
+        place = f"{chat['session']['id']}:{question['id']}"
+        for number, call in enumerate(steps, 1):
+            text, calls = _response(call["response"])
+            if len(steps) == 1:
+                text = replies[-1]["content"] if replies else ""
+            tokens = call["prompt_tokens"], call["completion_tokens"]
+            yield Recorded(
+                place if len(steps) == 1 else f"{place}:{number}",
+                question["content"],
+                (call["request"] or "").encode(errors="backslashreplace"),
+                text,
+                None if None in tokens else Usage(*tokens),
+                calls,
+            )
+
+
+def _last_try(calls: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The answers in the last try of a message: no summaries, and no prompt that was too long."""
+    answers = [
+        call
+        for call in calls
+        if not (call["meta"] or {}).get("purpose")
+        and (call["error"] or {}).get("code") != "context_length_exceeded"
+    ]
+    last = max((_again(call) for call in answers), default=0)
+    return [call for call in answers if _again(call) == last]
+
+
+def _again(call: Mapping[str, Any]) -> int:
+    return int((call["meta"] or {}).get("again", 0))
+
+
+def _response(response: Mapping[str, Any] | None) -> tuple[str, list[ToolCalled]]:
+    """The text and the calls of tools in a stored response."""
+    choices = (response or {}).get("choices") or [{}]
+    message = choices[0].get("message") or {}
+    functions = [one["function"] for one in message.get("tool_calls") or ()]
+    return message.get("content") or "", [(one["name"], one["arguments"]) for one in functions]
 
 
 def changed(body: bytes, model: str | None, system: str | None) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -60,6 +60,8 @@ class Completed(NamedTuple):
 
     text: str
     usage: Usage | None
+    calls: Sequence[tuple[str, str]] = ()
+    """The names and the arguments of called tools, which are not run."""
 
 
 class OpenModel:
@@ -102,7 +104,7 @@ class OpenModel:
         completion = Completion("kefu", model, int(self._clock.now()))
         call, collected = Call(body, completion, self._clock.monotonic()), Collected()
         await self.relay.complete(call, collected.add)
-        return Completed(collected.content, call.completion.usage)
+        return Completed(collected.content, call.completion.usage, collected.tool_calls)
 
     async def aclose(self) -> None:
         """Close the connections."""
