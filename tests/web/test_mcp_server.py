@@ -119,8 +119,8 @@ async def test_a23_an_older_client_is_answered_without_a_session(serving: Stage)
     assert "mcp-session-id" not in begun.headers
     told = await post(serving, {"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (told.status_code, told.content) == (202, b"")
-    message = {"jsonrpc": "2.0", "id": "a", "method": "tools/call"}
-    message["params"] = {"name": "search_pages", "arguments": {"query": "Norway"}}
+    params = {"name": "search_pages", "arguments": {"query": "Norway"}}
+    message = {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params}
     called = await post(serving, message, {"MCP-Protocol-Version": "2025-06-18"})
     assert called.json()["id"] == "a"
     assert len(called.json()["result"]["structuredContent"]["passages"]) == 2
@@ -247,7 +247,12 @@ async def test_a23_foreign_pages_are_refused_also_after_dns_rebinding(serving: S
 async def test_a23_a_key_is_needed_where_there_are_keys(knowledge: Path) -> None:
     """Wrong keys have a limit of their own, as at `/v1`; another path's key opens nothing."""
     other = "an-openai-clients-key-of-32-chars"
-    settings = {"mcp": "true", "mcp_keys": KEY, "openai_keys": other, "knowledge": str(knowledge)}
+    settings: dict[str, Any] = {
+        "mcp": "true",
+        "mcp_keys": KEY,
+        "openai_keys": other,
+        "knowledge": str(knowledge),
+    }
     with stage(1, **FAST, **settings) as running:
         right = {**headers_of(MESSAGE), "Authorization": f"Bearer {KEY}"}
         assert (await post(running, MESSAGE, right)).status_code == 200

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 from kefu import __version__
+from kefu.errors import UpstreamUnavailable
 from kefu.tools.request import NoResponse, NotSent, Send, ToolRequest, ToolResponse
 
 NEWEST: Final = "2026-07-28"
@@ -39,6 +40,10 @@ _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 _PLAIN = re.compile(r"(?!=\?)[!-~](?:[ -~]*[!-~])?")
 
 Json = Mapping[str, Any]
+Headers = Callable[[], Awaitable[Mapping[str, str]]]
+"""The owner's headers of a request, with the secrets in them. Raises UpstreamUnavailable for a
+secret that could not be read.
+"""
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -66,8 +71,7 @@ Session = Mapping[str, str] | None
 class McpClient:
     """The client of one server."""
 
-    def __init__(self, url: str, headers: Callable[[], Mapping[str, str]], send: Send) -> None:
-        """`headers` returns the owner's headers of a request, with the secrets in them."""
+    def __init__(self, url: str, headers: Headers, send: Send) -> None:
         self._url = url
         self._headers = headers
         self._send = send
@@ -131,8 +135,9 @@ class McpClient:
         if not session or "Mcp-Session-Id" not in session:
             return
         try:
-            await self._send(ToolRequest("DELETE", self._url, {**self._headers(), **session}))
-        except (NotSent, NoResponse):
+            headers = {**await self._headers(), **session}
+            await self._send(ToolRequest("DELETE", self._url, headers))
+        except (NotSent, NoResponse, UpstreamUnavailable):
             return  # the result is here; the server forgets the session by itself
 
     async def _ask(
@@ -150,9 +155,11 @@ class McpClient:
         given = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
         body = json.dumps({name: one for name, one in given.items() if one is not None})
         every = {"Accept": "application/json, text/event-stream"}
-        every |= {"Content-Type": "application/json", **self._headers(), **headers}
         try:
+            every |= {"Content-Type": "application/json", **await self._headers(), **headers}
             return await self._send(ToolRequest("POST", self._url, every, body.encode()))
+        except UpstreamUnavailable:
+            raise McpFailed("needs a secret that could not be read", certain=True) from None
         except NotSent as error:
             reason = f"cannot be reached: {error}"
             raise McpFailed(reason, certain=True, may_repeat=True) from None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kefu.errors import UpstreamUnavailable
 from kefu.tools.mcp import McpClient, McpFailed
 from kefu.tools.mcp_offer import McpServer, McpWords, Offer, digest_of, offer_of
 from kefu.tools.request import NoResponse, NotSent, ToolRequest, ToolResponse
@@ -56,8 +57,11 @@ class Script:
 
 def client(answer: Answer) -> tuple[McpClient, Script]:
     script = Script(answer)
-    headers = {"Authorization": "Bearer owner"}
-    return McpClient("https://shop.example/mcp", lambda: headers, script), script
+
+    async def headers() -> Mapping[str, str]:
+        return {"Authorization": "Bearer owner"}
+
+    return McpClient("https://shop.example/mcp", headers, script), script
 
 
 def newest(*tools: Mapping[str, Any], result: Mapping[str, Any] = TEXT) -> Answer:
@@ -407,3 +411,15 @@ async def test_a12_a_call_carries_the_headers_of_the_user() -> None:
     await tool.run({}, Visitor(user="u1"), "")
     assert script.requests[0].headers["X-User"] == "u1"
     assert tool.needs_user
+
+
+async def test_a10_a_secret_that_is_not_there_fails_a_call_certainly() -> None:
+    async def headers() -> Mapping[str, str]:
+        raise UpstreamUnavailable("a secret")
+
+    script = Script(newest())
+    asked = McpClient("https://shop.example/mcp", headers, script)
+    own = {"cancel_order": McpWords(approve={"": "Cancel it?"})}
+    (tool,) = offer([CANCEL], "cancel_order", of=asked, own=own).tools
+    assert (await run(tool)).state == "failed"
+    assert script.requests == []
