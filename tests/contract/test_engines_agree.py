@@ -11,6 +11,7 @@ import pytest
 from kefu.sessions.store.model import LEASE, NewMessage, Retention, Session, SessionId, TurnOutcome
 from kefu.sessions.store.overview import SessionFilter
 from kefu.sessions.store.ports import Sessions
+from kefu.tools.use import Use, stored
 from tests.contract.chats import DAY, body, call, response
 from tests.contract.engines import HandClock, SharedTable
 from tests.fakes.chats_in_memory import ChatsInMemory
@@ -24,12 +25,17 @@ WANTED = [
     SessionFilter(has_error=True),
     SessionFilter(status="pending"),
     SessionFilter(status="ok"),
+    SessionFilter(tool="used"),
+    SessionFilter(tool="failed"),
 ]
+CALLS = stored([Use("a", "stock", "{}", state="done"), Use("b", "buy", "{}", state="unsure")])
 ENDS = [
     TurnOutcome("ok", "the answer {}", 7, 3),
     TurnOutcome("ok", "no answer {}", 7, 3, unanswered=True),
     TurnOutcome("partial", "the ans {}", 5, 1),
     TurnOutcome("failed"),
+    TurnOutcome("ok", "with tools {}", 7, 3, steps=CALLS),
+    TurnOutcome("failed", steps=CALLS),
 ]
 STEPS = (
     ["begin"] * 6
@@ -86,7 +92,8 @@ async def rate(store: Sessions, dice: random.Random, session_id: SessionId, now:
 async def listed(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:
     page = await store.newest(dice.choice(WANTED), None, 10, now)
     asked = await store.questions(0, now + 1, 10, now, gaps=dice.random() < 0.5)
-    return page.rows, asked.read, await store.days("2096-01-01", "2099-01-01")
+    period = "2096-01-01", "2099-01-01"
+    return page.rows, asked.read, await store.days(*period), await store.tool_days(*period)
 
 
 async def delete(store: Sessions, dice: random.Random, session_id: SessionId, now: float) -> object:

@@ -24,6 +24,7 @@ from kefu.stores.sqlite.migrations import MIGRATIONS, migrate
 from kefu.stores.sqlite.reader import AT_ONCE
 from kefu.stores.sqlite.store import SqliteStore
 from kefu.stores.turns import wants
+from kefu.tools.use import Use, stored
 from tests.contract.chats import ONE, TWO, new, turn
 from tests.contract.engines import HandClock
 from tests.fakes.chats_in_memory import ChatsInMemory
@@ -35,6 +36,9 @@ ENDINGS = (
     TurnOutcome("ok", "no", unanswered=True),
     TurnOutcome("partial", "y"),
     TurnOutcome("failed"),
+    TurnOutcome("ok", "sent", steps=stored([Use("a", "stock", "{}", state="done")])),
+    TurnOutcome("failed", steps=stored([Use("a", "buy", "{}", state="unsure")])),
+    TurnOutcome("ok", "no", steps=stored([Use("a", "buy", "{}", state="denied")])),
     None,
 )
 WANTED = {
@@ -42,6 +46,7 @@ WANTED = {
     "one user": SessionFilter(user="user 1"),
     "waiting, rated down": SessionFilter(state="waiting", rating="down"),
     "closed, of a user": SessionFilter(state="closed", user="user 0"),
+    "a tool failed, rated down": SessionFilter(tool="failed", rating="down"),
     "not answered, failed": SessionFilter(unanswered=True, status="failed"),
 }
 
