@@ -8,11 +8,11 @@ export interface Made {
   readonly maps: ReadonlyMap<string, string>;
   readonly manifest: Tag & { readonly loader: Tag };
   readonly sizes: Readonly<
-    Record<"loader" | "chat" | "extras" | "contact" | "tip" | "all", Buffer>
+    Record<"loader" | "chat" | "extras" | "contact" | "tools" | "tip" | "all", Buffer>
   >;
 }
 
-type Measures = Readonly<Record<"loader" | "first answer", number>>;
+type Measures = Readonly<Record<"loader" | "first answer" | "tools", number>>;
 export const LIMITS: Measures;
 export function measured(sizes: Made["sizes"]): Measures;
 export function made(): Promise<Made>;

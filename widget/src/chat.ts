@@ -52,6 +52,8 @@ async function widgetOf(host: Host, seat: Seat, texts: Texts): Promise<Widget | 
     apiUrl,
     store,
     owner,
+    lang: texts.lang,
+    click: async (...click) => (await extras.load())?.click(...click),
     changed: (chat) => widget?.kept(chat),
     lost: () => widget?.lost(),
     guard: () =>

@@ -31,7 +31,8 @@ export default function contact(
 ) {
   adopt(root, stylesheet);
   const words = { ...texts, ...contactTextsOf(texts.lang) };
-  let lastQuestion = "";
+  /** The text that the form begins with. */
+  let message = "";
   const request = withChat(chatOf, apiUrl, guard);
   /** Calls `act` when it is known whether the service offers a link, unless it offers nothing. */
   const ready = async (act: (link: string | undefined) => void): Promise<void> => {
@@ -47,8 +48,6 @@ export default function contact(
   });
   const open = (): void => {
     const log = root?.querySelector(".log");
-    // A message that only asks for a person is no question for them.
-    const message = asksForPerson(lastQuestion) ? "" : lastQuestion;
     if (log) showForm(log, words, speak, request, message, !!chatOf(), sent);
   };
   const offer = (row: HTMLElement): unknown =>
@@ -75,9 +74,15 @@ export default function contact(
     },
     /** Adds the button below an answer if the visitor asked for a person, or got no answer. */
     answered: (row: HTMLElement, turn: Turn) => {
-      lastQuestion = turn.question;
+      // A message that only asks for a person is no question for them.
+      message = asksForPerson(turn.question) ? "" : turn.question;
       if (turn.isUnanswered || asksForPerson(turn.question)) offer(row);
       rated(row, turn);
+    },
+    /** Adds the button to `row`, for a form that begins with `summary`. */
+    offerIn: (row: HTMLElement, summary: string | undefined) => {
+      if (summary) message = summary;
+      offer(row);
     },
     /** Adds the button to a note. */
     offer: (note: Element) => {

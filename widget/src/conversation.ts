@@ -20,6 +20,8 @@ export interface Audience {
   restarted(turn: Turn): void;
   /** More text of the answer. `isFirst`: the text replaces the answer that was shown. */
   told(turn: Turn, text: string, isFirst: boolean): void;
+  /** Another event about tools in the answer. */
+  used(): void;
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void;
 }
 
@@ -80,11 +82,11 @@ export class Conversation {
     return this.#state === "streaming" && this.#hasBegun;
   }
 
-  /** Sends a message. Does nothing for an empty text or during an answer. */
-  send(text: string): boolean {
+  /** Sends a message, or with the `id` of a card the click on it. Does nothing for an empty text or during an answer. */
+  send(text: string, id = this.#around.newId()): boolean {
     const question = text.trim();
     if (question === "" || isBusy(this.#state)) return false;
-    const turn: Turn = { id: this.#around.newId(), question, answer: "", ending: "open" };
+    const turn: Turn = { id, question, answer: "", ending: "open" };
     this.#turns.push(turn);
     this.#former = undefined;
     this.#audience.asked(turn);
@@ -213,6 +215,8 @@ export class Conversation {
     const request = new AbortController();
     this.#request = request;
     this.#made += 1;
+    // An answer that is taken up has the same steps.
+    if (!this.#from) turn.events = undefined;
     const { signal } = request;
     const transport = this.#from ?? this.#around.transport;
     const isReady = transport.ready?.();
@@ -271,6 +275,10 @@ export class Conversation {
       }
       turn.answer += arrival.text;
       this.#audience.told(turn, arrival.text, isFirst);
+    } else if (arrival.kind === "event") {
+      turn.events ??= [];
+      turn.events.push(arrival.event);
+      this.#audience.used();
     } else if (arrival.kind === "sources") {
       // The earlier answer is shown until the new answer begins.
       this.#sources = arrival.sources;

@@ -9,6 +9,8 @@ import type { Comment, CommentModule } from "./comment.ts";
 import type { Contact, ContactModule } from "./contact.ts";
 import { explain } from "./explain.ts";
 import { ENGLISH_EXTRAS, type ExtraTexts } from "./extra-texts.ts";
+import type { ChatPort, Feature, Kit } from "./features/feature.ts";
+import type { ToolsModule } from "./features/tools/index.ts";
 import { Lazy } from "./lazy.ts";
 import type { MountModule } from "./mount.ts";
 import type { Owner } from "./owner.ts";
@@ -49,6 +51,7 @@ declare global {
   const CHECK_INTEGRITY: string;
   const MOUNT_INTEGRITY: string;
   const RESUME_INTEGRITY: string;
+  const TOOLS_INTEGRITY: string;
   const TIP_INTEGRITY: string;
 }
 
@@ -80,6 +83,12 @@ export default function extras(
   const comment = new Lazy<Comment>(async () => {
     const module: CommentModule = await part("comment", COMMENT_INTEGRITY);
     return module.default(root, words, speak);
+  });
+  const tools = new Lazy<Feature>(async () => {
+    const module: ToolsModule = await part("tools", TOOLS_INTEGRITY);
+    const offer: Kit["offer"] = (row, message) =>
+      contact?.use((form) => form.offerIn(row, message));
+    return module.default({ root, texts: words, speak, chat: () => chat, offer });
   });
   const startTalk = (): void => talk.use((started) => chat && started.start(chat));
   const resume = new Lazy<Resume>(async () => {
@@ -157,6 +166,7 @@ export default function extras(
       watch();
       const row = actions(words, speak, turn, { ...acts, rate });
       contact?.use((form) => form.answered(row, turn));
+      if (turn.events) tools.use(({ answered }) => answered?.(row, turn));
       const sources = citedOf(turn.sources, location.href);
       if (sources.length > 0) row.prepend(sourceList(words.sources, sources));
       queueMicrotask(() => {
@@ -174,6 +184,10 @@ export default function extras(
       isCalm = true;
       calm(dots, log);
     },
+    /** The answer of the turn in `node` has another event about tools, or has ended. */
+    used: (turn: Turn, node: HTMLElement) => tools.use(({ used }) => used?.(turn, node)),
+    /** Sends the click on a card; undefined if the file for it cannot be fetched. */
+    click: async (turn: Turn, port: ChatPort) => (await tools.load())?.click?.(turn, port),
     codeCopier: (text: () => string) => codeCopier(words, speak, text),
     /** The tools of the header: enlarge, and the menu; and the button to the newest message. */
     menu: (acts: MenuActs) => {

@@ -38,7 +38,7 @@ export default function resume(chat: MenuActs, isShown: () => boolean, line: Los
    * Undefined stands for a failed attempt, after which another attempt follows.
    */
   async function* streams(turn: Turn, signal: AbortSignal) {
-    const ask = post({ client_message_id: turn.id, again: turn.first, sources: true });
+    const ask = post({ client_message_id: turn.id, again: turn.first, sources: true, steps: true });
     isRefused = false;
     for (let failures = 0; failures < MAX_FAILURES; ) {
       // Shows the conversation that the attempt goes on.

@@ -150,6 +150,7 @@ function turnOf(value: unknown): Turn[] {
   const first = own(value, "first");
   const rating = own(value, "rating");
   const person = own(value, "person");
+  const events = own(value, "events");
   const [pages, links, cited] = ["pages", "links", "cited"].map((name) =>
     own(own(value, "sources"), name),
   );
@@ -164,6 +165,7 @@ function turnOf(value: unknown): Turn[] {
       ...((rating === "up" || rating === "down") && { rating }),
       ...(typeof person === "string" && { person }),
       ...(sources && { sources }),
+      ...(Array.isArray(events) && { events }),
     },
   ];
 }

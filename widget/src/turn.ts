@@ -47,7 +47,10 @@ export interface Sources {
 }
 
 export interface Turn {
-  /** The `client_message_id`: the same in every attempt of a message; new for a new answer. */
+  /**
+   * The `client_message_id`: the same in every attempt of a message; new for a new answer. The id of a
+   * click on a card is that of the card.
+   */
   id: string;
   /** The first `id`, by which a service that stores the chat knows the message; only if `id` differs. */
   first?: string;
@@ -60,6 +63,8 @@ export interface Turn {
   readonly person?: string;
   /** Undefined if the service has no pages of the site: then the answer may link to any address. */
   sources?: Sources | undefined;
+  /** The service's events about tools in this answer; features/tools/ reads them. */
+  events?: unknown[] | undefined;
   /** Whether the service said that the site's pages do not answer the question. */
   isUnanswered?: boolean;
 }
@@ -67,4 +72,9 @@ export interface Turn {
 /** Whether the answer is complete, or was stopped by the visitor. */
 export function isFinished(ending: Turn["ending"]): ending is "whole" | "stopped" {
   return ending === "whole" || ending === "stopped";
+}
+
+/** Whether the turn is the visitor's click on a card: its question begins with ✓ or ✗. */
+export function isClick({ id }: Turn): boolean {
+  return id.startsWith("approval-");
 }

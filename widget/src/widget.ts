@@ -12,6 +12,7 @@ import type { KeptTransport } from "./transport/kept.ts";
 import type { KeptChat } from "./transport/transport.ts";
 import { isFinished, type Rating, type Turn, type Waiting } from "./turn.ts";
 import { uuid } from "./uuid.ts";
+import type { MenuActs } from "./view/menu.ts";
 import { type Surface, View, type ViewActs } from "./view/view.ts";
 
 export interface Parts extends Surface {
@@ -139,6 +140,10 @@ export class Widget implements Acts, Audience {
     announce(this.#parts.host, "delta", { id: turn.id, text });
   }
 
+  used(): void {
+    this.#view.transcript.used();
+  }
+
   moved(state: State, turn: Turn, waiting: Waiting | undefined): void {
     // A finished answer is stored, but only for the user who asked.
     if (!this.#parts.owner.check()) return;
@@ -230,6 +235,9 @@ export class Widget implements Acts, Audience {
       said: (turn: Turn, newer: readonly unknown[]) => this.#said(turn, newer),
       waits: (isWaiting: boolean) => this.#parts.store.write({ isWaiting }),
       resume: (from: AnswerSource) => this.#conversation.retry(from),
+      turns: () => this.#conversation.turns,
+      click: (...click: Parameters<MenuActs["click"]>) =>
+        this.#view.whenAgreed(() => this.#conversation.send(...click)),
     };
     this.#view.addMenu(acts, !!this.#chat);
   }

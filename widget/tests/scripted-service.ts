@@ -28,6 +28,8 @@ export interface Received {
     messages: { role: string; content: string }[];
     client_message_id: string;
     sources?: boolean;
+    steps?: boolean;
+    approval?: { id: string; approved: boolean };
     message?: string;
     session_id?: string;
     again?: string;
@@ -42,6 +44,8 @@ export interface Received {
 
 export interface KeptMessage {
   readonly sources?: readonly { number: number; title: string; url: string }[];
+  readonly steps?: readonly object[];
+  readonly approval?: Approval & { state: string };
   readonly role: "user" | "assistant";
   readonly content: string;
   readonly status: "ok" | "pending" | "failed" | "partial" | "interrupted";
@@ -69,6 +73,31 @@ export function sources(
 /** The event after an answer: the pages that it cites. */
 export function cited(used: readonly number[], answered = true): string {
   const event = { object: "kefu.sources", choices: [], used, answered };
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The event about a step of an answer. */
+export function step(
+  state: string,
+  title: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const known = { tool_call_id: "s0c0", tool: "order_status", title, state, ...more };
+  const event = { object: "kefu.step", choices: [], step: known };
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+export interface Approval {
+  readonly id: string;
+  readonly tool_call_id: string;
+  readonly tool: string;
+  readonly text: string;
+  readonly expires: number;
+}
+
+/** The event that asks the visitor before something is changed. */
+export function approval(card: Approval): string {
+  const event = { object: "kefu.approval", choices: [], approval: card };
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 

@@ -7,11 +7,15 @@ import { type Ask, ConnectionLost, type Reply } from "./transport.ts";
 
 export type { Ask } from "./transport.ts";
 
-/** The options of a request with `body` as JSON. */
-export function post(body: object): RequestInit {
+/** The options of a request with `body` as JSON. `lang`: the language of the answer's extra texts. */
+export function post(body: object, lang?: string): RequestInit {
   return {
     method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "text/event-stream",
+      ...(lang && { "Accept-Language": lang }),
+    },
     credentials: "omit",
     cache: "no-store",
     body: JSON.stringify(body),

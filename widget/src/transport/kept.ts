@@ -1,14 +1,14 @@
 /**
-/**
  * The transport to the service: a question is sent alone, with the session of its chat and the token
  * of the current user. The first question asks for a stored chat, whose session comes with the answer.
  * Without it, the service stores no chats, and later questions carry the whole conversation.
  */
 
+import type { ChatPort } from "../features/feature.ts";
 import { own } from "../own.ts";
 import type { Owner } from "../owner.ts";
 import type { Store } from "../store.ts";
-import type { Rating, Turn } from "../turn.ts";
+import { isClick, type Rating, type Turn } from "../turn.ts";
 import { outgoing } from "./history.ts";
 import { type Ask, connected, endpoint, errorOf, plainAsk, post, replyOf } from "./http.ts";
 import { type Session, sessionOf } from "./session.ts";
@@ -21,8 +21,12 @@ export interface Dependencies {
   readonly apiUrl: URL;
   readonly store: Store;
   readonly owner: Owner;
+  /** The tag of the widget's language. */
+  readonly lang: string;
   /** Called with the stored chat; undefined when the service no longer stores it. */
   changed(chat: KeptChat | undefined): void;
+  /** Sends the visitor's click on a card; undefined if the file for it cannot be fetched. */
+  click(turn: Turn, port: ChatPort): Promise<Reply | undefined>;
   /** Called after the service answered that the chat does not exist. */
   lost(): void;
   /**
@@ -42,7 +46,8 @@ export class KeptTransport implements Transport, KeptChat {
 
   constructor(around: Dependencies) {
     this.#around = around;
-    this.#stateless = new StatelessTransport(around.apiUrl, (url, init) => this.#ask(url, init));
+    const { apiUrl, lang } = around;
+    this.#stateless = new StatelessTransport(apiUrl, (url, init) => this.#ask(url, init), lang);
     this.#session = sessionOf(around.store.read().session);
     around.owner.onCleared(() => {
       this.#isFull = false;
@@ -64,13 +69,21 @@ export class KeptTransport implements Transport, KeptChat {
 
   async send(turns: readonly Turn[], signal: AbortSignal): Promise<Reply> {
     const turn = turns.at(-1);
+    if (turn && isClick(turn)) {
+      const send = (body: object) => this.#post(body, signal);
+      return (
+        (await this.#around.click(turn, { send, replyOf })) ?? {
+          ok: false,
+          code: "gateway_timeout",
+        }
+      );
+    }
     const isStored = this.#session || !turns.some(({ id, answer }) => id !== turn?.id && answer);
     if (!isStored || this.#isFull || !turn) return this.#stateless.send(turns, signal);
     const ask = this.#session
-      ? { message: turn.question.toWellFormed(), session_id: this.#session.id, again: turn.first }
+      ? { message: turn.question.toWellFormed(), again: turn.first }
       : { messages: outgoing([turn]), store: true };
-    const request = { ...post({ ...ask, client_message_id: turn.id, sources: true }), signal };
-    const response = await connected(this.#request(this.#around.apiUrl, request));
+    const response = await this.#post({ ...ask, client_message_id: turn.id }, signal);
     const { status, headers } = response;
     const [id, token] = [headers.get("X-Session-Id"), headers.get("X-Session-Token")];
     if (id && token) this.#hold({ id, token });
@@ -93,6 +106,12 @@ export class KeptTransport implements Transport, KeptChat {
     const reply = await replyOf(response);
     // An earlier attempt of this question is still being answered: retry as after a 429.
     return status === 409 && !reply.ok ? { ...reply, code: "rate_limit_exceeded" } : reply;
+  }
+
+  #post(body: object, signal: AbortSignal): Promise<Response> {
+    const { apiUrl, lang } = this.#around;
+    const all = { ...body, session_id: this.#session?.id, sources: true, steps: true };
+    return connected(this.#request(apiUrl, { ...post(all, lang), signal }));
   }
 
   /** Goes on with the newest chat that the signed-in user has with this preset, if there is one. */

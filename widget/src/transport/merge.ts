@@ -4,6 +4,12 @@ import { own } from "../own.ts";
 import { sourcesOf } from "../sources.ts";
 import type { Turn } from "../turn.ts";
 
+/** The first character of the message that a click on a card becomes. */
+const CLICKS = new Map([
+  ["✓", "approved"],
+  ["✗", "denied"],
+]);
+
 const ENDINGS = new Map<unknown, Turn["ending"]>([
   ["ok", "whole"],
   ["partial", "stopped"],
@@ -12,7 +18,7 @@ const ENDINGS = new Map<unknown, Turn["ending"]>([
   ["pending", "open"],
 ]);
 
-/** The service's messages as turns. Stored messages have empty `client_message_id`s. */
+/** The service's messages as turns. Only the ids of clicks on cards are known. */
 export function turnsOf(value: unknown): readonly Turn[] {
   const turns: Turn[] = [];
   const messages = own(value, "messages");
@@ -26,15 +32,33 @@ export function turnsOf(value: unknown): readonly Turn[] {
       turns.push({ id, question: "", answer: content, ending: "whole", person });
     } else if (own(message, "role") === "user") {
       const ending = ENDINGS.get(own(message, "status")) ?? "disconnected";
-      turns.push({ id: "", question: content, answer: "", ending });
+      turns.push({ id: idOf(content, last), question: content, answer: "", ending });
     } else if (last) {
       last.answer = content;
+      const events = eventsOf(message);
+      if (events.length > 0) last.events = events;
       const sources = sourcesOf(own(message, "sources"), own(value, "links"), []);
       // The service stores only the pages that the answer cites.
       if (sources) last.sources = { ...sources, cited: sources.pages.map(({ number }) => number) };
     }
   }
   return turns;
+}
+
+/** What the service stores about tools, as the events that an answer in progress has. */
+function eventsOf(message: unknown): unknown[] {
+  const [steps, approval] = ["steps", "approval"].map((name) => own(message, name));
+  const events: unknown[] = Array.isArray(steps) ? steps.map((step) => ({ step })) : [];
+  return approval ? [...events, { approval }] : events;
+}
+
+/** The id of a message: that of the card of `before` if it is the click on the card, else empty. */
+function idOf(content: string, before: Turn | undefined): string {
+  const card = own(before?.events?.at(-1), "approval");
+  const [id, state, text] = ["id", "state", "text"].map((name) => own(card, name));
+  const isSameText = content.slice(2) === text;
+  // Only the service knows whether the visitor has typed the same words.
+  return isSameText && state && state === CLICKS.get(content.charAt(0)) ? `${id}` : "";
 }
 
 /**
@@ -53,8 +77,8 @@ export function merged(kept: readonly Turn[], local: readonly Turn[]): readonly 
       continue;
     }
     const ending = turn.ending === "stopped" && mine.ending !== "whole" ? mine.ending : turn.ending;
-    const { answer, sources } = ending === "open" ? mine : turn;
-    all.unshift({ ...mine, answer, sources, ending }, ...local.slice(at + 1, left));
+    const { answer, sources, events } = ending === "open" ? mine : turn;
+    all.unshift({ ...mine, answer, sources, events, ending }, ...local.slice(at + 1, left));
     left = at;
   }
   return [...local.slice(0, left), ...all];

@@ -12,7 +12,7 @@ export async function restore(
   owner: Owner,
 ): Promise<{ writer?: string | undefined; isPending?: boolean }> {
   const { signal } = owner;
-  const response = await chat.request("/messages?limit=100&sources=true");
+  const response = await chat.request("/messages?limit=100&sources=true&steps=true");
   if (!response?.ok) return {};
   const turns = turnsOf(await response.json().catch(() => undefined));
   owner.check();

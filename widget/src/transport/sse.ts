@@ -14,6 +14,8 @@ export type Arrival =
   | { readonly kind: "sources"; readonly sources: Sources }
   /** The pages that the answer cites, and whether these answer the question. */
   | { readonly kind: "cited"; readonly cited: unknown; readonly isAnswered: boolean }
+  /** A step of a tool, or a question to the visitor; features/tools/ reads the event. */
+  | { readonly kind: "event"; readonly event: unknown }
   | { readonly kind: "done" }
   | { readonly kind: "error"; readonly code: Trouble };
 
@@ -83,6 +85,7 @@ function arrivalsOf(data: string): Arrival[] {
       sources ? { kind: "sources", sources } : { kind: "cited", cited: used, isAnswered },
     );
   }
+  if (own(event, "step") || own(event, "approval")) arrivals.push({ kind: "event", event });
   if (typeof text === "string" && text) arrivals.push({ kind: "text", text });
   if (typeof reason === "string") arrivals.push({ kind: "finish", reason });
   return arrivals;

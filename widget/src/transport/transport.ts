@@ -8,13 +8,15 @@ export type Ask = (url: URL, init: RequestInit) => Promise<Response>;
 /** No connection, or a broken or aborted connection. */
 export class ConnectionLost extends Error {}
 
+type Batches = AsyncIterable<readonly Arrival[]> | Iterable<readonly Arrival[]>;
+
 export type Reply =
   /** The events of each piece of the stream; an empty batch only shows that the connection works. */
-  | { readonly ok: true; readonly batches: AsyncIterable<readonly Arrival[]> }
+  | { readonly ok: true; readonly batches: Batches }
   | {
       readonly ok: false;
       readonly code: Code | Refusal;
-      readonly retryAfterMs: number | undefined;
+      readonly retryAfterMs?: number | undefined;
     };
 
 export interface Transport {

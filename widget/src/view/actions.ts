@@ -1,7 +1,7 @@
 /** The buttons below a finished answer: copy it, request a new answer, rate it. */
 
 import type { ExtraTexts } from "../extra-texts.ts";
-import type { Rating, Turn } from "../turn.ts";
+import { isClick, type Rating, type Turn } from "../turn.ts";
 import { copyButton } from "./copy.ts";
 import { button, element } from "./dom.ts";
 import { AGAIN, CHECK, COPY, icon, THUMB } from "./icons.ts";
@@ -46,8 +46,9 @@ export function actions(
         if (isCopied) speak(texts.copied);
       },
     ),
-    // A message of another tab has no id here, by which the service could find it.
-    ...(turn.id ? [button(looks("again"), acts.again, icon(AGAIN))] : []),
+    // A message of another tab has no id here, by which the service could find it; and a click on
+    // a card is never repeated.
+    ...(turn.id && !isClick(turn) ? [button(looks("again"), acts.again, icon(AGAIN))] : []),
     ...thumbs.map(([, thumb]) => thumb),
   );
 }

@@ -29,6 +29,10 @@ export interface MenuActs {
   waits(isWaiting: boolean): void;
   /** Requests the last answer again, from `from`, after it ended without being complete. */
   resume(from: AnswerSource): void;
+  /** All turns of the conversation, in order. */
+  turns(): readonly Turn[];
+  /** Sends the visitor's click on the card `id` as a message. Does nothing during an answer. */
+  click(text: string, id: string): void;
 }
 
 export function menu(

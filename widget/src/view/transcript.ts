@@ -136,6 +136,12 @@ export class Transcript {
     this.#timer ||= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
+  /** Shows the tools that the last answer has used. */
+  used(): void {
+    const { turn, node } = this.#last ?? {};
+    if (turn?.events) this.#useExtras(({ used }) => used(turn, node as HTMLElement));
+  }
+
   /** Shows the reason for a delay. */
   notice(text: string | undefined): void {
     this.#settle();
@@ -151,6 +157,7 @@ export class Transcript {
     this.#wait(false);
     this.#settle();
     if (this.#last) this.#close(this.#last);
+    this.used();
     this.follow();
   }
 

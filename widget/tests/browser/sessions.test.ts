@@ -83,7 +83,7 @@ test("with every request goes who the visitor is, as the site's tag says at that
   await page.reload();
   await eventually(
     () => it.service.looked,
-    [`GET /api/sessions/s1/messages?limit=100&sources=true t1 ${first}`],
+    [`GET /api/sessions/s1/messages?limit=100&sources=true&steps=true t1 ${first}`],
   );
 });
 
@@ -140,7 +140,7 @@ test("after a reload the service's word counts: what was cut here is whole, what
   await eventually(() => answers.allInnerTexts(), ["half and half", "yes"]);
   expect(it.service.looked).toEqual([
     "POST /api/sessions/s1/answer t1",
-    "GET /api/sessions/s1/messages?limit=100&sources=true t1",
+    "GET /api/sessions/s1/messages?limit=100&sources=true&steps=true t1",
   ]);
   expect(await trouble.count()).toBe(0);
   await idle();

@@ -181,7 +181,9 @@ test("a stored chat gets its sources as data, not from the text (G26, knowledge 
   await page.reload();
   await eventually(() => answers.count(), 3);
   await page.locator("kefu-chat .sources").waitFor({ state: "attached" });
-  expect(it.service.looked).toContain("GET /api/sessions/s1/messages?limit=100&sources=true t");
+  expect(it.service.looked).toContain(
+    "GET /api/sessions/s1/messages?limit=100&sources=true&steps=true t",
+  );
   const hrefs = await page
     .locator("kefu-chat .turn a")
     .evaluateAll((all) => all.map((one) => (one as HTMLAnchorElement).href));

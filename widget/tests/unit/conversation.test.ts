@@ -15,6 +15,7 @@ import {
   type Play,
   refusal,
   ScriptedService,
+  step,
 } from "../scripted-service.ts";
 
 let service: ScriptedService;
@@ -33,6 +34,8 @@ afterAll(async () => {
 class Watch implements Audience {
   readonly states: State[] = [];
   readonly waits: string[] = [];
+  /** The events about tools, after each of them. */
+  readonly uses: (readonly unknown[])[] = [];
   shown = "";
   turn: Turn | undefined;
   #waiting: { wanted: (state: State) => boolean; resolve: () => void } | undefined;
@@ -46,6 +49,9 @@ class Watch implements Audience {
   }
   told(_turn: Turn, text: string, isFirst: boolean): void {
     this.shown = isFirst ? text : this.shown + text;
+  }
+  used(): void {
+    this.uses.push([...(this.turn?.events ?? [])]);
   }
   moved(state: State, _turn: Turn, waiting: string | undefined): void {
     if (this.states.at(-1) !== state) this.states.push(state);
@@ -134,8 +140,42 @@ test("an answer with finish_reason and [DONE] is complete, after one request", a
     messages: [{ role: "user", content: "hi" }],
     client_message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     sources: true,
+    steps: true,
   });
   expect(headers["content-type"]).toBe("application/json");
+});
+
+test("the steps of an answer are kept with it, and a new attempt begins without them (A14)", async () => {
+  const [running, done] = ["input-available", "output-available"].map((state) =>
+    step(state, "Looking"),
+  );
+  service.script(
+    { acts: [{ send: `${running}` }, { send: errorEvent("gateway_timeout") }] },
+    { acts: [{ send: `${running}${done}` }, { send: chunk("Here.") + finish() + DONE }] },
+    answer(["Without."]),
+  );
+  const { ask, watch, conversation } = trial({ retries: 3 });
+  const turn = await ask();
+  expect(watch.uses.map((events) => events.length)).toEqual([1, 1, 2]);
+  expect([turn.answer, turn.ending]).toEqual(["Here.", "whole"]);
+  expect(turn.events).toMatchObject([
+    { step: { state: "input-available" } },
+    { step: { state: "output-available" } },
+  ]);
+  conversation.again();
+  await watch.until((state) => state === "idle" && turn.answer === "Without.");
+  expect(turn.events).toBe(undefined);
+});
+
+test("a click is a message with the id of its card (A10)", async () => {
+  service.script(answer(["Well."]));
+  const { conversation, watch } = trial();
+  expect(conversation.send("✓ Cancel order 5?", "approval-3-0f")).toBe(true);
+  expect(conversation.send("✓ Cancel order 5?", "approval-3-0f")).toBe(false);
+  await watch.until((state) => state === "idle");
+  expect(conversation.turns.map(({ id, question }) => [id, question])).toEqual([
+    ["approval-3-0f", "✓ Cancel order 5?"],
+  ]);
 });
 
 test("a second question is sent with the first and its answer, and has its own id", async () => {

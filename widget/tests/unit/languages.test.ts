@@ -5,17 +5,24 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { COMMENT_TEXTS, type CommentTexts } from "../../src/comment-texts.ts";
 import { CONTACT_TEXTS, type ContactTexts } from "../../src/contact-texts.ts";
 import { ENGLISH_EXTRAS } from "../../src/extra-texts.ts";
+import type { ToolTexts } from "../../src/features/tools/english.ts";
+import { TOOL_TEXTS } from "../../src/features/tools/texts.ts";
 import { languageOf } from "../../src/languages.ts";
 import { RTL } from "../../src/settings.ts";
 import { TALK_TEXTS, type TalkTexts } from "../../src/talk-texts.ts";
 import { type Dictionary, ENGLISH as TEXTS } from "../../src/texts.ts";
 
 const FOLDER = new URL("../../src/languages/", import.meta.url);
-type AllTexts = Dictionary & CommentTexts & ContactTexts & TalkTexts;
+type AllTexts = Dictionary & CommentTexts & ContactTexts & TalkTexts & ToolTexts;
 
 /** The texts of the further files, in one language. */
 function furtherTexts(language: string): object {
-  return { ...COMMENT_TEXTS[language], ...CONTACT_TEXTS[language], ...TALK_TEXTS[language] };
+  return {
+    ...COMMENT_TEXTS[language],
+    ...CONTACT_TEXTS[language],
+    ...TALK_TEXTS[language],
+    ...TOOL_TEXTS[language],
+  };
 }
 
 const ENGLISH = { ...TEXTS, ...ENGLISH_EXTRAS, ...furtherTexts("en") } as AllTexts;
@@ -115,6 +122,12 @@ test("the texts about a person have the place of the name where the English ones
     );
   for (const texts of Object.values(TALK_TEXTS)) {
     expect(named(texts)).toEqual(["joined", "ended", "answers", "wrote"]);
+  }
+});
+
+test("the line about several steps has the place of their number in each language (A14)", () => {
+  for (const { lookedUp } of Object.values(TOOL_TEXTS)) {
+    expect(lookedUp.split("{n}")).toHaveLength(2);
   }
 });
 

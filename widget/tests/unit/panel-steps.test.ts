@@ -4,6 +4,9 @@ import { expect, test, vi } from "vitest";
 import type { Call, Message, Step } from "../../panel/types.ts";
 
 vi.stubGlobal("navigator", { language: "en" });
+const { messagesOf } = await import("../../panel/diff.ts");
+const { caseOf } = await import("../../panel/correction.ts");
+const { leftOut } = await import("../../panel/why.ts");
 const { callOf, outcomeOf, partsOf, resultOf } = await import("../../panel/steps.ts");
 
 const STEP: Step = {
@@ -105,4 +108,37 @@ test("a call leads to the request that asked for it, in the last try", () => {
   const steps = [approved, first, second];
   expect(steps.map((one) => callOf(one, steps, calls)?.number)).toEqual([undefined, 101, 104]);
   expect(callOf(STEP, [STEP], [])).toBeUndefined();
+});
+
+test("the difference of two requests has their calls of tools", () => {
+  const calls = [{ id: "s0c0" }];
+  const messages = [
+    { role: "assistant", content: null, tool_calls: calls },
+    { role: "assistant", content: "Let me look.", tool_calls: calls },
+    { role: "tool", content: "sent" },
+  ];
+  expect(messagesOf({ messages }).map(({ content }) => content)).toEqual([
+    '[{"id":"s0c0"}]',
+    'Let me look.\n[{"id":"s0c0"}]',
+    "sent",
+  ]);
+});
+
+test("positions do not identify messages in a prompt with results of tools", () => {
+  const trimmed = {
+    ...{ kept: 2, dropped: 1, reasons: { budget: 1 }, tokens: 1, limit: 1, over_budget: false },
+    ...{ fallback: "", left_out: [[0, 1, "budget"] as const] },
+  };
+  const call = { ...CALL, message_id: 3, meta: { trimmed, history: { read: 2, told: 2 } } };
+  const messages = [said(1), said(2, { role: "assistant" }), said(3)];
+  expect(leftOut(call, messages)).toEqual([{ ids: [1], reason: "budget" }]);
+  expect(leftOut(call, [said(1, { steps: [STEP] }), ...messages.slice(1)])).toBeUndefined();
+});
+
+test("a click is no question of a case for kefu test", () => {
+  const answer = (id: number) => said(id, { role: "assistant", reply_to: id - 1 });
+  const messages = [...click("done").flatMap((one) => [one, answer(one.id + 1)]), said(5)];
+  const session = { id: "a", title: "", config_id: "", created_at: 1, updated_at: 1 };
+  const made = caseOf({ session, messages, calls: [] }, said(5, { content: "And 6?" }), "Yes.");
+  expect(made.turns.map(({ ask }) => ask)).toEqual(["x", "And 6?"]);
 });

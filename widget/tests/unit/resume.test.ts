@@ -58,6 +58,8 @@ function service(...replies: readonly Reply[]) {
     renew: () => {},
     said: () => true,
     waits: () => {},
+    turns: () => [],
+    click: () => {},
     resume: (from: Pick<Transport, "send">) => {
       resumed = from;
     },
@@ -112,7 +114,7 @@ test("the answer is taken up by the ids of its message, in one request (W5)", as
     { kind: "finish", reason: "stop" },
     { kind: "done" },
   ]);
-  const body = { client_message_id: "second", again: "first", sources: true };
+  const body = { client_message_id: "second", again: "first", sources: true, steps: true };
   expect(requests).toEqual([{ rest: "/answer", body }]);
 });
 

@@ -1,6 +1,7 @@
 /** How questions go out to a service, over real HTTP: with the conversation, or alone in a session. */
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { sendClick } from "../../src/features/tools/click.ts";
 import { Lazy } from "../../src/lazy.ts";
 import { Owner } from "../../src/owner.ts";
 import { type Area, Store } from "../../src/store.ts";
@@ -60,6 +61,8 @@ function trial(session?: object): Trial {
     apiUrl,
     store,
     owner: it.owner,
+    lang: "de",
+    click: sendClick,
     changed: (chat) => {
       it.chat = chat;
     },
@@ -170,6 +173,76 @@ for (const [status, keeps, code] of [
     expect(reply).toEqual({ ok: false, code, retryAfterMs: 7_000 });
   });
 }
+
+const ID = "approval-3-0f";
+const clicked = (mark: string): Turn => ({ ...turn(`${mark} Cancel order 5?`), id: ID });
+
+test("transport: a click goes to the chat of its card, without a message, in the language (A10, A16)", async () => {
+  for (const [mark, approved] of [
+    ["✓", true],
+    ["✗", false],
+  ] as const) {
+    service.script(mine(answer(["Well."])));
+    const it = trial({ id: "s1", token: "t1" });
+    const reply = await it.transport.send([turn("before", "yes"), clicked(mark)], NEVER);
+    expect(await textOf(reply)).toBe("Well.");
+    const [{ body, headers } = expect.fail("no request")] = service.received;
+    expect(body).toEqual({
+      session_id: "s1",
+      sources: true,
+      steps: true,
+      approval: { id: ID, approved },
+    });
+    expect(headers["accept-language"]).toBe("de");
+  }
+});
+
+test("transport: a refused click is answered by the service's sentence (A10)", async () => {
+  const error = { code: "approval_gone", message: "This question has expired." };
+  service.script({ ...refusal(409, ""), acts: [{ send: JSON.stringify({ error }) }] });
+  const it = trial({ id: "s1", token: "t1" });
+  const reply = await it.transport.send([clicked("✓")], NEVER);
+  expect(reply).toEqual({
+    ok: true,
+    batches: [
+      [
+        { kind: "event", event: { gone: true } },
+        { kind: "text", text: "This question has expired." },
+        { kind: "finish", reason: "stop" },
+        { kind: "done" },
+      ],
+    ],
+  });
+});
+
+/** A click becomes a message in no case: status, code -> the code that the conversation goes by */
+for (const [status, said, code] of [
+  [409, "session_busy", "rate_limit_exceeded"],
+  [404, "session_not_found", "invalid_request"],
+  [503, "store_full", "upstream_service_unavailable"],
+  [400, "invalid_request", "invalid_request"],
+  [429, "rate_limit_exceeded", "rate_limit_exceeded"],
+] as const) {
+  test(`transport: a click, ${status} ${said} -> ${code}, after one request (A10)`, async () => {
+    service.script(refusal(status, said));
+    const it = trial({ id: "s1", token: "t1" });
+    const reply = await it.transport.send([turn("before", "yes"), clicked("✓")], NEVER);
+    expect(reply).toMatchObject({ ok: false, code });
+    expect(service.received.map(({ body }) => [body.message, body.messages])).toEqual([
+      [undefined, undefined],
+    ]);
+  });
+}
+
+test("transport: questions name the language and ask for steps, with and without a chat (A16)", async () => {
+  service.script(answer(["1"]), answer(["2"]), mine(answer(["3"])));
+  await textOf(await trial().transport.send([turn("one")], NEVER));
+  await textOf(await trial().transport.send([turn("one", "1"), turn("more")], NEVER));
+  await textOf(await trial({ id: "s1", token: "t1" }).transport.send([turn("more")], NEVER));
+  for (const { body, headers } of service.received) {
+    expect([body.steps, headers["accept-language"]]).toEqual([true, "de"]);
+  }
+});
 
 test("transport: if the user changes before the response, it is of no use to the next one (T16)", async () => {
   service.script(inSession(answer(["for Ann"], 50), "s-ann", "t-ann"));

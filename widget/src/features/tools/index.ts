@@ -1,0 +1,168 @@
+/**
+ * The tools that an answer has used, and the card that asks the visitor before something is changed.
+ * The file is fetched with the first event about a tool.
+ */
+
+import { isClick, type Turn } from "../../turn.ts";
+import { AT_END_PX, atEnd } from "../../view/at-end.ts";
+import { adopt } from "../../view/dom.ts";
+import type { Feature, Kit } from "../feature.ts";
+import { sendClick } from "./click.ts";
+import {
+  ASK_PERSON,
+  type Card,
+  type CardState,
+  clickText,
+  stateOf,
+  type Used,
+  usedOf,
+} from "./events.ts";
+import { toolTextsOf } from "./texts.ts";
+import stylesheet from "./tools.css";
+import { cardView, outcomeText, runningText, stepList } from "./view.ts";
+
+/** How long the service accepts a click. */
+const LIFETIME_MS = 600_000;
+/** The longest text that the contact form accepts. */
+const LONGEST_SUMMARY = 4_000;
+
+interface Question {
+  readonly card: Card;
+  /** When the card expires, by the clock of this device, in milliseconds. */
+  readonly due: number;
+  readonly view: ReturnType<typeof cardView>;
+  state?: CardState;
+}
+
+interface Shown {
+  readonly turn: Turn;
+  /** Whether the answer was in progress when its first event was shown. */
+  readonly isLive: boolean;
+  readonly list: ReturnType<typeof stepList>;
+  question?: Question | undefined;
+}
+
+export default function tools({ root, texts, speak, chat, offer }: Kit): Feature {
+  adopt(root, stylesheet);
+  const words = toolTextsOf(texts.lang);
+  const log = root?.querySelector<HTMLElement>(".log");
+  /** By the element of the turn. */
+  const shown = new Map<HTMLElement, Shown>();
+  const announced = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isScheduled = false;
+
+  /** Announces a text after the announcements of the chat, which would replace it. */
+  const say = (text: string): void => queueMicrotask(() => speak(text));
+
+  const drawSteps = (node: HTMLElement, { turn, list }: Shown, { steps }: Used): void => {
+    const named = steps.filter(({ tool }) => tool !== ASK_PERSON);
+    const isOpen = turn.ending === "open";
+    // The card of a click shows the state of its first step, so each step has its line.
+    list.show(named, isOpen, !isOpen && named.length > 1 && !isClick(turn));
+    if (!list.node.isConnected) node.querySelector(".answer")?.before(list.node);
+    for (const step of isOpen ? named : []) {
+      const key = `${turn.id} ${step.id}`;
+      if (announced.has(key)) continue;
+      announced.add(key);
+      say(runningText(step));
+    }
+  };
+
+  const questionOf = (card: Card, wasOpen: boolean): Question => {
+    const left = card.expires * 1_000 - Date.now();
+    // The clock of this device may be wrong; the service has just said that the card is valid.
+    const isValid = wasOpen || card.state === "requested";
+    const rest = left > 0 || !isValid ? Math.min(left, LIFETIME_MS) : LIFETIME_MS;
+    const view = cardView(words, card.text, (isApproved) => {
+      chat()?.click(clickText(isApproved, card), card.id);
+      draw();
+    });
+    return { card, due: Date.now() + rest, view };
+  };
+
+  const drawCard = (node: HTMLElement, one: Shown, { card }: Used): void => {
+    const { turn } = one;
+    const answer = node.querySelector<HTMLElement>(".answer");
+    if (card?.id !== one.question?.card.id || card?.state !== one.question?.card.state) {
+      one.question?.view.node.remove();
+      one.question = card && questionOf(card, turn.ending === "open");
+      if (one.question) answer?.after(one.question.view.node);
+    }
+    const { question } = one;
+    // Where the model has said nothing, the answer is the text of the card.
+    if (answer) answer.hidden = !!card && turn.answer.trim() === card.text.trim();
+    if (!question) return;
+    const turns = chat()?.turns() ?? [turn];
+    const later = turns.slice(turns.indexOf(turn) + 1);
+    const state = stateOf(question.card, later, question.due, Date.now());
+    question.view.show(state, turn.ending !== "open" && !!chat());
+    tell(question, state, one);
+  };
+
+  /** Announces a new state of a card, and offers a person where nobody can be sure. */
+  const tell = (question: Question, state: CardState, { turn, isLive }: Shown): void => {
+    const { card, view } = question;
+    // Until the answer has ended, the card cannot be clicked.
+    if (state === question.state || (state === "asked" && turn.ending === "open")) return;
+    const isNew = question.state === undefined && !isLive;
+    question.state = state;
+    if (state === "unsure") offer(view.row);
+    if (isNew || state === "working") return;
+    const outcome =
+      state === "asked" ? `${words.confirm}: ${card.text}` : outcomeText(words, state);
+    if (outcome) say(outcome);
+  };
+
+  /** Draws all turns with tools: a later turn may be the click on an earlier card. */
+  const draw = (): void => {
+    for (const [node, one] of shown) {
+      if (!node.isConnected) {
+        shown.delete(node);
+        continue;
+      }
+      const used = usedOf(one.turn.events);
+      node.classList.toggle("refused", used.isGone);
+      atEnd(
+        log,
+        () => {
+          drawSteps(node, one, used);
+          drawCard(node, one, used);
+        },
+        AT_END_PX,
+      );
+    }
+    clearTimeout(timer);
+    const dues = [...shown.values()].flatMap(({ question }) =>
+      question?.state === "asked" ? [question.due] : [],
+    );
+    if (dues.length > 0) timer = setTimeout(draw, Math.min(...dues) - Date.now());
+  };
+
+  /** Draws once the chat has handled the present event. */
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    queueMicrotask(() => {
+      isScheduled = false;
+      draw();
+    });
+  };
+  if (log) new MutationObserver(schedule).observe(log, { childList: true });
+
+  return {
+    used: (turn, node) => {
+      if (!shown.has(node)) {
+        shown.set(node, { turn, isLive: turn.ending === "open", list: stepList(words) });
+      }
+      schedule();
+    },
+    click: sendClick,
+    answered: (row, { events }) => {
+      const step = usedOf(events).steps.find(({ tool }) => tool === ASK_PERSON);
+      if (step && step.state !== "output-error") offer(row, step.summary.slice(0, LONGEST_SUMMARY));
+    },
+  };
+}
+
+export type ToolsModule = { readonly default: typeof tools };
