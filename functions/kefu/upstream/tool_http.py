@@ -31,7 +31,7 @@ class _Service(NamedTuple):
     port: int
     keep: bool
     """Whether a connection is used again. Not for writes: the service may just have closed it, and
-    then nobody knows whether the request arrived; and aiohttp sends PUT and DELETE once more then.
+    then nobody knows whether the request arrived.
     """
 
 
@@ -73,6 +73,7 @@ class ToolHttp:
                 proxy_for=service.origin,
                 limit=_CONNECTIONS,
                 keep=service.keep,
+                resend=False,
                 check_address=check,
             )
         return self._clients[service]

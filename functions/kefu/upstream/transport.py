@@ -63,13 +63,16 @@ def new_client(
     proxy_for: str = "",
     limit: int = 0,
     keep: bool = True,
+    resend: bool = True,
     check_address: Callable[[str], None] | None = None,
 ) -> httpx.AsyncClient:
     """A client without cookies, redirects, decompression and time limits of its own.
 
     `proxy_for` is a URL: the proxy that the environment names for it is used, or none. `limit` is
     the most connections at once, 0 for any number. `keep`: whether later requests use a connection
-    again. `check_address` is called with each IP address before a connection; it may raise OSError.
+    again. `resend`: whether aiohttp sends a request once more if the connection ends before a
+    response; it does so for GET, HEAD, PUT and DELETE. `check_address` is called with each IP
+    address before a connection; it may raise OSError.
     """
     from http.cookiejar import CookieJar, DefaultCookiePolicy
 
@@ -92,7 +95,8 @@ def new_client(
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=_READ_BYTES,
-            skip_auto_headers=("User-Agent",),
+            middlewares=() if resend else (_send_once,),
+            skip_auto_headers=("User-Agent", "Content-Type"),
             trace_configs=[trace],
         )
 
@@ -101,6 +105,20 @@ def new_client(
     transport = AiohttpTransport(open_session, _proxy(proxy_for))
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
     return httpx.AsyncClient(transport=transport, cookies=cookies, timeout=httpx.Timeout(None))
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    import aiohttp
+
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        # These two errors are those after which aiohttp sends the request once more.
+        raise aiohttp.ClientConnectionError(type(error).__name__) from error
 
 
 def _checked_sockets(check: Callable[[str], None]) -> Callable[..., socket.socket]:
