@@ -164,7 +164,8 @@ def _wrong(tool: Tool) -> str:
         bind=dict(tool.bind),
         optional=tuple(name for name in properties if name not in required),
     )
-    return next((says for _, says in card_problems(table, properties)), "")
+    found = (f"{key}: {says}" for key, says in card_problems(table, properties))
+    return next(found, "")
 
 
 def lock_place(settings: Settings) -> Path:

@@ -9,6 +9,7 @@ from kefu.cli.answer_arguments import add_replay, add_tail, add_test
 from kefu.cli.arguments import add_chat, add_sessions
 from kefu.cli.page_arguments import add_find, add_gaps, add_learn
 from kefu.cli.service_arguments import add_completion, add_erase, add_service
+from kefu.cli.tool_arguments import add_tools
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,4 +32,5 @@ def parser() -> argparse.ArgumentParser:
     add_completion(commands)
     add_gaps(commands)
     add_erase(commands)
+    add_tools(commands)
     return top

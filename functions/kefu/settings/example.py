@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -78,7 +79,14 @@ def _section(fields: list[FieldInfo]) -> str:
 
 
 def toml_of(value: object) -> str:
-    """The value of a setting in TOML, on one line."""
+    """A value of JSON in TOML, on one line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_of, value))}]"
     if not isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
-    return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    inside = ", ".join(f"{key_of_toml(name)} = {toml_of(one)}" for name, one in value.items())
+    return f"{{ {inside} }}" if inside else "{}"
+
+
+def key_of_toml(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_of(name)

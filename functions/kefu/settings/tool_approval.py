@@ -35,10 +35,13 @@ def card_problems(table: ToolTable, parameters: Properties) -> Iterator[Wrong]:
     for name, schema in parameters.items():
         if not table.preview and name not in table.bind and is_free_text(schema):
             says = (
-                f"{name} is free text, so the model could choose what the visitor cannot judge: "
+                "is free text, so the model could choose what the visitor cannot judge: "
                 "limit it by enum or by a pattern from ^ to $, or show what it stands for: preview"
             )
-            yield ("parameters" if table.kind == "http" else "python"), says
+            if table.kind == "http":
+                yield f"parameters.{name}", says
+            else:
+                yield "python", f"{name} {says}"
 
 
 def _question(table: ToolTable, text: str, parameters: Properties) -> Iterator[str]:

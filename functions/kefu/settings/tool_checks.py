@@ -52,7 +52,7 @@ def _all_problems(tables: Mapping[str, ToolTable]) -> Iterator[Problem]:
     """Each names a key, and says in a sentence how to mend it."""
     for name, table in tables.items():
         for key, says in _problems(name, table, tables):
-            yield ((name, key) if key else (name,)), says
+            yield (name, *filter(None, key.split("."))), says
     yield from same_names(tables)
 
 
@@ -156,4 +156,5 @@ def _schemas(table: ToolTable) -> Iterator[Wrong]:
 
     for name, schema in table.parameters.items():
         for place in unknown(schema):
-            yield "parameters", f"{name}: {place} of JSON Schema cannot be checked here: remove it"
+            says = f"{place} of JSON Schema cannot be checked here: remove it"
+            yield f"parameters.{name}", says

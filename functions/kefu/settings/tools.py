@@ -40,7 +40,7 @@ _CLAIM: Final = re.compile(r"user\.[A-Za-z0-9_-]+")
 Problem = tuple[Keys, str]
 """What is wrong with a tool: the key, below `[tools]`, and a sentence."""
 Wrong = tuple[str, str]
-"""What is wrong with a table: one of its keys, or "" for the table itself, and a sentence."""
+"""What is wrong with a table, and a sentence: `url`, `parameters.order_id`, or "" for the table."""
 
 
 def _by_language(given: object) -> object:

@@ -217,11 +217,11 @@ MISTAKES = {
     ),
     "a schema that cannot be checked": (
         with_line(READ, '"string" }', '"string", format = "date" }'),
-        "line 4: [tools.order_status] parameters: order_id: format of JSON Schema cannot be",
+        "line 5: [tools.order_status.parameters] order_id: format of JSON Schema cannot be",
     ),
     "a type that is none": (
         with_line(READ, '"string"', '"text"'),
-        "line 4: [tools.order_status] parameters: order_id: type of JSON Schema cannot be checked",
+        "line 5: [tools.order_status.parameters] order_id: type of JSON Schema cannot be checked",
     ),
     "a secret header": (
         with_line(READ, "description =", 'headers = { X-Api-Key = "abc" }\ndescription ='),
@@ -300,7 +300,7 @@ MISTAKES = {
     ),
     "a free text in a write": (
         with_line(WRITE, '"integer"', '"string"'),
-        "line 6: [tools.cancel_order] parameters: order_id is free text, so the model could choose",
+        "line 7: [tools.cancel_order.parameters] order_id: is free text, so the model could choose",
     ),
     "a preview that is no tool": (
         READ + with_line(WRITE, "approve =", 'preview = "order_state"\napprove ='),

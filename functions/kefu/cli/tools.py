@@ -1,0 +1,125 @@
+"""`kefu tools …`: shows what the model is given, tries a call, and reads OpenAPI documents."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kefu.bootstrap.tool_trial import NotTried, TrialCall, open_tools, tokens_of, try_call
+from kefu.cli.openapi import operations, table_of
+from kefu.cli.openapi_schema import BadDocument
+from kefu.settings import Settings
+from kefu.terminal.clean import clean, one_line
+from kefu.terminal.flags import WrongUse, read_settings, wrong_settings, wrong_use
+from kefu.tools.tool import Tool, in_language
+
+_KINDS = {"http": "HTTP", "mcp": "MCP", "python": "Python", "built-in": "Kefu"}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run an action of the command. Returns the exit code. Raises WrongUse."""
+    match options.action:
+        case "call":
+            return _call(options)
+        case "import":
+            return _import(options)
+    return asyncio.run(_list(read_settings()))
+
+
+def _notice(text: str) -> None:
+    sys.stderr.write(f"kefu: {one_line(text, 400)}\n")
+
+
+async def _list(settings: Settings) -> int:
+    with wrong_settings():
+        async with open_tools(settings, _notice) as opened:
+            tools, problems = opened.tools.values(), opened.problems
+    if not tools and not problems:
+        sys.stdout.write("There are no tools. A table [tools.NAME] in kefu.toml makes one.\n")
+        return 0
+    rows = [("NAME", "KIND", "EFFECT", "TOKENS", "THE VISITOR READS")]
+    rows += [_row(settings, tool) for tool in tools]
+    widths = [max(len(row[at]) for row in rows) for at in range(4)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        sys.stdout.write(f"{'  '.join([*cells, row[4]])}\n")
+    total = sum(map(tokens_of, tools))
+    sys.stdout.write(f"{len(tools)} tools, about {total} tokens of each request to the model\n")
+    return 1 if problems else 0
+
+
+def _row(settings: Settings, tool: Tool) -> tuple[str, str, str, str, str]:
+    table = settings.tools.get(tool.name)
+    title = in_language(tool.title, "") or tool.name
+    shown = f"{title}, {in_language(tool.approve, '')}" if tool.approve else title
+    kind = _KINDS[table.kind if table else "mcp"]
+    return tool.name, kind, tool.effect, str(tokens_of(tool)), one_line(shown, 100)
+
+
+def _call(options: argparse.Namespace) -> int:
+    settings = read_settings()
+    call = TrialCall(options.name, _arguments(options.arguments), options.user)
+
+    def ask(card: str) -> bool:
+        sys.stderr.write(f"{clean(card)}\n")
+        return options.yes or _confirmed()
+
+    with wrong_settings(), wrong_use(NotTried):
+        use = asyncio.run(try_call(settings, call, ask, _notice))
+    sys.stdout.write(f"{clean(use.result)}\n")
+    sys.stderr.write(f"kefu: {use.state}, {use.ms} ms\n")
+    return 0 if use.state == "done" else 1
+
+
+def _confirmed() -> bool:
+    """Whether the user confirms. Without a terminal, nobody can."""
+    if not sys.stdin.isatty():
+        raise WrongUse("without a terminal, confirm with --yes.")
+    sys.stderr.write("Send it? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _arguments(given: Sequence[str]) -> Mapping[str, str]:
+    """Raises WrongUse."""
+    if wrong := [one for one in given if "=" not in one]:
+        raise WrongUse(f"{wrong[0]!r} is not KEY=VALUE.")
+    return {name: text for name, _, text in (one.partition("=") for one in given)}
+
+
+def _import(options: argparse.Namespace) -> int:
+    with wrong_use(BadDocument, OSError, ValueError, prefix=f"{options.file}: "):
+        document = _document(Path(options.file))
+        known = {one.id: one for one in operations(document)}
+        if not options.operations:
+            for one in known.values():
+                line = f"{one.id}  {one.method} {one.path}  {one.summary}"
+                sys.stdout.write(f"{one_line(line, 200)}\n")
+            return 0
+        if unknown := [name for name in options.operations if name not in known]:
+            raise BadDocument(f"there is no operation {unknown[0]}: list them without a name")
+        tables = [table_of(known[name], document, options.base_url) for name in options.operations]
+    sys.stdout.write(clean("\n".join(tables)))
+    return 0
+
+
+def _document(file: Path) -> dict[str, object]:
+    """Raises OSError, ValueError, BadDocument."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            # Without dates, as in JSON.
+            found = json.loads(json.dumps(yaml.safe_load(text), default=str))
+        except yaml.YAMLError as error:
+            raise BadDocument(f"it is not valid YAML: {one_line(str(error), 200)}") from None
+    else:
+        found = json.loads(text)
+    if not isinstance(found, dict):
+        raise BadDocument("this is not an OpenAPI document of version 3")
+    return found
