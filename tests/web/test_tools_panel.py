@@ -198,7 +198,6 @@ async def test_a15_the_panel_shows_the_calls_at_their_places_with_words_for_thei
         "✓ Cancel order 12345? 2 ",
         "Cancelling your order do",
         "Order 12345 is cancelled",
-        "Add to tests",
     ]
     assert seen["states"] == ["done", "approved", "done"]
     assert seen["result"] == ['{\n  "order_id": "12345"\n}', LONG]

@@ -8,7 +8,7 @@ import { correction } from "./correction.ts";
 import { button, type Child, el } from "./dom.ts";
 import { it } from "./insight-texts.ts";
 import { download } from "./save.ts";
-import { partsOf, stepList } from "./steps.ts";
+import { isClick, partsOf, stepList } from "./steps.ts";
 import { type TalkActs, talkBar } from "./talk.ts";
 import { isolated, moment, money, t, whole } from "./texts.ts";
 import { time } from "./times.ts";
@@ -124,7 +124,7 @@ function linkTo(id: string): string {
 function turn(message: Message, answer: Message | undefined, kept: Whole, acts: Acts): HTMLElement {
   const calls = kept.calls.filter(({ message_id }) => message_id === message.id);
   const said = el("div", { class: "said" }, bubble(message), ...answered(message, answer, kept));
-  if (answer && acts.remove) said.append(correction(kept, message));
+  if (answer && acts.remove && !isClick(message)) said.append(correction(kept, message));
   const took = el("div", { class: "took" });
   if (!calls.length) took.append(el("p", { class: "muted" }, t.noCall));
   for (const call of calls) {

@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom.ts";
 import { download } from "./save.ts";
+import { isClick } from "./steps.ts";
 import { isChinese } from "./texts.ts";
 import type { Message, Whole } from "./types.ts";
 
@@ -34,7 +35,7 @@ export function caseOf(kept: Whole, question: Message, right: string): Case {
     kept.messages.filter(({ role, status }) => role !== "user" && status === "ok").map(questionOf),
   );
   const before = kept.messages.filter(
-    ({ id, role }) => role === "user" && id < question.id && answered.has(id),
+    (one) => one.role === "user" && one.id < question.id && answered.has(one.id) && !isClick(one),
   );
   return {
     name: `${kept.session.id.slice(0, 8)} #${question.id}`,

@@ -14,10 +14,12 @@ export interface Change {
 export function messagesOf(body: unknown): Told[] {
   const list = (body as { messages?: unknown } | null)?.messages;
   if (!Array.isArray(list)) return [];
-  return list.map((one: { role?: unknown; content?: unknown }) => ({
-    role: String(one?.role ?? ""),
-    content: typeof one?.content === "string" ? one.content : JSON.stringify(one?.content ?? ""),
-  }));
+  return list.map((one: { role?: unknown; content?: unknown; tool_calls?: unknown }) => {
+    const { content, tool_calls: calls } = one ?? {};
+    const text = typeof content === "string" ? content : JSON.stringify(content ?? "");
+    const parts = [calls && text === '""' ? "" : text, calls ? JSON.stringify(calls) : ""];
+    return { role: String(one?.role ?? ""), content: parts.filter(Boolean).join("\n") };
+  });
 }
 
 /** Runs of kept, removed and added messages, by a longest common subsequence. */

@@ -44,6 +44,11 @@ export function outcomeOf(question: Message, step: Step, messages: readonly Mess
   return step.expires * 1000 < Date.now() ? "expired" : "asked";
 }
 
+/** Whether a message of a visitor is a click on a card. */
+export function isClick({ client_message_id: id }: Message): boolean {
+  return Boolean(id?.startsWith("approval-"));
+}
+
 /** The whole result, from the record of a later request, if it is there. */
 export function resultOf({ id, result }: Step, calls: readonly Call[]): string {
   if (!result.endsWith(CUT)) return result;

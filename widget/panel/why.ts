@@ -94,8 +94,8 @@ function history(call: Call, messages: readonly Message[], note: Say): void {
 }
 
 /**
- * The messages that trimming left out. `undefined` if hooks have changed the history, because then
- * positions do not identify messages.
+ * The messages that trimming left out. `undefined` if positions do not identify messages: hooks have
+ * changed the history, or the prompt has calls of tools with their results.
  */
 export function leftOut(
   call: Call,
@@ -103,6 +103,7 @@ export function leftOut(
 ): { ids: readonly number[]; reason: string }[] | undefined {
   const { trimmed, history: told } = call.meta;
   if (!trimmed || !told || told.read !== told.told) return undefined;
+  if (messages.some(({ id, steps }) => id <= call.message_id && steps)) return undefined;
   const before = messages.filter(({ id, status }) => id < call.message_id && status === "ok");
   if (before.length < told.read) return undefined;
   const ids = before.slice(before.length - told.read).map(({ id }) => id);
