@@ -54,7 +54,7 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
 
 _EXTRAS = {
     **dict.fromkeys(("chat", "sessions"), "cli"),
-    **dict.fromkeys(("test", "replay", "tail"), "server,cli"),
+    **dict.fromkeys(("test", "replay", "tail", "tools"), "server,cli"),
     "learn": "learn",
 }
 """The extras that commands need; the others need `server`."""
