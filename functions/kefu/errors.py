@@ -13,6 +13,7 @@ KefuError
 ├── MethodNotAllowed        405
 ├── BodyTimeout             408  the body did not arrive completely in time
 ├── SessionBusy             409  the same message is being answered by another request
+├── ApprovalGone            409  a card does not wait for a click any more
 ├── WrongState              409  the state of a chat does not allow what an operator wants
 ├── AnswerCancelled         409  another request has cancelled the answer, or deleted its chat
 ├── UnsupportedMediaType    415
@@ -141,6 +142,12 @@ class SessionBusy(KefuError):
     code = "session_busy"
     type = "invalid_request_error"
     retryable = True
+
+
+class ApprovalGone(KefuError):
+    status = 409
+    code = "approval_gone"
+    type = "invalid_request_error"
 
 
 class WrongState(KefuError):

@@ -30,3 +30,6 @@ class Message(NamedTuple):
     """Whether the message is a summary of dropped messages. A summary follows the system prompt.
     The flag is not sent to the model.
     """
+    reasoning: str = ""
+    """What a model thought before its tool calls, in `reasoning_content`: some models want it back.
+    """

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.answer import Services, make_answer
+from kefu.chat.answer import make_answer
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import RequestedConversation, Stateless
 from kefu.chat.presets import Config, Configs
 from kefu.chat.prompt import PromptPolicy, Sampling
+from kefu.chat.services import Services
 from kefu.chat.state import Answer as MadeAnswer
 from kefu.chat.summaries import Summaries, SummaryPolicy
 from kefu.messages import Message

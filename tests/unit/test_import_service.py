@@ -34,7 +34,7 @@ PLAIN = {
     *("bootstrap.secrets", "bootstrap.service", "bootstrap.stores", "bootstrap.upstream"),
     *("chat", "chat.admission", "chat.answer"),
     *("chat.completion", "chat.conversation", "chat.limits", "chat.own_cooldowns"),
-    *("chat.output_filter", "chat.prompt", "chat.state", "chat.trim_memory"),
+    *("chat.output_filter", "chat.prompt", "chat.services", "chat.state", "chat.trim_memory"),
     *("chat.summaries", "chat.summary_prompt", "context"),
     *(
         "errors",

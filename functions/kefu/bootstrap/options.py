@@ -32,10 +32,31 @@ def prompt_policy(
     model: str,
     say: Callable[[str], None],
     constants: Constants = CONSTANTS,
+    *,
+    has_tools: bool = False,
 ) -> PromptPolicy:
-    """`say` is called with messages for the operator."""
-    trim = _trim(settings, model, say, constants)
+    """`say` is called with messages for the operator.
+
+    `has_tools`: whether prompts may have results of tools, which are shortened first.
+    """
+    make = _with_results if has_tools else _trim
+    trim = make(settings, model, say, constants)
     return PromptPolicy(settings.system_prompt, settings.client_system, trim)
+
+
+def _with_results(
+    settings: Settings, model: str, say: Callable[[str], None], constants: Constants
+) -> TrimPolicy:
+    """Counts tokens, whatever the settings count: a result may have more than a whole history."""
+    if settings.trim in ("v1", "v1_steps", "off"):
+        whole, room = _window(model), prompt_room(settings, model)
+        budget = whole._replace(limit=room, reserve=0, trim_step=constants.trim_step)
+        counter = message_counter(
+            estimate_of(model) if settings.counter == "calibrated" else settings.counter
+        )
+        return TrimPolicy("agent", budget, counter.within(room))
+    policy = _trim(settings, model, say, constants)
+    return policy._replace(strategy="agent_summary" if settings.trim == "summary" else "agent")
 
 
 def _trim(

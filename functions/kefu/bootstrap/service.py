@@ -11,7 +11,7 @@ from kefu.auth.client_keys import ClientKeys
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.clock import SystemClock
 from kefu.bootstrap.constants import CONSTANTS, Constants
-from kefu.bootstrap.knowledge import build_grounder, learnt_pages
+from kefu.bootstrap.knowledge import build_assistants, build_grounder, learnt_pages
 from kefu.bootstrap.lifecycle import Lifecycle
 from kefu.bootstrap.options import allowance, prompt_policy, web_options
 from kefu.bootstrap.readiness import Readiness
@@ -20,8 +20,8 @@ from kefu.bootstrap.secrets import bot_check, identities, origin_secret
 from kefu.bootstrap.stores import open_store
 from kefu.bootstrap.upstream import choose_model
 from kefu.chat.admission import Admission
-from kefu.chat.answer import Services
 from kefu.chat.completion import Chat
+from kefu.chat.services import Services
 from kefu.chat.summaries import Summaries
 from kefu.relay.key_pool import KeyPool
 from kefu.settings import Settings, unknown_variables
@@ -32,9 +32,11 @@ from kefu.web.routes.site import NOT_BUILT, widget_is_built
 from kefu.web.running import ChatRuntime
 
 if TYPE_CHECKING:
+    from kefu.auth.identity import Identities
     from kefu.sessions.people.delivery_runner import DeliveryRunner
     from kefu.sessions.turn.service import SessionService
     from kefu.stores.sqlite.knowledge.reloading import ReloadingKnowledge
+    from kefu.tools.toolbox import Toolbox
     from kefu.web.admin.panel import Panel
 
 
@@ -64,14 +66,16 @@ def build(
     limits = allowance(settings, say, open_files, constants)
     admission = Admission(base.store.limits, clock, limits)
     summaries = Summaries(relays.summaries, admission, model.sampling, clock)
-    policy = prompt_policy(settings, model.name, say, constants)
+    users = identities(base)
+    toolbox = _toolbox(base, users)
+    policy = prompt_policy(settings, model.name, say, constants, has_tools=bool(toolbox))
     chat = Chat(relays.answers, policy, model.sampling, clock, summaries)
-    sessions = _stored_chats(base, summaries)
+    sessions = _stored_chats(base, summaries, toolbox)
     contact = _contact(base, sessions)
     pages = learnt_pages(base)
     grounder = build_grounder(base, pages, relays.summaries, admission)
     lifecycle = Lifecycle(base, relays.upstreams, chat, sessions, contact, pages)
-    services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder)
+    services = Services(admission, chat, lifecycle.prefetches, bot_check(base), grounder, toolbox)
     gateway = Gateway(
         clock.now, settings.trusted_proxy_hops, settings.behind_adapter, settings.behind_cdn
     )
@@ -86,11 +90,13 @@ def build(
             start=lifecycle.start,
             stop=lifecycle.stop,
             panel=_panel(base, runtime, relays.pools, sessions, contact, pages),
-            identities=identities(base),
+            identities=users,
             origin_secret=origin_secret(base),
             client_keys=ClientKeys(settings.client_keys),
             sessions=sessions,
             contact=contact,
+            assistants=build_assistants(base, pages),
+            missing=toolbox.missing if toolbox else None,
         )
     )
     return Service(app, runtime.close, lifecycle.disconnect, lifecycle.reconnect)
@@ -115,12 +121,22 @@ def _base(settings: Settings, constants: Constants) -> Base:
 # Modules for optional features are imported only when they are enabled: it keeps cold starts short.
 
 
-def _stored_chats(base: Base, summaries: Summaries) -> SessionService | None:
+def _toolbox(base: Base, users: Identities | None) -> Toolbox | None:
+    if not base.settings.tools:
+        return None
+    from kefu.bootstrap.tools import build_toolbox
+
+    return build_toolbox(base, users)
+
+
+def _stored_chats(
+    base: Base, summaries: Summaries, toolbox: Toolbox | None
+) -> SessionService | None:
     if not base.store.sessions:
         return None
     from kefu.bootstrap.sessions import kept_chats
 
-    return kept_chats(base, base.store.sessions, summaries)
+    return kept_chats(base, base.store.sessions, summaries, toolbox)
 
 
 def _contact(base: Base, sessions: SessionService | None) -> DeliveryRunner | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kefu.bootstrap.base import Base
 from kefu.bootstrap.hooks import load_hooks
@@ -19,10 +19,15 @@ from kefu.sessions.turn.service import SessionDeps, SessionService
 from kefu.sessions.turn.tokens import SessionTokens
 from kefu.settings.sessions import Preset
 
+if TYPE_CHECKING:
+    from kefu.tools.toolbox import Toolbox
+
 T = TypeVar("T")
 
 
-def kept_chats(base: Base, store: Sessions, summaries: Summaries) -> SessionService:
+def kept_chats(
+    base: Base, store: Sessions, summaries: Summaries, toolbox: Toolbox | None = None
+) -> SessionService:
     """Raises ConfigurationError, with a message for the operator."""
     settings, log, capacity = base.settings, base.log, base.capacity(store)
     configs = _configs(base)
@@ -42,6 +47,7 @@ def kept_chats(base: Base, store: Sessions, summaries: Summaries) -> SessionServ
         hooks=load_hooks(settings, log.hook_failed),
         summaries=summaries,
         max_turns=settings.max_history_turns,
+        toolbox=toolbox,
         capacity=capacity,
         answers_unsaved=settings.without_store == "answer",
     )
@@ -69,5 +75,12 @@ def _config(base: Base, name: str, preset: Preset) -> Config:
         name,
         sampling_of(values, model),
         # A message for the operator may be noted twice here. A note is logged once.
-        prompt_policy(ours, model, base.notices.append, base.constants),
+        prompt_policy(
+            ours,
+            model,
+            base.notices.append,
+            base.constants,
+            has_tools=bool(settings.tools) and preset.tools != (),
+        ),
+        tools=preset.tools,
     )

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from kefu.auth.identity import Identities
@@ -20,11 +20,16 @@ from kefu.settings import Settings
 from kefu.settings.fields import place_in
 from kefu.settings.tools import ToolTable
 from kefu.tools.http import HttpCall, http_run
+from kefu.tools.own import own_tools
 from kefu.tools.python import function_run
 from kefu.tools.request import Send
 from kefu.tools.tool import Arguments, Effect, Outcome, Run, Schema, Tool, Visitor
+from kefu.tools.toolbox import Toolbox
 from kefu.tools.user_token import user_signer
 from kefu.upstream.tool_http import ToolHttp
+
+if TYPE_CHECKING:
+    from kefu.bootstrap.mcp_tools import McpSources
 
 Secret = Callable[
     [str, str, Callable[[tuple[str, ...]], None]], Callable[[], Awaitable[None]] | None
@@ -53,6 +58,16 @@ def around_service(base: Base, identities: Identities | None, own_port: int = 0)
     return Around(base.secret, base.connections, now, notice, identities, own_port)
 
 
+def build_toolbox(base: Base, identities: Identities | None) -> Toolbox:
+    """The tools of the service. Raises ConfigurationError."""
+    settings = base.settings
+    around = around_service(base, identities)
+    has_form = bool(settings.contact_form or settings.contact_link)
+    tools = [*build_tools(settings, around, own_tools(has_form=has_form)).values()]
+    sources = mcp_sources(settings, around, base.clock.monotonic)
+    return Toolbox(tools, [sources.tools], sources.problems) if sources else Toolbox(tools)
+
+
 def build_tools(
     settings: Settings, around: Around, own: Mapping[str, Tool] = MappingProxyType({})
 ) -> Mapping[str, Tool]:
@@ -70,6 +85,30 @@ def build_tools(
         elif name in own:
             tools[name] = own[name]._replace(title=table.title or own[name].title)
     return tools
+
+
+def mcp_sources(
+    settings: Settings, around: Around, monotonic: Callable[[], float]
+) -> McpSources | None:
+    """The tools of the MCP servers; None without any server. Raises ConfigurationError."""
+    tables = {name: one for name, one in settings.tools.items() if one.kind == "mcp"}
+    if not tables:
+        return None
+    from kefu.bootstrap.mcp_tools import McpSource, McpSources, lock_place, read_lock, server_of
+    from kefu.tools.mcp import McpClient
+
+    parts, lock, sources = _Parts(settings, around), read_lock(lock_place(settings)), []
+    for name, table in tables.items():
+        host = urlsplit(table.mcp).netloc.lower()
+        client = McpClient(table.mcp, ToolHeaders(settings, name, around.secret).read, parts.send)
+        server = server_of(name, table, host)
+        if table.user == "required":
+            server = server._replace(sign=signer(host, around))
+        locked = lock.get(name, {})
+        sources.append(McpSource(server, client, locked, monotonic, around.notice))
+    found = McpSources(sources)
+    around.connections.append(found)
+    return found
 
 
 class _Parts:
@@ -172,6 +211,11 @@ class ToolHeaders:
     async def ready(self) -> None:
         """Wait for a short time until the values are read."""
         await asyncio.gather(*(wait() for wait in self._waits))
+
+    async def read(self) -> Mapping[str, str]:
+        """The headers, after a wait for them. Raises UpstreamUnavailable."""
+        await self.ready()
+        return self()
 
     def when_ready(self, run: Run) -> Run:
         """The same with a wait before it."""

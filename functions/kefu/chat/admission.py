@@ -36,6 +36,11 @@ CONTACT_RATE = Rate(10, 3600)
 CHAT_CONTACTS = Rate(3, 3600)
 """Requests for a person in one stored chat."""
 
+TOOL_RATE = Rate(60, 600)
+"""Calls of tools for one address, if addresses have a limit at all, and in one stored chat."""
+CARD_RATE = Rate(5, 3600)
+"""Cards in one stored chat that ask its visitor to approve a call."""
+
 WRONG_KEYS = Rate(10, 600)
 """Wrong keys of one address; after these it gets 429 in place of 401."""
 
@@ -139,6 +144,16 @@ class Admission:
         if session:
             await self._take(f"contact of chat:{session}", CHAT_CONTACTS)
         await self.admit_site()
+
+    async def admit_tool(self, ip: str, session: str) -> None:
+        """Count a call of a tool, of a stored chat if `session` is not "". Raises RateLimited."""
+        await self._take(f"tool:{network_of(ip)}", self._allowance.per_ip and TOOL_RATE)
+        if session:
+            await self._take(f"tool of chat:{session}", TOOL_RATE)
+
+    async def admit_card(self, session: str) -> None:
+        """Count a card in a stored chat. Raises RateLimited."""
+        await self._take(f"card:{session}", CARD_RATE)
 
     async def admit_note(self, ip: str) -> None:
         """Count a cancellation, or a rating without a session. Raises RateLimited.

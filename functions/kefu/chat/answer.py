@@ -6,25 +6,25 @@ A stateless request and a message of a stored chat run the same steps. The port 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kefu.auth.bot_check import BotCheck
-from kefu.chat.admission import Admission
-from kefu.chat.completion import Chat
+from kefu.chat.completion import Question
 from kefu.chat.conversation import KnownAnswer, RequestedConversation
 from kefu.chat.output_filter import OutputFilter
-from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
+from kefu.chat.services import Services
+from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed, ToolStep
 from kefu.errors import KefuError, UpstreamUnavailable
 from kefu.knowledge.sources import parted
 from kefu.relay.chunks import Chunk, Usage
 from kefu.relay.collected import replayed
 
 if TYPE_CHECKING:
-    from kefu.chat.grounding import Grounder, Grounding
-    from kefu.relay.relay import ModelAnswer
+    from kefu.chat.grounding import Grounding
+    from kefu.chat.steps import Steps
+    from kefu.tools.workbench import Workbench
 
 BYTES_PER_TOKEN = 4096
 """Characters of JSON that an answer may have for each token; a chunk of one token has about 300."""
@@ -33,17 +33,7 @@ SPARE_BYTES = 64 * 1024
 
 _text_of = attrgetter("text")
 
-
-class Services(NamedTuple):
-    """The parts of the service that an answer needs."""
-
-    admission: Admission
-    chat: Chat
-    prefetches: Sequence[Callable[[], object]]
-    """Start reads that an answer needs later, such as of the keys' cooldowns; return at once."""
-    bot_check: BotCheck | None = None
-    grounder: Grounder | None = None
-    """Finds passages of the site's pages; None for a service without learnt pages."""
+Batches = AsyncIterator[list[Chunk]] | AsyncIterator[list[Chunk] | SourcesFound | ToolStep]
 
 
 async def make_answer(
@@ -54,7 +44,7 @@ async def make_answer(
     Raises a KefuError when there is no complete answer. If the iteration is cancelled, the cause is
     `answer.reason`; without a reason, the visitor has disconnected.
     """
-    admission, chat, grounder = services.admission, services.chat, services.grounder
+    admission, grounder = services.admission, services.grounder
     for prefetch in services.prefetches:
         prefetch()
     with admission.slot(answer.client or answer.address):
@@ -77,27 +67,64 @@ async def make_answer(
                 note = conversation.note_summary
                 lists = answer.source_format == "text"
                 grounding = await grounder.ground(question, note, lists=lists)
-            if conversation.is_stored or grounding:
-                answer.output = _output(conversation, grounding)
-            dialogue = answer.dialogue = chat.prepare(
-                question,
-                answer.received_at,
-                answer.request_id,
-                keep_bodies=answer.output is not None or conversation.reads_bodies,
-                sources=grounding,
-            )
+            bench = await conversation.bench(answer, admission)
+            steps = tool_steps(answer, bench, conversation, services, grounding) if bench else None
+            if conversation.is_stored or grounding or steps:
+                answer.output = _output(conversation, grounding or steps)
             async with (
-                admission.budget(dialogue.tokens_at_most, lambda: dialogue.spent),
-                aclosing(await chat.start(dialogue, conversation.note_summary)) as running,
-                aclosing(_shown(running, answer, conversation, grounding)) as events,
+                _running(question, answer, conversation, services, grounding, steps) as batches,
+                aclosing(_shown(batches, question, answer, conversation, grounding)) as events,
             ):
                 async for event in events:
                     yield event
                 if grounding:
                     yield SourcesUsed(grounding.used, grounding.answered)
-        yield Done(dialogue.usage)
+        yield Done(answer.usage)
         if answer.deadline is not None:
             await conversation.written(answer.deadline)
+
+
+def tool_steps(
+    answer: Answer,
+    bench: Workbench,
+    conversation: RequestedConversation,
+    services: Services,
+    grounding: Grounding | None,
+) -> Steps:
+    # Imported here: a service without tools does not need it.
+    from kefu.chat.steps import Steps
+
+    return Steps(answer, bench, conversation, services, grounding)
+
+
+@asynccontextmanager
+async def _running(
+    question: Question,
+    answer: Answer,
+    conversation: RequestedConversation,
+    services: Services,
+    grounding: Grounding | None,
+    steps: Steps | None,
+) -> AsyncIterator[Batches]:
+    """The chunks of the model's answer, of one request or of all steps; closed on exit."""
+    if steps:
+        async with aclosing(steps.events(question)) as made:
+            yield made
+        return
+    dialogue = services.chat.prepare(
+        question,
+        answer.received_at,
+        answer.request_id,
+        keep_bodies=answer.output is not None or conversation.reads_bodies,
+        sources=grounding,
+    )
+    answer.dialogues.append(dialogue)
+    async with (
+        services.admission.budget(dialogue.tokens_at_most, lambda: dialogue.spent),
+        aclosing(await services.chat.start(dialogue, conversation.note_summary)) as running,
+        aclosing(running.batches()) as batches,
+    ):
+        yield batches
 
 
 def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iterator[AnswerEvent]:
@@ -106,6 +133,7 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
     grounder = services.grounder
     if cited or grounder:
         yield SourcesFound(cited, grounder.links if grounder else ())
+    yield from _known_steps(known)
     shown = known.text if answer.source_format == "text" else text
     id = f"chatcmpl-{answer.request_id}"
     yield replayed(shown, id, services.chat.sampling.model, int(known.created_at))
@@ -114,41 +142,50 @@ def known_events(known: KnownAnswer, answer: Answer, services: Services) -> Iter
     yield Done(Usage(0, 0))
 
 
-def _output(conversation: RequestedConversation, grounding: Grounding | None) -> OutputFilter:
-    """The filters of an answer: citations are checked first, then the hooks change its text."""
+def _known_steps(known: KnownAnswer) -> Iterator[AnswerEvent]:
+    if known.steps:
+        from kefu.tools.use import stored_uses
+
+        for use in stored_uses(known.steps):
+            asked = use.state == "asked"
+            yield ToolStep(use, use.approval_id(known.question_id) if asked else "")
+
+
+def _output(conversation: RequestedConversation, checked: Grounding | Steps | None) -> OutputFilter:
+    """The filters of an answer: references are checked first, then the hooks change its text."""
     output = OutputFilter()
-    if grounding:
-        output.use(grounding.filters, grounding.ending)
+    if checked:
+        output.use(checked.filters, checked.ending)
     if conversation.is_stored:
         output.use(conversation.filters)
     return output
 
 
 async def _shown(
-    running: ModelAnswer,
+    batches: Batches,
+    question: Question,
     answer: Answer,
     conversation: RequestedConversation,
     grounding: Grounding | None,
 ) -> AsyncGenerator[AnswerEvent]:
-    """The sources of a grounded answer, and the model's chunks after all filters."""
-    dialogue, output, failure = answer.dialogue, answer.output, None
-    assert dialogue
+    """The model's chunks after all filters, and the calls of tools."""
+    output, failure = answer.output, None
     # A model may ignore `max_tokens`.
-    left = SPARE_BYTES + BYTES_PER_TOKEN * dialogue.question.sampling.max_tokens
+    left = SPARE_BYTES + BYTES_PER_TOKEN * question.sampling.max_tokens
     if grounding:
         yield SourcesFound(grounding.sources, grounding.links)
     try:
-        async with aclosing(running.batches()) as batches:
-            async for batch in batches:
-                left -= sum(map(len, map(_text_of, batch)))
-                shown: list[Chunk] | None = batch
-                if left < 0:
-                    raise UpstreamUnavailable("The answer is too long.", should_retry=False)
-                if output:
-                    waits = not output.has_text and conversation.waits_for_text
-                    shown = await output.next(batch, waits=waits, pings=grounding is None)
-                if shown is not None:
-                    yield shown
+        async for batch in batches:
+            if not isinstance(batch, list):
+                yield batch
+                continue
+            left -= sum(map(len, map(_text_of, batch)))
+            _check_length(left)
+            shown: list[Chunk] | None = batch
+            if output:
+                shown = await _through(output, batch, conversation, pings=grounding is None)
+            if shown is not None:
+                yield shown
         if output and conversation.is_stored and not output.text.strip():
             raise UpstreamUnavailable("The AI service gave no answer.", retry_after=1)
     except KefuError as error:
@@ -157,6 +194,18 @@ async def _shown(
         yield rest
     if failure:
         raise failure
+
+
+def _check_length(left: int) -> None:
+    if left < 0:
+        raise UpstreamUnavailable("The answer is too long.", should_retry=False)
+
+
+async def _through(
+    output: OutputFilter, batch: list[Chunk], conversation: RequestedConversation, *, pings: bool
+) -> list[Chunk] | None:
+    waits = not output.has_text and conversation.waits_for_text
+    return await output.next(batch, waits=waits, pings=pings)
 
 
 async def _admit_caller(answer: Answer, services: Services) -> None:

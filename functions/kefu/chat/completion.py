@@ -23,6 +23,7 @@ from kefu.errors import ContextTooLong
 from kefu.messages import Message
 from kefu.relay.call import Call, Clock
 from kefu.relay.chunks import Completion, Usage
+from kefu.relay.collected import Collected
 from kefu.relay.relay import ModelAnswer, Relay
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class Dialogue:
     too_long: list[TooLong] = field(default_factory=list)
     prompt_tokens: int = 0
     """Estimated tokens of the prompt, with its passages and tools."""
+    collected: Collected | None = None
+    """What the model wrote, for one of several steps; None for an answer of one request."""
+    ended_at: float | None = None
+    """Monotonic time at which the step ended."""
 
     @property
     def tokens_at_most(self) -> int:
@@ -136,7 +141,7 @@ class Chat:
         """
         self._relay = relay
         self._policy = policy
-        self._clock = clock
+        self.clock = clock
         self._summaries = summaries
         self.sampling = sampling
         """For questions without a preset."""
@@ -169,7 +174,7 @@ class Chat:
         completion = Completion(
             f"chatcmpl-{request_id}",
             question.sampling.model,
-            int(self._clock.now()),
+            int(self.clock.now()),
             estimate_tokens_v1,
             keep_bodies=keep_bodies,
         )
@@ -191,7 +196,7 @@ class Chat:
             dialogue.answer = await self._relay.start(dialogue.call)
         except ContextTooLong:
             call, prompt = dialogue.call, dialogue.prompt
-            refused = TooLong(call.body, prompt, len(call.attempts), self._clock.monotonic())
+            refused = TooLong(call.body, prompt, len(call.attempts), self.clock.monotonic())
             if dialogue.sources and dialogue.sources.halve():
                 dialogue.answer = await self._start_with_fewer_passages(dialogue, refused)
             else:
@@ -216,7 +221,7 @@ class Chat:
             try:
                 return await self._relay.start(call)
             except ContextTooLong:
-                refused = TooLong(call.body, prompt, len(call.attempts), self._clock.monotonic())
+                refused = TooLong(call.body, prompt, len(call.attempts), self.clock.monotonic())
                 if not (dialogue.sources and dialogue.sources.halve()):
                     raise
 

@@ -5,14 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kefu.chat.completion import Question
 from kefu.chat.output_filter import TextFilter
 from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
+
+if TYPE_CHECKING:
+    from kefu.chat.admission import Admission
+    from kefu.tools.workbench import Workbench
+
+
+Offer = Callable[[Answer, "Admission"], "Awaitable[Workbench | None]"]
+"""Makes the tools of an answer."""
 
 
 class KnownAnswer(NamedTuple):
@@ -24,6 +32,10 @@ class KnownAnswer(NamedTuple):
     text: str
     created_at: float
     """Unix time in seconds."""
+    steps: str = ""
+    """The calls of tools in a saved answer."""
+    question_id: int = 0
+    """The id of its question."""
 
 
 class RequestedConversation(Protocol):
@@ -71,6 +83,10 @@ class RequestedConversation(Protocol):
         """Load the history and build the question (P7 to P9). Raises UpstreamUnavailable."""
         ...
 
+    async def bench(self, answer: Answer, admission: Admission) -> Workbench | None:
+        """The tools of the answer, which count in the limits of `admission`; None without tools."""
+        ...
+
     def filters(self, field: str) -> Sequence[TextFilter]:
         """New filters for a text field of the answer; only for a stored chat."""
         ...
@@ -91,9 +107,19 @@ class Stateless:
     is_new = True
     waits_for_text = False
 
-    def __init__(self, question: Question, *, reads_bodies: bool = True) -> None:
-        """`reads_bodies`: False for an answer that is only passed on, as its text arrives."""
+    def __init__(
+        self,
+        question: Question,
+        *,
+        reads_bodies: bool = True,
+        offer: Offer | None = None,
+    ) -> None:
+        """`reads_bodies`: False for an answer that is only passed on, as its text arrives.
+
+        `offer` makes the tools of the answer; None for a request without tools.
+        """
         self._question = question
+        self._offer = offer
         self.reads_bodies = reads_bodies
 
     async def open(self) -> SessionAccess | None:
@@ -107,6 +133,9 @@ class Stateless:
 
     async def question(self) -> Question:
         return self._question
+
+    async def bench(self, answer: Answer, admission: Admission) -> Workbench | None:
+        return await self._offer(answer, admission) if self._offer else None
 
     def filters(self, field: str) -> Sequence[TextFilter]:
         return ()

@@ -17,9 +17,11 @@ from kefu.knowledge.citations import CitationFilter
 from kefu.knowledge.finding import MAX_PASSAGES, Knowledge, PassageHit, fits_badly
 from kefu.knowledge.sources import (
     RULES,
+    RULES_WITH_TOOLS,
     Source,
     block,
     joined,
+    lines,
     listed,
     parted,
     size,
@@ -79,6 +81,11 @@ class Grounder:
                 found = await self._knowledge.find(f"{last}\n{words}", before, MAX_PASSAGES)
         return Grounding(found, last, self._room, words, self.links, lists=lists)
 
+    async def more(self, words: str, grounding: Grounding) -> str:
+        """Further passages for the model's own words, as lines of JSON; "" if there are none."""
+        found = await self._knowledge.find(words, (), MAX_PASSAGES)
+        return grounding.add(found)
+
     def checked_text(self, stored: str) -> str:
         """A stored answer with the links that this version allows."""
         text, cited = parted(stored)
@@ -106,7 +113,12 @@ class Grounding:
         self._room = room
         self._question = question
         self._lists = lists
+        self._filters: list[CitationFilter] = []
         self._filter: CitationFilter | None = None
+        self.has_tools = False
+        """Whether the model may also answer from results of tools."""
+        self._given: int | None = None
+        """The number of passages in front of the question, once that is fixed."""
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -127,26 +139,49 @@ class Grounding:
         """False when the model said that the passages do not answer the question."""
         return self._filter is None or self._filter.answered
 
+    def add(self, found: Sequence[PassageHit]) -> str:
+        """Add the passages that are new, which the answer may cite from now on."""
+        known, first = {(one.page, one.text) for one in self.found}, len(self.found) + 1
+        new = [one for one in found if (one.page, one.text) not in known]
+        self.found += new
+        for one in self._filters:
+            one.allow(self.sources)
+        return lines(new, first)
+
+    def allow(self, links: Sequence[str]) -> None:
+        """Let the rest of the answer link to more addresses."""
+        self.links = [*self.links, *(one for one in links if one not in self.links)]
+        for one in self._filters:
+            one.allow((), links)
+
     def fit(self, tokens: int) -> None:
         """Leave out the worst passages that do not fit behind a prompt of so many tokens."""
+        if self._given is not None:
+            return
         room = min(self._room.passages, self._room.window - tokens)
         while self.found and sum(map(size, self.found)) > room:
             self.found.pop()
+        self._given = len(self.found)
 
     def halve(self) -> bool:
         """Leave out half of the passages; False if there are none."""
-        if not self.found:
+        if not self.found or len(self.found) != self._given:
             return False
         del self.found[len(self.found) // 2 :]
+        self._given = len(self.found)
         return True
 
     def messages(self, prompt: Sequence[Message]) -> list[Message]:
         """The prompt with the rules and the passages. Only the last message depends on pages."""
-        system, rest = Message("system", RULES), [_without_list(one) for one in prompt]
+        rules = RULES_WITH_TOOLS if self.has_tools else RULES
+        system, rest = Message("system", rules), [_without_list(one) for one in prompt]
         if rest[0].role == "system" and not rest[0].summary:
-            system = Message("system", f"{rest.pop(0).content}\n\n{RULES}")
-        last = rest.pop()
-        return [system, *rest, last._replace(content=block(self.found, last.content))]
+            system = Message("system", f"{rest.pop(0).content}\n\n{rules}")
+        # Behind the question are only the calls of its answer, which have further passages.
+        last = max(at for at, one in enumerate(rest) if one.role == "user")
+        given = self.found[: self._given]
+        rest[last] = rest[last]._replace(content=block(given, rest[last].content))
+        return [system, *rest]
 
     def counts(self) -> dict[str, object]:
         """For the log of requests: how many passages were given and cited."""
@@ -166,6 +201,7 @@ class Grounding:
     def filters(self, field: str) -> Sequence[TextFilter]:
         """The filters of a text field of the answer, which check its references."""
         made = CitationFilter(self.sources, self.links)
+        self._filters.append(made)
         if field == "content":
             self._filter = made
         return (made,)

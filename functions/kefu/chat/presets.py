@@ -19,6 +19,8 @@ class Config(NamedTuple):
     policy: PromptPolicy
     """The system prompt, and the trimming of the history."""
     api_type: str = "openai"
+    tools: tuple[str, ...] | None = None
+    """The names of its tools; None for all."""
 
 
 class Configs(NamedTuple):

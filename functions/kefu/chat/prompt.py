@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from kefu.context import (
     CHARACTERS,
+    STRATEGIES,
     Budget,
     MessageCounter,
     ToSummarize,
@@ -24,6 +25,7 @@ from kefu.relay.parameters import with_parameters
 ClientSystem = Literal["auto", "append", "drop", "reject"]
 
 SUMMARY = "summary"
+SUMMARIES = (SUMMARY, "agent_summary")
 OFF = "off"
 
 
@@ -31,7 +33,7 @@ class TrimPolicy(NamedTuple):
     """How a conversation is trimmed to the context window of the model."""
 
     strategy: str = "v1"
-    """A name in `STRATEGIES`, `summary` or `off`."""
+    """A name in `STRATEGIES` or in `PIPELINES`, or `off`."""
     budget: Budget = Budget(6000, reserve=0)
     """In the unit of the counter: characters for the strategy `v1`, tokens for the others."""
     counter: MessageCounter = CHARACTERS
@@ -93,7 +95,7 @@ def build_prompt(
         return Prompt(Window(conversation), client_dropped)
     if trim.strategy == "v1" and (ours := policy.system_prompt + page):
         budget = budget._replace(limit=budget.limit + trim.counter.count(ours))
-    if trim.strategy != SUMMARY and not (memory and budget.trim_step):
+    if trim.strategy in STRATEGIES and not (memory and budget.trim_step):
         window = window_for(conversation, budget, trim.strategy, trim.counter)
         return Prompt(window, client_dropped)
     state = memory.state(conversation) if memory else None
@@ -101,7 +103,7 @@ def build_prompt(
     if memory:
         memory.note(conversation, trimmed.state)
     has_summary = any(message.summary for message in trimmed)
-    lacks_summary = trim.strategy == SUMMARY and trimmed.dropped and not has_summary
+    lacks_summary = trim.strategy in SUMMARIES and trimmed.dropped and not has_summary
     window = Window(
         tuple(trimmed),
         trimmed.dropped,
@@ -166,7 +168,6 @@ class Sampling(NamedTuple):
     def asked(self, temperature: float | None, max_tokens: int | None = None) -> Sampling:
         """The same with the values of one request, which may ask for fewer tokens, not for more."""
         usual = temperature is None or self.temperature is None
-        usual = temperature is None or self.temperature is None
         return self._replace(
             temperature=self.temperature if usual else temperature,
             max_tokens=min(max_tokens or self.max_tokens, self.max_tokens),
@@ -204,7 +205,7 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
     """
     result: list[dict[str, object]] = []
     after_summary = False
-    for role, content, calls, call_id, _, is_summary in messages:
+    for role, content, calls, call_id, _, is_summary, reasoning in messages:
         joins = after_summary and role == "user"
         text = f"{result.pop()['content']}\n\n{content}" if joins else content
         fields: dict[str, object] = {"role": role, "content": text}
@@ -214,6 +215,8 @@ def _fields_of(messages: Sequence[Message]) -> list[dict[str, object]]:
                 {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
                 for id, name, arguments in calls
             ]
+            if reasoning:
+                fields["reasoning_content"] = reasoning
         if call_id is not None:
             fields["tool_call_id"] = call_id
         result.append(fields)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kefu.auth.bot_check import NO_PROOF, Proof
 from kefu.chat.completion import Dialogue
@@ -14,6 +14,9 @@ from kefu.chat.output_filter import OutputFilter
 from kefu.errors import KefuError
 from kefu.knowledge.sources import Source
 from kefu.relay.chunks import Chunk, Usage
+
+if TYPE_CHECKING:
+    from kefu.tools.use import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,16 @@ class SourcesUsed:
     """False when the model said that the passages do not answer the question."""
 
 
-AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | Done
+@dataclass(frozen=True, slots=True)
+class ToolStep:
+    """A call of a tool in its present state."""
+
+    use: Use
+    approval_id: str = ""
+    """For a call that waits for the visitor's click: the id of the click."""
+
+
+AnswerEvent = list[Chunk] | SourcesFound | SourcesUsed | ToolStep | Done
 """An empty list asks the caller to send a ping, because no chunk has arrived for a while."""
 
 
@@ -74,6 +86,8 @@ class Answer:
     """How the pages are named that the answer cites: by events, with the passages that the model
     received or without; or as `text`, by a list at its end.
     """
+    wants_steps: bool = False
+    """Whether events name the calls of tools."""
     deadline: float | None = None
     """Time of the event loop at which Lambda may freeze the process; None on a normal server."""
 
@@ -86,10 +100,14 @@ class Answer:
     """Whether the visitor's message is saved. Only then may the client learn the session id."""
     goes_on: bool = False
     """Whether the answer goes on when its visitor disconnects, so that others can take it up."""
-    dialogue: Dialogue | None = None
+    dialogues: list[Dialogue] = field(default_factory=list)
+    """The requests to the model, one for each step of the answer."""
+    uses: list[Use] = field(default_factory=list)
+    """The calls of tools."""
     output: OutputFilter | None = None
     """None for an answer whose chunks are sent as they arrive."""
-    sources: list[SourcesFound | SourcesUsed] = field(default_factory=list)
+    events: list[tuple[int, SourcesFound | SourcesUsed | ToolStep]] = field(default_factory=list)
+    """What was told beside the text, each with the length of the text before it."""
     has_ended: bool = False
     error: KefuError | None = None
     """The reason why the answer is incomplete."""
@@ -100,6 +118,20 @@ class Answer:
     """Called when an answer with followers has paused."""
     _task: asyncio.Task[object] | None = None
     _change: asyncio.Future[None] | None = None
+
+    @property
+    def dialogue(self) -> Dialogue | None:
+        """The last request to the model."""
+        return self.dialogues[-1] if self.dialogues else None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all requests to the model."""
+        total = Usage(0, 0)
+        for one in self.dialogues:
+            usage = one.usage
+            total = Usage(total.prompt + usage.prompt, total.completion + usage.completion)
+        return total
 
     def stop(self, reason: Exception) -> None:
         """Cancel the task that makes the answer. Only the first call has an effect."""

@@ -38,17 +38,24 @@ from kefu.knowledge.sources import Source
 class CitationFilter:
     """Filters the text of one answer. `used` and `answered` are final after `close`."""
 
-    def __init__(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
-        """`links`: addresses that may be linked, too, with all pages below them."""
+    def __init__(
+        self, sources: Sequence[Source], links: Sequence[str] = (), *, cites: bool = True
+    ) -> None:
+        """`links`: addresses that may be linked, too, with all pages below them.
+
+        `cites`: False where numbers in brackets are text, because there are no passages.
+        """
+        self._cites = cites
         self.used: dict[int, None] = {}
         """The numbers that were cited, in order."""
         self.answered = True
         """Whether the pages answer the question: the answer does not begin with `[0]`."""
         self.started = False
         """Whether more than white space was sent."""
-        self._numbers = {one.number for one in sources}
-        self._pages = {_page(one.url) for one in sources if one.url}
-        self._links = [_page(one) for one in links]
+        self._numbers = set[int]()
+        self._pages = set[str]()
+        self._links = list[str]()
+        self.allow(sources, links)
         self._newlines = IncrementalNewlineDecoder(None, translate=True)
         self._held = ""
         self._place = Place()
@@ -65,6 +72,12 @@ class CitationFilter:
             "address": self._address,
             "tag": self._tag,
         }
+
+    def allow(self, sources: Sequence[Source], links: Sequence[str] = ()) -> None:
+        """Let the rest of the answer cite more sources, and link to more addresses."""
+        self._numbers |= {one.number for one in sources}
+        self._pages |= {_page(one.url) for one in sources if one.url}
+        self._links += [_page(one) for one in links]
 
     def feed(self, text: str) -> str:
         return self._checked(self._newlines.decode(text), at_end=False)
@@ -197,6 +210,8 @@ class CitationFilter:
         return self._numbered([number], "") if number.isdecimal() else plain(name)
 
     def _cite(self, found: re.Match[str]) -> str | None:
+        if not self._cites:
+            return None
         numbers = NUMBER.findall((found[2] or found[3]).partition("†")[0])
         if not self.started and numbers[0].strip("0") == "":
             self.answered = False

@@ -55,6 +55,10 @@ class Collected:
         return "".join(self._text.get("content", ()))
 
     @property
+    def reasoning(self) -> str:
+        return "".join(self._text.get("reasoning_content", ()))
+
+    @property
     def tool_calls(self) -> Sequence[tuple[str, str]]:
         """`(name, arguments)` of each called function, in the order of the calls."""
         functions = (cast(Json, call["function"]) for _, call in sorted(self._tool_calls.items()))

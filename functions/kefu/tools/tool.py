@@ -82,6 +82,8 @@ class Tool(NamedTuple):
     """Whether only signed-in users have the tool."""
     bind: Mapping[str, str] = MappingProxyType({})
     """Parameters that Kefu sets: `user.sub`, or `user.CLAIM` with a claim of the user token."""
+    is_own: bool = False
+    """Whether this is one of Kefu's own tools, whose results are pages of the site."""
 
 
 def in_language(texts: Texts, language: str) -> str:
@@ -102,3 +104,9 @@ def definition(tool: Tool) -> dict[str, object]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
+
+
+def bound(visitor: Visitor, path: str) -> str:
+    """The value of `user.sub` or `user.CLAIM`; "" if the visitor has none."""
+    name = path.removeprefix("user.")
+    return visitor.user if name == "sub" else visitor.claims.get(name, "")

@@ -30,7 +30,7 @@ class Use(NamedTuple):
     """One call of a tool."""
 
     id: str
-    """The id of the call in requests to the model. Kefu makes it: unique in its turn."""
+    """`s` and the step, `c` and the number in the step: unique in its turn."""
     name: str
     arguments: str
     """JSON, as the model wrote it."""
@@ -48,6 +48,10 @@ class Use(NamedTuple):
     """The question to the visitor; "" for a call without a card."""
     expires: int = 0
     """Unix time until which the visitor may click."""
+
+    def call_id(self, question_id: int) -> str:
+        """The id in requests to the model, of 9 letters and digits, as Mistral wants it."""
+        return f"q{question_id % 10_000:04}{self.id}"
 
     @property
     def digest(self) -> str:
@@ -80,10 +84,32 @@ def stored(uses: Sequence[Use]) -> str:
     """The calls as JSON, with shortened results; "" without calls."""
     if not uses:
         return ""
-    room = STORED_RESULT
-    while len(text := _json(uses, room)) > STORED_STEPS and room > len(CUT):
-        room //= 2
+    room, kept = STORED_RESULT, list(uses)
+    while len(text := _json(kept, room)) > STORED_STEPS:
+        if room > 2 * len(CUT):
+            room //= 2
+        else:  # the oldest call that nobody has approved or will approve
+            at = next((at for at, one in enumerate(kept) if not one.card), len(kept))
+            if at == len(kept):
+                break
+            del kept[at]
     return text
+
+
+def settled(uses: Sequence[Use]) -> list[Use]:
+    """The calls at the end of their turn: none is running any more."""
+    ends: Mapping[State, State] = {"running": "failed", "sending": "unsure"}
+    return [
+        one._replace(state=ends[one.state], result=one.result or "It was stopped.")
+        if one.state in ends
+        else one
+        for one in uses
+    ]
+
+
+def write_in(uses: Sequence[Use]) -> Use | None:
+    """The call that was carried out after a click, for certain or perhaps."""
+    return next((one for one in uses if one.card and one.state in ("done", "unsure")), None)
 
 
 def _json(uses: Sequence[Use], room: int) -> str:

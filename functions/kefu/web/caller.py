@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
@@ -31,6 +32,9 @@ END_EARLY_SECONDS = 2.0
 
 LONGEST = 64
 """Characters of a text that is no IP address, such as `unknown`."""
+
+
+_LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}")
 
 
 class Gateway(NamedTuple):
@@ -128,12 +132,19 @@ def answer_of(request: Request, body: AnswerRequest | ResumeRequest, gateway: Ga
     record, seconds = record_of(request.scope), gateway.seconds(request)
     answer = Answer(record.request_id, record.started, gateway.address(request))
     answer.source_format = body.sources
+    answer.wants_steps = body.steps
     if isinstance(body, AnswerRequest):
         answer.proof = body.proof
         answer.client_message_id = body.client_message_id
     if seconds is not None:
         answer.deadline = asyncio.get_running_loop().time() + seconds
     return answer
+
+
+def language_of(request: Request) -> str:
+    """The first language of `Accept-Language`, such as `zh-CN`; "" without one."""
+    first = request.headers.get("accept-language", "").partition(",")[0].partition(";")[0].strip()
+    return first if _LANGUAGE.fullmatch(first) else ""
 
 
 def _header_object(request: Request, name: str) -> dict[str, object]:

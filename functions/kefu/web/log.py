@@ -188,7 +188,7 @@ def _values(record: Record, fields: dict[str, object]) -> dict[str, float]:
     if record.code:
         values["errors"] = 1
     if record.dialogue:
-        attempts = record.dialogue.call.attempts
+        attempts = record.attempts
         values["cooldowns"] = sum(attempt.cooled_down for attempt in attempts)
         if failing := sum(attempt.failing for attempt in attempts):
             values["keys_failing"] = failing

@@ -12,7 +12,7 @@ from kefu.chat.prompt import Sampling, page_line
 from kefu.errors import InvalidRequest
 from kefu.web.body import checked, read_json
 from kefu.web.options import WebOptions
-from kefu.web.schemas import ChatRequest, ConversationRequest, MessageRequest
+from kefu.web.schemas import ChatRequest, ClickRequest, ConversationRequest, MessageRequest
 
 if TYPE_CHECKING:
     from kefu.chat.presets import Configs
@@ -36,13 +36,16 @@ class Questions:
             )
         return checked(model, value)
 
-    async def read_either(self, request: Request) -> ChatRequest | MessageRequest:
-        """Return the validated body: a whole conversation, or one message of a stored chat.
+    async def read_either(self, request: Request) -> ChatRequest | MessageRequest | ClickRequest:
+        """Return the validated body: a whole conversation, or one message of a stored chat, which
+        may be a click.
 
         Raises a KefuError for an invalid body.
         """
         value = await read_json(request, self._options.body)
         fields = value if isinstance(value, dict) else {}
+        if "approval" in fields:
+            return checked(ClickRequest, value)
         if "message" not in fields:
             conversation = checked(ChatRequest, value)
             if not conversation.store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.types import Scope
@@ -9,6 +10,7 @@ from starlette.types import Scope
 from kefu.chat.completion import Dialogue
 from kefu.chat.state import Answer
 from kefu.errors import GatewayTimeout, KefuError, RateLimited
+from kefu.relay.call import Attempt
 from kefu.relay.failures import operator_error, silence
 
 
@@ -54,22 +56,41 @@ class Record:
             fields["bot_check"] = self.answer.bot_check
         if self.dialogue:
             fields |= self._of(self.dialogue)
+        if self.answer and self.answer.uses:
+            steps, uses = len(self.answer.dialogues), self.answer.uses
+            fields |= {"steps": steps, "tools": [f"{one.name}:{one.state}" for one in uses]}
         return fields
 
     @property
     def dialogue(self) -> Dialogue | None:
         return self.answer.dialogue if self.answer else None
 
+    @property
+    def dialogues(self) -> Sequence[Dialogue]:
+        return self.answer.dialogues if self.answer else ()
+
+    @property
+    def spent(self) -> int:
+        total = 0
+        for one in self.dialogues:
+            total += one.spent
+        return total
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """The attempts of all requests to the model."""
+        return [attempt for one in self.dialogues for attempt in one.call.attempts]
+
     def _of(self, dialogue: Dialogue) -> dict[str, object]:
         call, prompt = dialogue.call, dialogue.prompt
         fields: dict[str, object] = {
-            "attempts": len(call.attempts),
-            "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in call.attempts],
+            "attempts": len(self.attempts),
+            "keys": [f"{attempt.key}:{attempt.outcome}" for attempt in self.attempts],
             "trimmed": len(prompt.window.dropped),
-            "tokens": dialogue.spent,
+            "tokens": self.spent,
         }
         has_failed = bool(self.code)  # a refused parameter is a mistake only then
-        failed = [one for one in call.attempts if one.outcome != "ok"]
+        failed = [one for one in self.attempts if one.outcome != "ok"]
         mistakes = {operator_error(one.outcome, has_failed * one.said) for one in failed}
         optional: dict[str, object] = {
             "upstream": call.answered_by,
@@ -83,8 +104,8 @@ class Record:
             "finish_reason": call.completion.finish_reason,
         }
         fields |= {name: value for name, value in optional.items() if value}
-        if call.first_event_at is not None:
-            fields["ttft_ms"] = _ms(call.first_event_at - self.started)
+        if (first := self.dialogues[0].call.first_event_at) is not None:
+            fields["ttft_ms"] = _ms(first - self.started)
         if dialogue.sources:
             fields |= dialogue.sources.counts()
         if prompt.client_system_dropped:

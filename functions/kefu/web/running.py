@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from kefu.chat.answer import Services
+from kefu.chat.services import Services
 from kefu.chat.state import Answer, AnswerEvent, Done
 from kefu.errors import AnswerCancelled, UpstreamUnavailable
-from kefu.relay.chunks import Chunk, Completion, Json, Usage, chunk_of
+from kefu.relay.chunks import Chunk, Json, Usage, chunk_of
 from kefu.web.caller import Gateway
 from kefu.web.log import RequestLog
 from kefu.web.options import WebOptions
@@ -101,33 +101,37 @@ async def following(
 
 
 async def _follow(answer: Answer) -> AsyncGenerator[AnswerEvent]:
-    sent, named, usage = 0, 0, Usage(0, 0)
+    sent, told, usage = 0, 0, Usage(0, 0)
     while True:
         text = answer.output.text if answer.output else ""
         change, has_ended = answer.change(), answer.has_ended
-        for source in answer.sources[named:]:
-            named += 1
-            yield source
-        if text[sent:] and answer.dialogue:
-            # Without a role, OpenAI's client for JavaScript fails.
-            delta = {"content": text[sent:]} if sent else {"role": "assistant", "content": text}
-            sent = len(text)
-            yield [_chunk(answer.dialogue.call.completion, delta)]
-        elif not has_ended:
-            yield []
+        before, events = sent, answer.events[told:]
+        told += len(events)
+        # Each event in its place in the text.
+        for at, event in (*events, (len(text), None)):
+            if text[sent:at] and answer.dialogues:
+                # Without a role, OpenAI's client for JavaScript fails.
+                role = {} if sent else {"role": "assistant"}
+                yield [_chunk(answer, {**role, "content": text[sent:at]})]
+                sent = at
+            if event:
+                yield event
         if has_ended:
             break
+        if sent == before:
+            yield []
         if not (await asyncio.wait({change}, timeout=PING_SECONDS))[0] and answer.free:
             answer.free()
     if answer.error:
         raise answer.error
-    if answer.dialogue:
-        completion, usage = answer.dialogue.call.completion, answer.dialogue.usage
-        yield [_chunk(completion, {}, completion.finish_reason or "stop")]
+    if dialogue := answer.dialogue:
+        usage, reason = answer.usage, dialogue.call.completion.finish_reason
+        yield [_chunk(answer, {}, "stop" if reason in (None, "tool_calls") else reason)]
     yield Done(usage)
 
 
-def _chunk(completion: Completion, delta: Json, finish_reason: str | None = None) -> Chunk:
+def _chunk(answer: Answer, delta: Json, finish_reason: str | None = None) -> Chunk:
+    completion = answer.dialogues[0].call.completion
     return chunk_of(
         {
             "id": completion.id,

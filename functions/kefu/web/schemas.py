@@ -101,6 +101,8 @@ class AnswerRequest(ProvenBody):
     sources: StrictBool | Literal["text", "passages"] = False
     """`true`: events of the stream name the pages that the answer cites. `passages`: with the
     texts that the model received. `text`: the answer ends with a list of the pages."""
+    steps: StrictBool = False
+    """Whether events of the stream name the calls of tools, and the cards that await a click."""
 
     @property
     def asked_tokens(self) -> int | None:
@@ -153,6 +155,12 @@ class ConversationRequest(PageRequest):
         return messages
 
 
+class Approval(StrictBody):
+    id: ClientMessageId
+    """The `id` of the card. It is also the `client_message_id` of the visitor's message."""
+    approved: StrictBool
+
+
 class MessageRequest(PageRequest, defer_build=False):
     """One message of a chat that the server stores."""
 
@@ -161,6 +169,19 @@ class MessageRequest(PageRequest, defer_build=False):
     again: ClientMessageId | None = None
     """The `client_message_id` of a message of this chat: its answer is replaced by a new answer."""
     profile: dict[ProfileName, ProfileText] | None = Field(None, max_length=32)
+
+
+class ClickRequest(PageRequest):
+    """A visitor's click on a card, which asks whether a tool may change something."""
+
+    session_id: SessionName
+    approval: Approval
+
+    def message(self) -> MessageRequest:
+        """The message that the click is, without its text."""
+        fields = {name: getattr(self, name) for name in PageRequest.model_fields}
+        fields |= {"client_message_id": self.approval.id, "session_id": self.session_id}
+        return MessageRequest.model_construct(message="", **fields)
 
 
 class ChatRequest(ConversationRequest, defer_build=False):
@@ -188,6 +209,7 @@ class ResumeRequest(StrictBody):
     again: ClientMessageId | None = None
     """As in the request for the answer, if that replaces an earlier answer."""
     sources: StrictBool | Literal["text", "passages"] = False
+    steps: StrictBool = False
 
 
 MAX_FEEDBACK_BYTES = 4096
@@ -277,6 +299,42 @@ class ShownSource(TypedDict):
     """Empty for a page without an address on the web."""
 
 
+StepState = Literal[
+    "input-available",
+    "output-available",
+    "output-error",
+    "output-unsure",
+    "output-denied",
+    "approval-requested",
+]
+"""The state of a call of a tool, by the names of the AI SDK; `output-unsure` is Kefu's own."""
+
+
+class ShownStep(TypedDict):
+    """A call of a tool."""
+
+    tool_call_id: str
+    """Unique in its answer."""
+    tool: str
+    title: str
+    """What the visitor reads about it."""
+    state: StepState
+    summary: NotRequired[str]
+    """For `ask_person`: a text for the contact form."""
+
+
+class ShownApproval(TypedDict):
+    """A card that asks the visitor."""
+
+    id: str
+    tool_call_id: str
+    tool: str
+    text: str
+    expires: int
+    """Unix time until which a click is accepted."""
+    state: NotRequired[Literal["requested", "approved", "denied", "expired"]]
+
+
 class ShownMessage(TypedDict):
     id: int
     role: Literal["user", "assistant"]
@@ -287,6 +345,10 @@ class ShownMessage(TypedDict):
     """The name of the person who wrote the message; absent for the model's answers."""
     sources: NotRequired[list[ShownSource]]
     """With `sources=true`: the pages that the answer cites. Absent on a server without pages."""
+    steps: NotRequired[list[ShownStep]]
+    """With `steps=true`: the calls of tools for the answer."""
+    approval: NotRequired[ShownApproval]
+    """With `steps=true`: the answer's card."""
 
 
 class ShownQuestion(TypedDict):
@@ -362,6 +424,8 @@ class Ready(TypedDict):
     ready: bool
     problems: list[Problem]
     """The reason why no chat can be answered; empty if `ready`."""
+    notes: NotRequired[list[str]]
+    """Sentences about tools that chats do without, such as those of a server that is down."""
 
 
 class LearntPages(TypedDict):

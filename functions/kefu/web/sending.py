@@ -11,7 +11,7 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed
+from kefu.chat.state import Answer, AnswerEvent, Done, SourcesFound, SourcesUsed, ToolStep
 from kefu.errors import ClientGone, GatewayTimeout, KefuError, SessionBusy, UpstreamUnavailable
 from kefu.relay.chunks import Chunk, chunk_of
 from kefu.relay.collected import Collected
@@ -20,6 +20,7 @@ from kefu.web.error_response import error_event, error_response
 from kefu.web.json_response import JsonResponse
 from kefu.web.request_record import Record, record_of
 from kefu.web.running import ChatRuntime, following
+from kefu.web.steps import step_events
 
 ID_HEADER, TOKEN_HEADER = "X-Session-Id", "X-Session-Token"
 PASS_HEADER = "X-Verification-Pass"  # noqa: S105 - a header's name
@@ -151,7 +152,7 @@ class AnswerResponse:
         async with self._closing(events, record):
             async for event in events:
                 if isinstance(event, SourcesFound | SourcesUsed):
-                    answer.sources.append(event)
+                    note_event(answer, event)
                     # Sent with the next chunk: an error before that gets its own status.
                     sources += _encoded_sources(event, answer.source_format)
                     continue
@@ -161,6 +162,10 @@ class AnswerResponse:
                 if isinstance(event, Done):
                     answer.end()
                     body = DONE
+                elif isinstance(event, ToolStep):
+                    note_event(answer, event)
+                    answer.note()
+                    body = step_events(event) if answer.wants_steps else PING
                 else:
                     answer.note()
                     body = _encoded(event, self.wants_usage) if event else PING
@@ -246,6 +251,11 @@ async def _stop_when_gone(receive: Receive, answer: Answer) -> None:
         pass
     if not answer.goes_on:
         answer.stop(ClientGone())
+
+
+def note_event(answer: Answer, event: SourcesFound | SourcesUsed | ToolStep) -> None:
+    """Keep an event for the requests that follow the answer."""
+    answer.events.append((len(answer.output.text) if answer.output else 0, event))
 
 
 def _encoded(chunks: list[Chunk], wants_usage: bool) -> bytes:

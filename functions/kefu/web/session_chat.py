@@ -16,9 +16,9 @@ from kefu.knowledge.sources import named, parted
 from kefu.sessions.store.model import Session, StoredMessage
 from kefu.sessions.turn.message import KeptConversation
 from kefu.sessions.turn.service import IncomingMessage, SessionService
-from kefu.web.caller import answer_of
+from kefu.web.caller import answer_of, language_of
 from kefu.web.running import ChatRuntime, following
-from kefu.web.schemas import MessageRequest, ResumeRequest
+from kefu.web.schemas import ClickRequest, MessageRequest, ResumeRequest
 from kefu.web.sending import TOKEN_HEADER, AnswerResponse
 
 USER_HEADER = "X-User-Token"
@@ -35,10 +35,16 @@ class KeptChats:
         self.sessions = sessions
         self._identities = identities
 
-    async def answer(self, request: Request, body: MessageRequest) -> AnswerResponse:
-        runtime = self.runtime
+    async def answer(self, request: Request, body: MessageRequest | ClickRequest) -> AnswerResponse:
+        runtime, click = self.runtime, None
+        if isinstance(body, ClickRequest):
+            from kefu.sessions.turn.tools import Click  # here, because few messages are clicks
+
+            click, body = Click(body.approval.id, body.approval.approved), body.message()
         answer = answer_of(request, body, runtime.gateway)
         incoming = await self._incoming(request, body, answer)
+        if click:
+            incoming = incoming._replace(click=click)
         message = KeptConversation(self.sessions, incoming, answer.received_at)
         events = make_answer(answer, message, runtime.services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)
@@ -69,7 +75,7 @@ class KeptChats:
 
         Raises IdentityRejected for an anonymous visitor, and RateLimited.
         """
-        owner = (await self._visitor(request)).name
+        owner = (await self.visitor(request)).name
         if not owner:
             raise IdentityRejected(
                 "Only a signed-in user has a list of chats: send the user token of the site."
@@ -113,17 +119,17 @@ class KeptChats:
 
         Succeeds for a session that was deleted before. Raises the errors of `session`.
         """
-        visitor = await self._visitor(request)
+        visitor = await self.visitor(request)
         id = await self.sessions.owned_id(name, _token(request), visitor.name)
         await self.runtime.admission.admit_reader(id)
         self.runtime.running.cancel_session(id)
         await self.sessions.forget(id)
 
     async def _owned(self, request: Request, name: str) -> Session:
-        visitor = await self._visitor(request)
+        visitor = await self.visitor(request)
         return await self.sessions.owned(name, _token(request), visitor.name)
 
-    async def _visitor(self, request: Request) -> SiteUser:
+    async def visitor(self, request: Request) -> SiteUser:
         """The user of the site; an anonymous one without a token, or if the site signs none."""
         token = request.headers.get(USER_HEADER, "")
         return await self._identities.visitor(token) if self._identities and token else SiteUser()
@@ -131,7 +137,7 @@ class KeptChats:
     async def _incoming(
         self, request: Request, body: MessageRequest, answer: Answer
     ) -> IncomingMessage:
-        visitor = await self._visitor(request)
+        visitor = await self.visitor(request)
         return IncomingMessage(
             text=body.message,
             address=answer.address,
@@ -140,6 +146,8 @@ class KeptChats:
             token=_token(request),
             owner=visitor.name,
             config_id=body.config_id,
+            claims=visitor.profile,
+            language=language_of(request) if self.sessions.deps.toolbox else "",
             client_message_id=body.again or answer.client_message_id,
             replaces=body.again is not None,
             attempt=(answer.client_message_id or "") if body.again else "",

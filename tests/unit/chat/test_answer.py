@@ -11,13 +11,14 @@ import pytest
 
 from kefu.auth.bot_check import Proof
 from kefu.chat.admission import Admission, Allowance
-from kefu.chat.answer import Services, make_answer
+from kefu.chat.answer import make_answer
 from kefu.chat.completion import Chat, Question
 from kefu.chat.conversation import KnownAnswer, RequestedConversation, Stateless
 from kefu.chat.grounding import Grounder, PassageBudget
 from kefu.chat.limits import Rate
 from kefu.chat.output_filter import TextFilter
 from kefu.chat.prompt import PromptPolicy, Sampling
+from kefu.chat.services import Services
 from kefu.chat.state import Answer, AnswerEvent, Done, SessionAccess, SourcesFound
 from kefu.context.tokens import estimate_tokens_v1
 from kefu.errors import (

@@ -112,7 +112,7 @@ def test_h4_lines_and_messages_to_a_person_are_history_in_alternating_roles() ->
     found = exchanges([line(0), *talk], 17)
     assert [[one.id for one in exchange] for exchange in found] == [[1, 2], [3, 6, 8], [9, 11, 16]]
     told = alternating(one for exchange in found for one in exchange)
-    assert [(one.role, last) for one, last in told] == [
+    assert [(one.role, last.id) for one, last in told] == [
         ("user", 1),
         ("assistant", 2),
         ("user", 3),
@@ -286,7 +286,7 @@ def test_p10_every_request_to_a_model_is_a_separate_call(
 ) -> None:
     """U9: the refused one and the shortened one. T18: neither contains a secret."""
     recording = Recording("all", lambda text: text.replace(SECRET, "[key]"), "api.example")
-    first, last = recording.calls(dialogue(), happened(error))
+    first, last = recording.calls([dialogue()], happened(error))
     assert [(call.number, call.attempt) for call in (first, last)] == [(1, 1), (2, 2)]
     assert json.loads(first.error or "")["code"] == "context_length_exceeded"
     assert (first.created_at, first.duration) == (5000.0, 1.0)
@@ -316,6 +316,6 @@ def test_p33_raw_bodies_are_kept_as_wanted(
     capture: Any, error: dict[str, object] | None, bodies: list[bool]
 ) -> None:
     recording = Recording(capture, str, "h")
-    calls = list(recording.calls(dialogue(), happened(error)))
+    calls = list(recording.calls([dialogue()], happened(error)))
     assert [call.request is not None for call in calls] == bodies
     assert (calls[1].response is not None) is bodies[1]

@@ -44,7 +44,7 @@ from kefu.relay.chunks import Completion
 from kefu.relay.collected import Collected
 from kefu.sessions.store.model import CallRecord, StoredMessage
 
-CALLS_A_TRY, FIRST_AUXILIARY = 10, 5
+CALLS_A_TRY, FIRST_AUXILIARY = 100, 50
 """Call numbers. Each try to answer a message has `CALLS_A_TRY` numbers. The numbers after the first
 `FIRST_AUXILIARY` are for summary calls.
 """
@@ -101,11 +101,24 @@ class Recording(NamedTuple):
     has_room: Callable[[], bool] = lambda: True
     """Whether the store has space for bodies."""
 
-    def calls(self, dialogue: Dialogue, turn: TurnRecord) -> Iterator[CallRecord]:
+    def calls(self, dialogues: Sequence[Dialogue], turn: TurnRecord) -> Iterator[CallRecord]:
         """The records of an answer's calls, in the order of the requests."""
+        before = 0
+        for at, dialogue in enumerate(dialogues, 1):
+            step = turn
+            if dialogue.collected:
+                ended = turn.ended if dialogue.ended_at is None else dialogue.ended_at
+                step = turn._replace(answer=dialogue.collected, ended=ended)
+            if at < len(dialogues):
+                step = step._replace(error=None)
+            yield from self._calls(dialogue, step, before)
+            before += len(dialogue.too_long) + 1
+
+    def _calls(self, dialogue: Dialogue, turn: TurnRecord, before: int) -> Iterator[CallRecord]:
+        """The records of one step; `before`: the number of calls of the steps before it."""
         call, began, tried = dialogue.call, dialogue.call.started, 0
         # Numbers go on after the last number of earlier tries, so that no record is replaced.
-        first = CALLS_A_TRY * turn.retries + 1
+        first = CALLS_A_TRY * turn.retries + before + 1
         for number, refused in enumerate(dialogue.too_long, first):
             attempts = call.attempts[tried : refused.attempts]
             sent = _Sent(number, dialogue.question, refused.body, refused.prompt, attempts, began)

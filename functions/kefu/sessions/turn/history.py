@@ -107,13 +107,13 @@ def exchanges(messages: Iterable[StoredMessage], current: int) -> list[Exchange]
     return [*found]
 
 
-def alternating(stored: Iterable[StoredMessage]) -> list[tuple[Message, int]]:
-    """The messages for a model, each with the id of its newest stored message.
+def alternating(stored: Iterable[StoredMessage]) -> list[tuple[Message, StoredMessage]]:
+    """The messages for a model, each with its newest stored message.
 
     Successive messages of one role are joined, because some models refuse them.
     """
     runs = (list(run) for _, run in groupby(stored, lambda message: message.role))
-    return [(Message(run[0].role, "\n\n".join(m.content for m in run)), run[-1].id) for run in runs]
+    return [(Message(run[0].role, "\n\n".join(m.content for m in run)), run[-1]) for run in runs]
 
 
 class ChatMemory:
@@ -150,7 +150,8 @@ class ChatMemory:
             return TrimState()
 
     def state(self, messages: Sequence[Message]) -> TrimState:
-        self._first = len(messages) - len(self._ids)
+        # Behind the question are only the calls of its answer.
+        self._first = int(bool(messages) and messages[0].role == "system")
         cut, covers = self._position(self._state.cut), self._position(self._state.covers)
         state = TrimState()
         if self._state.cut:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from math import ceil
+from typing import TYPE_CHECKING
 
 from kefu.chat.completion import Question
 from kefu.chat.conversation import KnownAnswer
@@ -15,7 +16,14 @@ from kefu.chat.presets import Config
 from kefu.chat.prompt import page_line
 from kefu.chat.state import Answer, SessionAccess
 from kefu.chat.summaries import SummaryCall
-from kefu.errors import ClientGone, InvalidRequest, MessageChanged, SessionBusy, SessionNotFound
+from kefu.errors import (
+    ApprovalGone,
+    ClientGone,
+    InvalidRequest,
+    MessageChanged,
+    SessionBusy,
+    SessionNotFound,
+)
 from kefu.messages import Message, Role
 from kefu.sessions.hooks.hook import HookContext
 from kefu.sessions.hooks.steps import BEFORE_MODEL, Preprocessed
@@ -24,7 +32,17 @@ from kefu.sessions.turn.history import ChatMemory, alternating, from_stable_star
 from kefu.sessions.turn.message_processor import default_prompt
 from kefu.sessions.turn.recorder import TurnRecorder
 from kefu.sessions.turn.saving import before_model
-from kefu.sessions.turn.service import IncomingMessage, SessionService
+from kefu.sessions.turn.service import IncomingMessage, SessionService, known_answer
+
+if TYPE_CHECKING:
+    from kefu.chat.admission import Admission
+    from kefu.sessions.turn.tools import Click
+    from kefu.tools.tool import Tool, Visitor
+    from kefu.tools.use import Use
+    from kefu.tools.workbench import Workbench
+
+APPROVAL = "approval-"
+"""The start of the `client_message_id` of a click: see `kefu.tools.use`."""
 
 TITLE_LENGTH = 40
 """Maximum length of a title, which is the start of the first message, in characters."""
@@ -70,6 +88,14 @@ class KeptConversation:
         """The messages of the history; while they exist, their values of `id()` are unique."""
         self._ids: Mapping[int, int] = {}
         """The ids of stored messages, by `id` of their objects in `_loaded`."""
+        self._with_calls: Mapping[int, StoredMessage] = {}
+        """The answers with calls of tools, by `id` of their objects in `_loaded`."""
+        self._clicks: Collection[str] = ()
+        """The `client_message_id`s of the history, if it has calls."""
+        self._tools: Mapping[str, Tool] = {}
+        """The tools of the answer."""
+        self._approved: Use | None = None
+        """The call that the visitor has approved by this message."""
 
     @property
     def waits_for_text(self) -> bool:
@@ -89,6 +115,11 @@ class KeptConversation:
         deps, incoming, clock = self._deps, self._incoming, self._deps.clock
         asked_at = self._session.created_at if self.is_new else clock.now()
         self._visit = HookContext(self._session, asked_at, incoming.profile, incoming.owner)
+        if incoming.click:
+            return await self._clicked(incoming.click)
+        if (incoming.client_message_id or "").startswith(APPROVAL):
+            said = "An approval is given by `approval`, and its answer is not replaced."
+            raise InvalidRequest(said, param="client_message_id")
         text, reply = await self._preprocessed()
         deps.capacity.admit(new=self.is_new)
         if self.is_new:
@@ -97,7 +128,7 @@ class KeptConversation:
         begun = await self._begun(text)
         # Answered before, or stored before for a person.
         if begun.answer or (begun.message.status == "ok" and not begun.replaces):
-            return KnownAnswer(begun.answer.content if begun.answer else "", clock.now())
+            return known_answer(begun.answer) if begun.answer else KnownAnswer("", clock.now())
         recorder = self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
         if self._session.attendance.state == "person":
             reply = ""
@@ -105,6 +136,41 @@ class KeptConversation:
             await recorder.end_with(reply)
             return KnownAnswer(reply, clock.now())
         self._config = deps.configs.of_session(self._session.config_id)
+        return None
+
+    async def _clicked(self, click: Click) -> KnownAnswer | None:
+        """Save a click on a card as a message, and find the call that it approves.
+
+        Returns the answer of a click that was answered before, and of a No. The first click
+        decides. Raises ApprovalGone.
+        """
+        from kefu.sessions.turn.tools import asked_call
+        from kefu.tools.card import YES, declined
+        from kefu.tools.use import asking_turn, stored_uses
+
+        deps, session = self._deps, self._session
+        if self.is_new or deps.toolbox is None:
+            raise ApprovalGone("This question is not open any more. Please ask again.")
+        find = partial(asked_call, deps.store, session, click)
+        use = await before_model(find(deps.clock.now()), self._store_until)
+        begun = await self._begun(click.text(use.card))
+        if begun.answer:
+            return known_answer(begun.answer)
+        if begun.message.id != asking_turn(click.id) + 2:
+            try:
+                await before_model(find(deps.clock.now()), self._store_until)
+            except ApprovalGone:
+                await self._release(begun)
+                raise
+        self._recorder = TurnRecorder(deps, begun, self._visit, self._received_at)
+        if not begun.message.content.startswith(YES):
+            reply, denied = declined(use.card), use._replace(id="s0c0", at=0, state="denied")
+            steps = self._recorder.steps([denied])
+            await self._recorder.end_with(reply, steps)
+            return KnownAnswer(reply, deps.clock.now(), steps, begun.message.id)
+        tried = stored_uses(begun.message.steps)
+        self._approved = tried[0] if tried else use._replace(id="s0c0", step=0, at=0)
+        self._config = deps.configs.of_session(session.config_id)
         return None
 
     async def _preprocessed(self) -> Preprocessed:
@@ -136,7 +202,7 @@ class KeptConversation:
                 begun = await before_model(store.begin(chat, message, self._visit.now), until)
         except KeyError:
             raise SessionNotFound("This chat does not exist, or it has expired.") from None
-        if begun.message.content != text and deps.hooks.repeats_messages:
+        if begun.message.content != text and deps.hooks.repeats_messages and not incoming.click:
             await self._release(begun)
             said = "Another message was sent with this client_message_id."
             raise MessageChanged(said, param="client_message_id")
@@ -191,6 +257,7 @@ class KeptConversation:
         """
         config, incoming, message = self._config, self._incoming, self._recorder.message
         history, context = await self._history(message)
+        self._tools = await self._offered()
         system = [config.policy.system_prompt or default_prompt(message.content), *context]
         built = self._deps.processor.build_messages_for_llm(
             message.content,
@@ -198,8 +265,11 @@ class KeptConversation:
             max_history=len(history),
         )
         roles: Sequence[Role] = (*(one.role for one in history), "user")
+        messages = [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)]
+        if self._with_calls and self._tools:
+            messages, history = self._told(messages, history)
         return Question(
-            [Message(role, one["content"]) for role, one in zip(roles, built, strict=True)],
+            messages,
             config.sampling.asked(incoming.temperature, incoming.max_tokens),
             # The visitor's page cannot send a system message here.
             policy=config.policy._replace(
@@ -208,6 +278,55 @@ class KeptConversation:
             memory=self._memory(history),
             page=page_line(incoming.page),
         )
+
+    def _told(
+        self, messages: Sequence[Message], history: Sequence[Message]
+    ) -> tuple[list[Message], Sequence[Message]]:
+        """The messages with the calls of earlier answers, and for each the one of the history."""
+        from kefu.sessions.turn.tools import with_calls
+
+        calls = {
+            id(new): self._with_calls[id(old)]
+            for new, old in zip(messages[:-1], history, strict=True)
+            if id(old) in self._with_calls
+        }
+        origins = {id(new): old for new, old in zip(messages[:-1], history, strict=True)}
+        told = with_calls(messages[:-1], calls, self._clicks)
+        return [*(one for one, _ in told), messages[-1]], [origins[id(one)] for _, one in told]
+
+    async def _offered(self) -> Mapping[str, Tool]:
+        toolbox = self._deps.toolbox
+        if toolbox is None:
+            return {}
+        return await toolbox.offered(self._config.tools, self._asker())
+
+    def _asker(self) -> Visitor:
+        from kefu.tools.tool import Visitor
+
+        incoming = self._incoming
+        return Visitor(self._session.id, incoming.owner, incoming.claims, incoming.language)
+
+    async def bench(self, answer: Answer, admission: Admission) -> Workbench | None:
+        if not (self._tools or self._approved):
+            return None
+        from kefu.chat.steps import surroundings
+        from kefu.sessions.turn.tools import names_in
+        from kefu.tools.workbench import Workbench
+
+        deps, recorder, chat = self._deps, self._recorder, self._session.id
+        around = surroundings(answer, admission, deps.clock, chat, deps.recording.redact)
+        bench = Workbench(
+            self._tools,
+            self._asker(),
+            around._replace(
+                save=lambda: recorder.save_calls(bench.uses),
+                admit_card=partial(admission.admit_card, chat),
+            ),
+            question_id=recorder.message.id,
+            earlier=names_in(self._with_calls.values()) if self._with_calls else (),
+        )
+        bench.approved = self._approved
+        return bench
 
     def _memory(self, history: Sequence[Message]) -> ChatMemory:
         """The memory for the prompt of history and message."""
@@ -234,7 +353,9 @@ class KeptConversation:
         history: Sequence[Message] = [one for one, _ in told]
         # Messages are found by object: a hook may drop some, and add others.
         self._loaded = tuple(history)
-        self._ids = {id(one): last for one, last in told}
+        self._ids = {id(one): last.id for one, last in told}
+        self._with_calls = {id(one): last for one, last in told if last.steps and last.reply_to}
+        self._clicks = {one.client_message_id or "" for one in stored} if self._with_calls else ()
         summarize = partial(self._deps.summaries.write, on_call=recorder.auxiliary_call)
         visit = self._visit._replace(history=history)
         hooks, until = self._deps.hooks, asyncio.get_running_loop().time() + BEFORE_MODEL

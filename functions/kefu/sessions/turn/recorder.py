@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kefu.chat.completion import Dialogue
 from kefu.chat.output_filter import OutputFilter
@@ -18,12 +19,15 @@ from kefu.errors import (
     StoreUnavailable,
 )
 from kefu.knowledge.sources import joined, listed
-from kefu.relay.chunks import Usage
 from kefu.relay.collected import Collected
 from kefu.sessions.hooks.hook import EndedTurn, HookContext
 from kefu.sessions.store.model import LEASE, BeginResult, TurnOutcome
 from kefu.sessions.turn.call_log import TurnRecord
+from kefu.sessions.turn.saving import before_model
 from kefu.sessions.turn.service import SessionDeps
+
+if TYPE_CHECKING:
+    from kefu.tools.use import Use
 
 RENEW_AFTER = LEASE / 2
 """Seconds. A short answer needs no renewal, and there is time to retry a failed renewal."""
@@ -92,6 +96,15 @@ class TurnRecorder:
                 return
             await asyncio.sleep(RENEW_AFTER)
 
+    async def save_calls(self, uses: Sequence[Use]) -> bool:
+        """Save the calls of the turn so far; False if the turn is not this request's any more.
+
+        Raises UpstreamUnavailable if the store fails.
+        """
+        deps, ids = self._deps, (self.message.session_id, self.message.id)
+        steps, now = self.steps(uses), deps.clock.now()
+        return await before_model(deps.store.renew(*ids, self._retries, now, steps))
+
     async def end(self, answer: Answer, error: BaseException | None) -> None:
         """Save the outcome of the turn, and wait for a short time.
 
@@ -101,21 +114,24 @@ class TurnRecorder:
         try:
             await output.close()
         finally:
-            dialogue = answer.dialogue
-            text = self._listed(output.text, dialogue, error)
-            self._save(self._ended(dialogue, text, error), dialogue, output, error)
+            text = self._listed(output.text, answer.dialogue, error)
+            ended = self._ended(answer, text, error)
+            if answer.uses:
+                ended = self._with_calls(ended, answer.uses)
+            self._save(ended, answer.dialogues, output, error)
         await self._deps.writer.wait(self._writes)
 
     async def written(self, seconds: float) -> None:
         """Wait up to `seconds` for writes and hooks: Lambda freezes the process afterwards."""
         await self._deps.writer.wait([*self._writes, *self._after], seconds)
 
-    async def end_with(self, reply: str) -> None:
+    async def end_with(self, reply: str, steps: str = "") -> None:
         """Save the reply of a hook as the answer, or an empty one if a person has the chat.
 
         There was no request to the model.
         """
-        self._save(TurnOutcome("ok", self._cleaned(reply)), None, OutputFilter(), None)
+        ended = TurnOutcome("ok", self._cleaned(reply), steps=steps)
+        self._save(ended, (), OutputFilter(), None)
         await self._deps.writer.wait(self._writes)
 
     def _listed(self, text: str, dialogue: Dialogue | None, error: BaseException | None) -> str:
@@ -129,13 +145,30 @@ class TurnRecorder:
         text = self._deps.recording.redact(_whole_characters(text))
         return self._deps.processor.postprocess_llm_response(text)
 
-    def _ended(
-        self, dialogue: Dialogue | None, text: str, error: BaseException | None
-    ) -> TurnOutcome:
-        usage = dialogue.usage if dialogue else Usage(0, 0)
+    def steps(self, uses: Sequence[Use]) -> str:
+        """The calls of tools as they are stored."""
+        from kefu.tools.use import stored  # here, because few answers have calls
+
+        return self._deps.recording.redact(stored(uses))
+
+    def _with_calls(self, ended: TurnOutcome, uses: Sequence[Use]) -> TurnOutcome:
+        """The outcome with its calls. What was changed is told, so that later prompts know it."""
+        from kefu.tools.card import outcome_sentence
+        from kefu.tools.use import settled, write_in
+
+        uses = settled(uses)
+        ended = ended._replace(steps=self.steps(uses))
+        if write := write_in(uses):
+            sentence = ended.text or outcome_sentence(write.card, write.state)
+            ended = ended._replace(status="ok", text=sentence)
+        return ended
+
+    def _ended(self, answer: Answer, text: str, error: BaseException | None) -> TurnOutcome:
+        usage, dialogue = answer.usage, answer.dialogue
         ended = TurnOutcome("ok", text, usage.prompt, usage.completion)
-        if dialogue and dialogue.call.first_event_at is not None:
-            ended = ended._replace(first_word=dialogue.call.first_event_at - self._received_at)
+        words = [one for one in answer.dialogues if not one.collected or one.collected.content]
+        if words and (first := words[0].call.first_event_at) is not None:
+            ended = ended._replace(first_word=first - self._received_at)
         if error is None and text:
             sources = dialogue.sources if dialogue else None
             return ended._replace(unanswered=bool(sources and not sources.answered))
@@ -147,7 +180,7 @@ class TurnRecorder:
     def _save(
         self,
         ended: TurnOutcome,
-        dialogue: Dialogue | None,
+        dialogues: Sequence[Dialogue],
         output: OutputFilter,
         error: BaseException | None,
     ) -> None:
@@ -158,7 +191,8 @@ class TurnRecorder:
         ids = message.session_id, message.id
         finish = partial(store.finish, *ids, ended, now, self._retries)
         self._writes.append(begin(f"the end of {description}", finish))
-        answered = dialogue.sources.answered if dialogue and dialogue.sources else None
+        sources = dialogues[-1].sources if dialogues else None
+        answered = sources.answered if sources else None
         visit = self._visit
         texts = message.content, ended.text, ended.status
         told = EndedTurn(
@@ -167,7 +201,7 @@ class TurnRecorder:
         if after := deps.hooks.begin("after", told):
             self._after.append(after)
         turn = self._turn_record(output.unfiltered, error)
-        for call in deps.recording.calls(dialogue, turn) if dialogue else ():
+        for call in deps.recording.calls(dialogues, turn):
             record = partial(store.record, call)
             self._writes.append(begin(f"call {call.number} of {description}", record))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kefu.chat.conversation import KnownAnswer
 from kefu.chat.presets import Configs
@@ -30,6 +30,10 @@ from kefu.sessions.turn.history import rated_turn
 from kefu.sessions.turn.message_processor import MessageProcessor
 from kefu.sessions.turn.saving import BackgroundWriter, ChatUnsaved, before_model
 from kefu.sessions.turn.tokens import ID_BYTES, SECRET_BYTES, SessionTokens, session_id
+
+if TYPE_CHECKING:
+    from kefu.sessions.turn.tools import Click
+    from kefu.tools.toolbox import Toolbox
 
 NEW_TITLE = "新对话"
 
@@ -62,6 +66,11 @@ class IncomingMessage(NamedTuple):
     temperature: float | None = None
     max_tokens: int | None = None
     profile: Mapping[str, str] = MappingProxyType({})
+    claims: Mapping[str, str] = MappingProxyType({})
+    """The signed part of `profile`."""
+    language: str = ""
+    click: Click | None = None
+    """A click on a card, in place of a text."""
     page: Mapping[str, str] = MappingProxyType({})
     """Facts about the page that the visitor sees."""
 
@@ -79,6 +88,7 @@ class SessionDeps(NamedTuple):
     summaries: Summaries
     max_turns: int = 10
     """Maximum number of turns in the history."""
+    toolbox: Toolbox | None = None
     capacity: Capacity = UNLIMITED
     """Space left in the store."""
     answers_unsaved: bool = False
@@ -96,6 +106,10 @@ class SessionDeps(NamedTuple):
             if not self.answers_unsaved:
                 raise
             raise StoreFailed(str(error), retry_after=error.retry_after) from error
+
+
+def known_answer(answer: StoredMessage) -> KnownAnswer:
+    return KnownAnswer(answer.content, answer.created_at, answer.steps, answer.reply_to or 0)
 
 
 def _not_found() -> SessionNotFound:
@@ -201,7 +215,7 @@ class SessionService:
             raise SessionBusy("This message is being answered.", retry_after=ASK_AGAIN)
         if asked.status != "ok":
             raise UpstreamUnavailable("This message has no complete answer.", should_retry=False)
-        answers = (KnownAnswer(m.content, m.created_at) for m in newest if m.reply_to == asked.id)
+        answers = (known_answer(m) for m in newest if m.reply_to == asked.id)
         # None: the message went to a person.
         return next(answers, KnownAnswer("", asked.created_at))
 

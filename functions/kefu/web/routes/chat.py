@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from kefu.chat.answer import make_answer
 from kefu.chat.conversation import Stateless
 from kefu.web.body import JsonBody
-from kefu.web.caller import answer_of
+from kefu.web.caller import answer_of, language_of
 from kefu.web.json_response import JsonRoute
 from kefu.web.openapi import errors
 from kefu.web.options import BodyLimits
@@ -19,6 +19,7 @@ from kefu.web.request_record import record_of
 from kefu.web.running import ChatRuntime
 from kefu.web.schemas import MAX_FEEDBACK_BYTES, CancelRequest, ChatRequest, FeedbackRequest
 from kefu.web.sending import AnswerResponse, Respond
+from kefu.web.steps import offering
 
 if TYPE_CHECKING:
     from kefu.sessions.people.delivery_runner import DeliveryRunner
@@ -37,15 +38,20 @@ def chat_stream(
         if contact:  # in Lambda, requests for a person are delivered during a chat
             contact.handoff.note_url(runtime.gateway.own_url(request))
         if kept is None:
-            return direct(request, await questions.read(request, ChatRequest))
+            return await direct(request, await questions.read(request, ChatRequest))
         body = await questions.read_either(request)
         if isinstance(body, ChatRequest):
-            return direct(request, body)
+            return await direct(request, body)
         return await kept.answer(request, body)
 
-    def direct(request: Request, body: ChatRequest) -> ASGIApp:
+    async def direct(request: Request, body: ChatRequest) -> ASGIApp:
         configs = kept.sessions.deps.configs if kept else None
-        conversation = Stateless(questions.preset(body, configs), reads_bodies=False)
+        question, offer = questions.preset(body, configs), None
+        if toolbox := runtime.services.toolbox:
+            user = await kept.visitor(request) if kept else None
+            names = configs.chosen(body.config_id).tools if configs else None
+            offer = offering(runtime, toolbox, names, user, language_of(request))
+        conversation = Stateless(question, reads_bodies=False, offer=offer)
         answer = answer_of(request, body, runtime.gateway)
         events = make_answer(answer, conversation, runtime.services)
         return AnswerResponse(runtime, answer, events, wants_usage=body.wants_usage)

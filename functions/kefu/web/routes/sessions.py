@@ -31,6 +31,7 @@ from kefu.web.schemas import (
 )
 from kefu.web.sending import Respond
 from kefu.web.session_chat import KeptChats
+from kefu.web.steps import add_steps
 from kefu.web.transcript import FORMATS
 
 PAGE_MESSAGES, MAX_PAGE_MESSAGES = 20, 100
@@ -46,6 +47,7 @@ _BEFORE = Depends(Query("before", type="integer", minimum=1, maximum=MAX_MESSAGE
 _CURSOR = Depends(Query("cursor", type="string").read)
 _CONFIG = Depends(Query("config_id", type="string").read)
 _SOURCES = Depends(Query("sources", type="boolean", default=False).read)
+_STEPS = Depends(Query("steps", type="boolean", default=False).read)
 _FORMAT = Depends(Query("format", type="string", enum=list(FORMATS), default="json").read)
 AFTER = Depends(Query("after", type="integer", minimum=1, maximum=MAX_MESSAGE_ID).read)
 
@@ -120,12 +122,15 @@ def _add_messages(router: APIRouter, kept: KeptChats, owned: Session) -> None:
         limit: int = _LIMIT,
         before: int | None = _BEFORE,
         sources: bool = _SOURCES,
+        steps: bool = _STEPS,
         session: Session = owned,
     ) -> ShownMessages:
         page = await kept.sessions.page(session, before, limit)
         shown = kept.sessions.deps.processor.format_history_for_display(page)
         more = page[0].id if len(page) == limit and page[0].id > 1 else None
         links = kept.name_sources(shown) if sources else {}
+        if steps:
+            add_steps(shown, page, kept.sessions.deps.clock.now())
         return cast(ShownMessages, {"messages": shown, "before": more, **links})
 
 

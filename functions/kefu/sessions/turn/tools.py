@@ -1,0 +1,105 @@
+"""The calls of tools in stored chats: clicks on cards, and calls of earlier turns in the prompt.
+
+A click on a card is a message of the chat, so `begin` decides that a call is carried out once. Its
+`client_message_id` names the turn that asked, and a digest of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from kefu.errors import ApprovalGone
+from kefu.messages import Message
+from kefu.sessions.store.model import Session, StoredMessage
+from kefu.sessions.store.ports import SessionStore
+from kefu.tools.card import NO, YES
+from kefu.tools.use import Use, asking_turn, stored_uses
+from kefu.tools.workbench import as_messages
+
+SEARCHED_MESSAGES = 40
+"""Messages that are searched for a card."""
+
+_WAITS = "Not carried out: the visitor was asked to approve it by a click."
+_NOT_APPROVED = "Not carried out: the visitor did not approve it."
+
+
+class Click(NamedTuple):
+    """A visitor's click on a card."""
+
+    id: str
+    """`Use.approval_id`."""
+    approved: bool
+
+    def text(self, card: str) -> str:
+        """The visitor's message."""
+        return f"{YES if self.approved else NO}{card}"
+
+
+async def asked_call(store: SessionStore, session: Session, click: Click, now: float) -> Use:
+    """The call that waits for the click. Raises ApprovalGone if it does not wait any more.
+
+    A click that is repeated finds its call as long as the first click was in time.
+    """
+    if session.attendance.state == "person":
+        raise ApprovalGone("A person answers this chat now, so nothing was changed.")
+    page = await store.messages(session.id, limit=SEARCHED_MESSAGES, now=now)
+    turn = asking_turn(click.id)
+    asked = next((stored_uses(one.steps) for one in page if one.id == turn), [])
+    use = next((one for one in asked if one.card and one.approval_id(turn) == click.id), None)
+    if use is None:
+        raise ApprovalGone("This question is not open any more. Please ask again.")
+    questions = [one for one in page if one.role == "user" and one.id > turn]
+    first = next((one for one in questions if one.client_message_id == click.id), None)
+    if any(one is not first and (not first or one.id < first.id) for one in questions):
+        raise ApprovalGone("You wrote another message since, so nothing was changed.")
+    if use.expires < (first.created_at if first else now):
+        raise ApprovalGone("This question has expired. Please ask again.")
+    return use
+
+
+def with_calls(
+    history: Sequence[Message], answers: Mapping[int, StoredMessage], clicks: Collection[str]
+) -> list[tuple[Message, Message]]:
+    """The history with the calls of its answers: pairs of a message and the one that it came from.
+
+    `answers`: the stored answers with calls, by `id` of their messages in `history`. `clicks`: the
+    `client_message_id`s of the chat's questions.
+    """
+    found: list[tuple[Message, Message]] = []
+    for message in history:
+        stored = answers.get(id(message))
+        parts = _parts(message, stored, clicks) if stored else [message]
+        found += [(one, message) for one in parts]
+    return found
+
+
+def _parts(message: Message, stored: StoredMessage, clicks: Collection[str]) -> Iterable[Message]:
+    """An answer as the model has seen it: text, calls, results and text."""
+    question, done, text = stored.id - 1, 0, message.content
+    uses = [_told(one, question, clicks) for one in stored_uses(stored.steps)]
+    for _, step in groupby(uses, lambda one: one.step):
+        calls = list(step)
+        at = max(done, min(calls[0].at, len(text)))
+        yield from as_messages(calls, question, text[done:at].strip())
+        done = at
+    if rest := text[done:].strip():
+        yield message._replace(content=rest)
+
+
+def _told(use: Use, question: int, clicks: Collection[str]) -> Use:
+    if use.state != "asked":
+        return use
+    was_clicked = use.approval_id(question) in clicks
+    return use._replace(result=_WAITS if was_clicked else _NOT_APPROVED)
+
+
+def names_in(answers: Iterable[StoredMessage]) -> set[str]:
+    """The tools whose results the answers have."""
+    return {
+        one.name
+        for answer in answers
+        for one in stored_uses(answer.steps)
+        if one.state in ("done", "unsure")
+    }

@@ -1,0 +1,86 @@
+"""Writes the text of the card that asks a visitor to approve a call.
+
+The text is the owner's template. Its values are the checked arguments, and fields of the result of
+a read tool; never words of the model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from kefu.tools.tool import Arguments, Tool, in_language
+
+MAX_VALUE = 100
+"""Characters of a value in the text."""
+
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.]*)\}")
+_FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+YES, NO = "✓ ", "✗ "
+"""The starts of the visitor's message that a click on the card makes."""
+
+
+def card_text(tool: Tool, arguments: Arguments, preview: str, language: str) -> str:
+    """The question to the visitor. `preview`: the result of `tool.preview`; "" without one.
+
+    Raises KeyError with the name of a placeholder that has no value.
+    """
+    template = in_language(tool.approve, language)
+    if not template:
+        values = ", ".join(f"{name}: {_shown(value)}" for name, value in arguments.items())
+        title = in_language(tool.title, language) or tool.name
+        return f"{title}: {values}?" if values else f"{title}?"
+    known = {**_fields(preview), **arguments}
+    return PLACEHOLDER.sub(lambda found: _shown(_value(known, found[1])), template)
+
+
+def _fields(preview: str) -> Mapping[str, object]:
+    try:
+        found = json.loads(preview) if preview else {}
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}
+
+
+def _value(known: Mapping[str, object], path: str) -> object:
+    """The value at a path such as `order.total`. Raises KeyError."""
+    value: object = known
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            raise KeyError(path)
+        value = value[name]
+    return value
+
+
+def _shown(value: object) -> str:
+    """The value on one line, without marks of text direction, and in an isolate of its own."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = "".join(one if one.isprintable() else " " for one in text)
+    text = " ".join(text.split())
+    if len(text) > MAX_VALUE:
+        text = f"{text[: MAX_VALUE - 1]}…"
+    return f"{_FIRST_ISOLATE}{text}{_END_ISOLATE}"
+
+
+def as_answer(card: str) -> str:
+    """The card's text as Markdown that shows it unchanged, for clients that know no cards."""
+    return _MARKDOWN.sub(r"\\\1", card)
+
+
+def declined(card: str) -> str:
+    """The answer to a visitor who clicked No."""
+    return "好的，没有执行。" if _CHINESE.search(card) else "All right, nothing was changed."
+
+
+def outcome_sentence(card: str, state: str) -> str:
+    """The answer after a write about which the model has said nothing."""
+    task, is_chinese = as_answer(card.rstrip(" ?？")), bool(_CHINESE.search(card))
+    if state == "done":
+        return f"已完成：{task}" if is_chinese else f"Done: {task}"
+    if is_chinese:
+        return f"不确定是否已完成：{task}。请先核对，再重试。"
+    return f"It is not certain whether this was done: {task}. Please check before you try again."

@@ -1,0 +1,42 @@
+"""The tools of a service, of which each visitor is offered some."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from kefu.tools.tool import Tool, Visitor, bound
+
+ReadTools = Callable[[], Awaitable[Sequence[Tool]]]
+"""The tools of an MCP server, as far as they are known in a short time. Raises nothing."""
+
+
+class Toolbox(NamedTuple):
+    tools: Sequence[Tool]
+    servers: Sequence[ReadTools] = ()
+    problems: Callable[[], Sequence[str]] = tuple
+    """Sentences for the operator: why tools of a server are missing, as far as it is known."""
+
+    async def missing(self) -> Sequence[str]:
+        """The `problems`, after a short wait for servers that were never asked."""
+        for read in self.servers:
+            await read()
+        return self.problems()
+
+    async def offered(self, names: Sequence[str] | None, visitor: Visitor) -> dict[str, Tool]:
+        """The tools for a visitor, by name. `names`: those of the preset; None for all."""
+        found = [*self.tools]
+        for read in self.servers:
+            found += await read()
+        return {one.name: one for one in _for_visitor(found, names, visitor)}
+
+
+def _for_visitor(
+    tools: Iterable[Tool], names: Sequence[str] | None, visitor: Visitor
+) -> Iterable[Tool]:
+    """None that needs a user or a claim which the visitor does not have."""
+    for tool in tools:
+        is_known = bool(visitor.user) or not tool.needs_user
+        is_bound = all(bound(visitor, path) for path in tool.bind.values())
+        if (names is None or tool.name in names) and is_known and is_bound:
+            yield tool
