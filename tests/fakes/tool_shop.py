@@ -83,6 +83,8 @@ class ToolShop(Running):
         self.requests: list[ShopRequest] = []
         self.at_once = 0
         """The most requests that were answered at the same time."""
+        self.opened = 0
+        """How many connections there were."""
         self.delay = 0.0
         """Seconds before each answer, after its work."""
         self._faults: list[tuple[Fault, str]] = []
@@ -126,7 +128,7 @@ class ToolShop(Running):
         self._server.server_close()
         with self._lock:
             for connection in self._connections:
-                _reset(connection)
+                reset(connection)
 
     def revive(self) -> None:
         """Listen at the same port again, after `kill`."""
@@ -139,7 +141,7 @@ class ToolShop(Running):
 
     def _listen(self, port: int) -> None:
         handler = type("Handler", (_Handler,), {"shop": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self._server = _Server(("127.0.0.1", port), handler)
         if self._tls:
             self._server.socket = self._tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
@@ -202,7 +204,12 @@ class ToolShop(Running):
         return 200, {"orders": orders}
 
 
-def _reset(connection: socket.socket) -> None:
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256
+    """Connections that wait: with the usual 5, a crowd would wait for a second."""
+
+
+def reset(connection: socket.socket) -> None:
     """End a connection without a good-bye. Its thread closes it."""
     try:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -219,6 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         with self.shop._lock:
             self.shop._connections.add(self.connection)
+            self.shop.opened += 1
         try:
             super().handle()
         except OSError:
@@ -301,7 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _hang_up(self) -> None:
         self.close_connection = True
-        _reset(self.connection)
+        reset(self.connection)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
         """Log nothing, because `requests` has them."""

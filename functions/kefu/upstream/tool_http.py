@@ -48,6 +48,9 @@ class ToolHttp:
 
         The proxy that the environment names is used, except for this machine.
         """
+        import aiohttp
+        import httpx
+
         service, made = _prepared(request)
         try:
             response = await self._client(service).send(made, stream=True, follow_redirects=False)
@@ -55,6 +58,8 @@ class ToolHttp:
                 return await _read(response)
             finally:
                 await response.aclose()
+        except (aiohttp.InvalidURL, httpx.InvalidURL, UnicodeError) as error:
+            raise NotSent(f"the address is invalid ({type(error).__name__})") from error
         except request_errors() as error:
             failure = failure_of(error)
             if failure.sent:
