@@ -58,7 +58,7 @@ def operations(document: object) -> list[Operation]:
         shared = resolved(given, document)
         for method in _METHODS:
             if node := node_of(shared.get(method)):
-                name = str(node.get("operationId") or f"{method}_{path}")
+                name = str(node.get("operationId") or f"{method}_{path.strip('/')}")
                 summary = line_of(node.get("summary") or node.get("description"))
                 found.append(Operation(name, method.upper(), path, summary, node, shared))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kefu.terminal.clean import clean
 from kefu.tools.schema import MAX_DEPTH, unknown
 
 Node = Mapping[str, Any]
@@ -101,4 +102,4 @@ def list_of(value: object) -> Sequence[Any]:
 
 def line_of(value: object) -> str:
     """A text on one line, as a comment needs it."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(value or "")).split())
+    return " ".join(clean(str(value or "")).split())

@@ -110,16 +110,23 @@ def _import(options: argparse.Namespace) -> int:
 def _document(file: Path) -> dict[str, object]:
     """Raises OSError, ValueError, BadDocument."""
     text = file.read_text(encoding="utf-8")
-    if file.suffix in (".yaml", ".yml"):
-        import yaml
-
-        try:
-            # Without dates, as in JSON.
-            found = json.loads(json.dumps(yaml.safe_load(text), default=str))
-        except yaml.YAMLError as error:
-            raise BadDocument(f"it is not valid YAML: {one_line(str(error), 200)}") from None
-    else:
-        found = json.loads(text)
+    is_yaml = file.suffix in (".yaml", ".yml")
+    try:
+        found = _yaml(text) if is_yaml else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        kind, why = "YAML" if is_yaml else "JSON", one_line(str(error), 200)
+        raise BadDocument(f"it is not valid {kind}: {why}") from None
     if not isinstance(found, dict):
         raise BadDocument("this is not an OpenAPI document of version 3")
     return found
+
+
+def _yaml(text: str) -> object:
+    """Raises ValueError."""
+    import yaml
+
+    try:
+        # Through JSON, which has no dates.
+        return json.loads(json.dumps(yaml.safe_load(text), default=str))
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None

@@ -127,7 +127,10 @@ def _is_known(keys: Keys, value: object, known: KnownKeys) -> bool:
 
 def _unknown(keys: Keys, value: object, known: KnownKeys) -> str:
     if keys[0] in known.named and len(keys) > 1:
-        tables = {keys[:2]: list(known.named[keys[0]])}
+        names = known.named[keys[0]]
+        tables = {keys[:2]: list(names)}
+        if len(keys) > 3 and keys[2] not in names:
+            keys = keys[:3]  # a table, given to a name that is misspelt
     else:
         tables = {}
         for one in known.settings:

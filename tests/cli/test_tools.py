@@ -1,0 +1,342 @@
+"""A3: `kefu tools` shows what the model is given, tries a call, and imports from OpenAPI."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kefu.settings import ConfigurationError, load
+from tests.cli.conftest import Kefu
+from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.fakes.tool_shop import USER_SECRET, ToolShop
+
+TABLES = """\
+[tools.order_status]
+url = "{shop}/orders/{{order_id}}"
+description = "State of an order."
+title = {{ en = "Looking up your order", zh = "正在查询" }}
+headers = {{ X-Shop = "env:SHOP_TOKEN" }}
+[tools.order_status.parameters]
+order_id = {{ type = "string" }}
+
+[tools.cancel_order]
+url = "{shop}/orders/{{order_id}}/cancel"
+method = "POST"
+description = "Cancels an order."
+approve = "Cancel order {{order_id}}? {{items}} items, {{total}}"
+preview = "order_status"
+[tools.cancel_order.parameters]
+order_id = {{ type = "string" }}
+
+[tools.my_orders]
+url = "{shop}/customers/{{customer_id}}/orders"
+description = "The customer's orders."
+user = "required"
+bind = {{ customer_id = "user.sub" }}
+
+[tools.book]
+url = "{shop}/bookings"
+body = ["people", "days", "terrace"]
+description = "Books a table."
+approve = "Book for {{people}}: {{days}}, {{terrace}}?"
+[tools.book.parameters]
+people = {{ type = "integer" }}
+days = {{ type = "array", items = {{ enum = ["mon", "tue"] }} }}
+terrace = {{ type = "boolean" }}
+"""
+
+
+@pytest.fixture
+def shop() -> Iterator[ToolShop]:
+    with ToolShop() as running:
+        yield running
+
+
+@pytest.fixture
+def tools(folder: Path, environment: dict[str, str], shop: ToolShop) -> Path:
+    """The kefu.toml of a folder with tools."""
+    environment["SHOP_TOKEN"] = "canary-token-of-the-shop"
+    environment["KEFU_IDENTITY_SECRETS"] = USER_SECRET
+    file = folder / "kefu.toml"
+    file.write_text(TABLES.format(shop=shop.url))
+    return file
+
+
+def test_the_list_names_each_tool_with_its_cost(tools: Path, kefu: Kefu) -> None:
+    ran = kefu("tools")
+    assert (ran.code, ran.err) == (0, "")
+    head, status, cancel, _, book, total = ran.out.splitlines()
+    assert head.split() == ["NAME", "KIND", "EFFECT", "TOKENS", "THE", "VISITOR", "READS"]
+    assert status.split(maxsplit=4)[:3] == ["order_status", "HTTP", "read"]
+    assert status.endswith("Looking up your order")
+    assert "cancel_order, Cancel order {order_id}? {items} items, {total}" in cancel
+    assert cancel.split()[2] == book.split()[2] == "write"
+    costs = [int(line.split()[3]) for line in ran.out.splitlines()[1:-1]]
+    assert min(costs) > 20
+    assert total == f"4 tools, about {sum(costs)} tokens of each request to the model"
+
+
+def test_without_tools_the_list_says_how_to_make_one(folder: Path, kefu: Kefu) -> None:
+    assert kefu("tools") == (
+        0,
+        "There are no tools. A table [tools.NAME] in kefu.toml makes one.\n",
+        "",
+    )
+
+
+def test_a_mistake_in_a_table_is_told_with_its_line(tools: Path, kefu: Kefu) -> None:
+    tools.write_text(tools.read_text().replace("bind =", "binds ="))
+    ran = kefu("tools")
+    assert (ran.code, ran.out) == (2, "")
+    assert "kefu.toml, line 22: [tools.my_orders] binds is not a setting. Did you mean" in ran.err
+
+
+def test_a_call_prints_what_the_model_would_read(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    ran = kefu("tools", "call", "order_status", "order_id=5")
+    assert ran.code == 0
+    assert json.loads(ran.out) == shop.orders["5"]
+    assert ran.err.startswith("kefu: done, ")
+    assert shop.requests[0].headers["x-shop"] == "canary-token-of-the-shop"
+
+
+def test_a_call_that_fails_has_its_own_exit_code(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    ran = kefu("tools", "call", "order_status", "order_id=99")
+    assert (ran.code, ran.out) == (1, "The service answered HTTP 404 (Not Found).\n")
+    shop.fail("500_after", times=2)
+    ran = kefu("tools", "call", "order_status", "order_id=5")
+    assert (ran.code, ran.err.partition(",")[0]) == (1, "kefu: failed")
+    assert "canary" not in ran.out + ran.err
+
+
+def test_a7_wrong_arguments_reach_no_service(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    ran = kefu("tools", "call", "order_status", "order=5")
+    assert ran.code == 1
+    assert "order_id is missing." in ran.out
+    assert kefu("tools", "call", "order_status", "5").err == "kefu: '5' is not KEY=VALUE.\n"
+    ran = kefu("tools", "call", "order_state")
+    assert ran == (2, "", "kefu: order_state is not a tool. Did you mean order_status?\n")
+    assert shop.requests == []
+
+
+def test_arguments_have_the_types_of_the_schema(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    given = ["people=4", 'days=["mon"]', "terrace=true"]
+    ran = kefu("tools", "call", "book", *given, "--yes")
+    assert json.loads(ran.out) == {"number": 1, "people": 4, "days": ["mon"], "terrace": True}
+    assert kefu("tools", "call", "book", "people=four", *given[1:], "--yes").code == 1
+    assert len(shop.requests) == 1
+
+
+def test_each_trial_of_a_write_has_a_key_of_its_own(
+    tools: Path, kefu: Kefu, shop: ToolShop
+) -> None:
+    """A shop that honours the key would answer a second trial without doing anything."""
+    given = ["people=4", 'days=["mon"]', "terrace=true", "--yes"]
+    for number in (1, 2):
+        assert json.loads(kefu("tools", "call", "book", *given).out)["number"] == number
+
+
+def test_a9_without_a_terminal_a_write_needs_a_flag(
+    tools: Path, kefu: Kefu, shop: ToolShop
+) -> None:
+    ran = kefu("tools", "call", "cancel_order", "order_id=5")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "Cancel order 5? 2 items, 89.00 EUR\nkefu: without a terminal, confirm with --yes.\n"
+    )
+    assert not shop.cancelled
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_a9_a_write_is_sent_after_a_yes(
+    tools: Path, environment: dict[str, str], shop: ToolShop, answer: str
+) -> None:
+    command = ["tools", "call", "cancel_order", "order_id=5"]
+    with PseudoTerminal(command, {**os.environ, **environment}, tools.parent) as terminal:
+        terminal.until("Cancel order 5? 2 items, 89.00 EUR")
+        terminal.until("Send it? [y/N] ")
+        assert not shop.cancelled
+        terminal.type(f"{answer}\n")
+        terminal.until("Not sent." if answer == "n" else "cancelled")
+        assert terminal.ended() == (2 if answer == "n" else 0)
+    assert shop.cancelled == ({} if answer == "n" else {"5": 1})
+
+
+def test_a12_a_tool_for_users_needs_one(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    ran = kefu("tools", "call", "my_orders")
+    assert ran.err == "kefu: my_orders is for signed-in users: name one with --user ID.\n"
+    ran = kefu("tools", "call", "my_orders", "--user", "bob")
+    assert [one["id"] for one in json.loads(ran.out)["orders"]] == ["7"]
+    assert kefu("tools", "call", "my_orders", "customer_id=ada", "--user", "bob").code == 1
+    assert len(shop.requests) == 1
+
+
+def test_a_result_cannot_control_the_terminal(tools: Path, kefu: Kefu, shop: ToolShop) -> None:
+    shop.orders["5"]["state"] = "\u202epaid\x1b]0;owned\x07"
+    ran = kefu("tools", "call", "order_status", "order_id=5")
+    assert '"paid' in ran.out
+    assert not {"\x1b", "\u202e"} & {*ran.out}
+
+
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Shop, version: "1"}
+servers:
+  - {url: "https://{where}.shop.example/v1/", variables: {where: {default: api}}}
+security: [{token: []}, {key: []}]
+paths:
+  /orders/{order-id}:
+    parameters:
+      - {name: order-id, in: path, required: true, schema: {$ref: "#/components/schemas/Id"}}
+    get:
+      operationId: getOrder
+      summary: Read an order
+      description: "With its \\e[1m state."
+      parameters:
+        - {$ref: "#/components/parameters/Fields"}
+        - {name: since, in: query, schema: {type: string, format: date, example: 2024-01-01}}
+        - {name: "filter[x]", in: query, schema: {type: string}}
+        - {name: X-Shop, in: header, required: true, schema: {type: string}}
+  /orders/{order-id}/refund:
+    post:
+      operationId: refundOrder
+      summary: Refund an order
+      parameters:
+        - {name: order-id, in: path, required: true, schema: {type: integer}}
+      requestBody:
+        content:
+          application/json; charset=utf-8:
+            schema:
+              allOf:
+                - {$ref: "#/components/schemas/Refund"}
+                - {type: object, required: [notify], properties: {notify: {type: boolean}}}
+  /pictures:
+    put:
+      operationId: putPicture
+      requestBody: {content: {image/png: {schema: {type: string, format: binary}}}}
+  /elsewhere:
+    get: {operationId: elsewhere, parameters: [{$ref: "other.yaml#/Fields"}]}
+  /forgotten/{id}:
+    get: {operationId: forgotten}
+components:
+  securitySchemes:
+    token: {type: http, scheme: bearer}
+    key: {type: apiKey, in: header, name: X-Key}
+  parameters:
+    Fields:
+      name: fields
+      in: query
+      description: Fields to return
+      schema: {type: array, items: {type: string, enum: [state, total, null], nullable: true}}
+  schemas:
+    Id: {type: integer, minimum: 1, description: "The number\\non the invoice"}
+    Refund:
+      type: object
+      required: [reason]
+      properties:
+        reason: {type: string, enum: [late, broken]}
+        parent: {$ref: "#/components/schemas/Refund"}
+"""
+
+
+@pytest.fixture
+def document(folder: Path) -> Path:
+    file = folder / "shop.yaml"
+    file.write_text(DOCUMENT)
+    return file
+
+
+def test_import_lists_the_operations(document: Path, kefu: Kefu) -> None:
+    ran = kefu("tools", "import", "shop.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[:3] == [
+        "getOrder GET /orders/{order-id} Read an order",
+        "refundOrder POST /orders/{order-id}/refund Refund an order",
+        "putPicture PUT /pictures",
+    ]
+
+
+def test_import_writes_tables_that_are_valid(document: Path, kefu: Kefu) -> None:
+    """What cannot be converted is a comment, and secrets are named alone."""
+    ran = kefu("tools", "import", "shop.yaml", "getOrder")
+    assert (ran.code, ran.err) == (0, "")
+    Path("kefu.toml").write_text(ran.out)
+    table = load().tools["getOrder"]
+    assert table.url == "https://api.shop.example/v1/orders/{order_id}"
+    assert table.description == "Read an order. With its state."
+    assert table.optional == ("fields", "since")
+    assert table.parameters == {
+        "order_id": {"type": "integer", "minimum": 1, "description": "The number on the invoice"},
+        "fields": {
+            "type": "array",
+            "items": {"type": "string", "enum": ["state", "total"]},
+            "description": "Fields to return",
+        },
+        "since": {"type": "string", "description": "(date)"},
+    }
+    assert '# headers = { Authorization = "env:TOKEN" }' in ran.out
+    assert '# headers = { X-Key = "env:KEY" }' in ran.out
+    assert "# The header X-Shop is required: see headers." in ran.out
+    assert "# The field filter[x] of the query has a name that no model can use." in ran.out
+
+
+def test_a9_an_imported_write_is_refused_until_its_owner_has_read_it(
+    document: Path, kefu: Kefu
+) -> None:
+    """Its question is written, and free text in it needs a preview."""
+    ran = kefu("tools", "import", "shop.yaml", "refundOrder")
+    assert ran.code == 0
+    table = tomllib.loads(ran.out)["tools"]["refundOrder"]
+    assert table["approve"] == "Refund an order: {order_id}, {reason}, {notify}?"
+    assert table["body"] == ["reason", "parent", "notify"]
+    assert table["parameters"]["parent"]["properties"]["parent"] == {"type": "object"}
+    Path("kefu.toml").write_text(ran.out)
+    with pytest.raises(ConfigurationError, match=r"refundOrder.parameters\] parent: is free text"):
+        load()
+    lines = [line for line in ran.out.splitlines() if not line.startswith("parent = ")]
+    Path("kefu.toml").write_text("\n".join(lines).replace(', "parent"', "").replace('"parent"', ""))
+    assert load().tools["refundOrder"].is_write
+
+
+def test_import_reads_json_and_takes_another_address(document: Path, kefu: Kefu) -> None:
+    given = {
+        "openapi": "3.1.0",
+        "servers": [{"url": "/api"}],
+        "paths": {"/stock": {"get": {"description": "Stock"}}},
+    }
+    Path("shop.json").write_text(json.dumps(given))
+    assert "no address of a server" in kefu("tools", "import", "shop.json", "get_stock").err
+    ran = kefu("tools", "import", "shop.json", "get_stock", "--base-url", "http://127.0.0.1:1/")
+    assert tomllib.loads(ran.out)["tools"]["get_stock"] == {
+        "url": "http://127.0.0.1:1/stock",
+        "description": "Stock.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("shop.yaml", "getOrdr"), "shop.yaml: there is no operation getOrdr"),
+        (("shop.yaml", "putPicture"), "putPicture has a body that is no JSON object"),
+        (("shop.yaml", "elsewhere"), "other.yaml#/Fields is not in this file"),
+        (("shop.yaml", "forgotten"), "forgotten does not describe id, which is in its path"),
+        (("nowhere.json",), "nowhere.json: [Errno 2] No such file"),
+        (("list.json",), "list.json: this is not an OpenAPI document of version 3"),
+        (("half.json",), "half.json: it is not valid JSON: Expecting"),
+        (("half.yaml",), "half.yaml: it is not valid YAML: "),
+    ],
+)
+def test_a3_what_cannot_be_imported_is_told(
+    document: Path, kefu: Kefu, arguments: tuple[str, ...], sentence: str
+) -> None:
+    Path("list.json").write_text("[]")
+    Path("half.json").write_text("{")
+    Path("half.yaml").write_text("{a: [")
+    ran = kefu("tools", "import", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    assert len(ran.err.splitlines()) == 1
